@@ -1,0 +1,31 @@
+/* Checks and hints.
+ *
+ * B_CHECK states an invariant.  It costs nothing in a release build; with
+ * LOOMLET_CHECKS (the sanitizer and torture builds) a broken invariant stops
+ * the process at once, with the place, because a corrupted scheduler must not
+ * go on to corrupt the program that it runs.
+ */
+#ifndef LOOMLET_B_CHECK_H
+#define LOOMLET_B_CHECK_H
+
+#define B_LIKELY(x) __builtin_expect(!!(x), 1)
+#define B_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define B_NOINLINE __attribute__((noinline))
+#define B_NORETURN __attribute__((noreturn))
+
+#ifdef LOOMLET_CHECKS
+#include <stdio.h>
+#include <stdlib.h>
+#define B_CHECK(cond)                                                                   \
+    do {                                                                                \
+        if (!(cond)) {                                                                  \
+            fprintf(stderr, "loomlet: broken invariant %s at %s:%d\n", #cond, __FILE__, \
+                    __LINE__);                                                          \
+            abort();                                                                    \
+        }                                                                               \
+    } while (0)
+#else
+#define B_CHECK(cond) ((void)0)
+#endif
+
+#endif

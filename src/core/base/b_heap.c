@@ -1,0 +1,98 @@
+/* The sift operations of b_heap.h. */
+#include "base/b_heap.h"
+
+#include <stdlib.h>
+
+#include "base/b_check.h"
+
+static int before(const b_heap_entry *a, const b_heap_entry *b)
+{
+    return a->when != b->when ? a->when < b->when : a->seq < b->seq;
+}
+
+static void put(b_heap *heap, size_t at, b_heap_entry entry)
+{
+    heap->entries[at] = entry;
+    entry.timer->index = at + 1;
+}
+
+static size_t sift_up(b_heap *heap, size_t at, b_heap_entry entry)
+{
+    while (at > 0) {
+        size_t parent = (at - 1) / 2;
+        if (!before(&entry, &heap->entries[parent]))
+            break;
+        put(heap, at, heap->entries[parent]);
+        at = parent;
+    }
+    put(heap, at, entry);
+    return at;
+}
+
+static void sift_down(b_heap *heap, size_t at, b_heap_entry entry)
+{
+    for (;;) {
+        size_t child = 2 * at + 1;
+        if (child >= heap->used)
+            break;
+        if (child + 1 < heap->used && before(&heap->entries[child + 1], &heap->entries[child]))
+            child++;
+        if (!before(&heap->entries[child], &entry))
+            break;
+        put(heap, at, heap->entries[child]);
+        at = child;
+    }
+    put(heap, at, entry);
+}
+
+static int reserve(b_heap *heap)
+{
+    if (heap->used < heap->room)
+        return 0;
+    size_t room = heap->room ? heap->room * 2 : 16;
+    b_heap_entry *grown = realloc(heap->entries, room * sizeof(*grown));
+    if (grown == NULL)
+        return -1;
+    heap->entries = grown;
+    heap->room = room;
+    return 0;
+}
+
+int b_heap_push(b_heap *heap, b_timer *timer, int64_t when)
+{
+    B_CHECK(timer->index == 0);
+    if (reserve(heap) < 0)
+        return -1;
+    timer->when = when;
+    b_heap_entry entry = {when, heap->seq++, timer};
+    sift_up(heap, heap->used++, entry);
+    return 0;
+}
+
+void b_heap_remove(b_heap *heap, b_timer *timer)
+{
+    if (timer->index == 0)
+        return;
+    size_t at = timer->index - 1;
+    timer->index = 0;
+    b_heap_entry last = heap->entries[--heap->used];
+    if (at == heap->used)
+        return;
+    if (sift_up(heap, at, last) == at)
+        sift_down(heap, at, last);
+    if (heap->room > 64 && heap->used < heap->room / 4) {
+        b_heap_entry *shrunk =
+            realloc(heap->entries, heap->room / 2 * sizeof(*heap->entries));
+        if (shrunk != NULL) {
+            heap->entries = shrunk;
+            heap->room /= 2;
+        }
+    }
+}
+
+void b_heap_free(b_heap *heap)
+{
+    free(heap->entries);
+    heap->entries = NULL;
+    heap->used = heap->room = 0;
+}

@@ -1,0 +1,51 @@
+/* What outside checkers must be told when a thread changes its C stack.
+ *
+ * AddressSanitizer keeps shadow memory for stack variables: it has to know
+ * which stack is current, and an abandoned stack must be wiped clean, because
+ * the functions on it never return to do so.  ThreadSanitizer follows fibers.
+ * Valgrind is told of each stack's range when it is made (plat/stack.c).
+ * In a plain build all of this is nothing.
+ */
+#ifndef LOOMLET_TRACK_H
+#define LOOMLET_TRACK_H
+
+#include <stddef.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+
+/* About to leave this stack for [low, low + size); `keep` is NULL when it is never resumed. */
+static inline void track_leave(void **keep, const void *low, size_t size)
+{
+    __sanitizer_start_switch_fiber(keep, low, size);
+}
+
+/* First thing on the new stack. */
+static inline void track_enter(void *kept)
+{
+    __sanitizer_finish_switch_fiber(kept, NULL, NULL);
+}
+
+/* The frames on [low, low + size) are given up: nothing there is poisoned any more. */
+static inline void track_abandon(const void *low, size_t size)
+{
+    if (size)
+        __asan_unpoison_memory_region(low, size);
+}
+#else
+static inline void track_leave(void **keep, const void *low, size_t size)
+{
+    (void)keep, (void)low, (void)size;
+}
+static inline void track_enter(void *kept)
+{
+    (void)kept;
+}
+static inline void track_abandon(const void *low, size_t size)
+{
+    (void)low, (void)size;
+}
+#endif
+
+#endif

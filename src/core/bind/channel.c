@@ -1,0 +1,290 @@
+/* loomlet.Channel */
+#include <stddef.h>
+
+#include "bind/bind.h"
+
+#define SELF ((n_channel *)self)
+
+static PyObject *registry; /* name -> channel, until it is closed */
+
+static PyObject *channel_send(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    s_sched *s = s_self();
+    int code;
+    if (s == NULL || (nargs != 1 && bind_count("send", nargs, 1) < 0))
+        return NULL;
+    c_site site = BIND_SITE(self, args, nargs, channel_send);
+    PyObject *done = n_send(s, SELF, args[0], &site, &code);
+    return bind_result(done, code, self);
+}
+
+static PyObject *channel_receive(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    s_sched *s = s_self();
+    int code;
+    if (s == NULL || (nargs != 0 && bind_count("receive", nargs, 0) < 0))
+        return NULL;
+    c_site site = BIND_SITE(self, args, nargs, channel_receive);
+    PyObject *value = n_receive(s, SELF, &site, &code);
+    return bind_result(value, code, self);
+}
+
+static PyObject *channel_next(PyObject *self)
+{
+    s_sched *s = s_self();
+    int code;
+    if (s == NULL)
+        return NULL;
+    c_site site = {self, NULL, 0, (void *)channel_next, C_ITER};
+    PyObject *value = n_receive(s, SELF, &site, &code);
+    return bind_result(value, code, self);
+}
+
+static PyObject *channel_try_send(PyObject *self, PyObject *value)
+{
+    s_sched *s = s_self();
+    if (s == NULL)
+        return NULL;
+    int done = n_try_send(s, SELF, value);
+    return done < 0 ? bind_fail(done, self) : PyBool_FromLong(done);
+}
+
+static PyObject *channel_try_receive(PyObject *self, PyObject *unused)
+{
+    PyObject *value = NULL;
+    (void)unused;
+    s_sched *s = s_self();
+    if (s == NULL)
+        return NULL;
+    int done = n_try_receive(s, SELF, &value);
+    if (done < 0)
+        return bind_fail(done, self);
+    return done ? Py_BuildValue("(ON)", Py_True, value) : Py_BuildValue("(OO)", Py_False, Py_None);
+}
+
+static PyObject *channel_close(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    s_sched *s = s_self();
+    if (s == NULL)
+        return NULL;
+    int code = n_close(s, SELF);
+    if (code < 0)
+        return bind_fail(code, self);
+    if (SELF->name != NULL && registry != NULL &&
+        PyDict_GetItemWithError(registry, SELF->name) == self &&
+        PyDict_DelItem(registry, SELF->name) < 0)
+        return NULL;
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
+static Py_ssize_t channel_len(PyObject *self)
+{
+    return SELF->count;
+}
+
+static PyObject *get_balance(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromSsize_t(n_balance(SELF));
+}
+
+static PyObject *get_capacity(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromSsize_t(SELF->capacity);
+}
+
+static PyObject *get_closed(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(SELF->closed);
+}
+
+static PyObject *get_name(PyObject *self, void *unused)
+{
+    (void)unused;
+    return Py_NewRef(SELF->name ? SELF->name : Py_None);
+}
+
+static PyObject *get_preference(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromLong(SELF->preference);
+}
+
+static int set_preference(PyObject *self, PyObject *value, void *unused)
+{
+    (void)unused;
+    if (value == NULL || !PyLong_Check(value)) {
+        PyErr_SetString(PyExc_TypeError, "preference must be an int: -1, 0 or 1");
+        return -1;
+    }
+    int overflow;
+    long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    int sign = overflow ? overflow : (number > 0) - (number < 0);
+    SELF->preference = (signed char)sign;
+    return 0;
+}
+
+static PyObject *channel_repr(PyObject *self)
+{
+    Py_ssize_t balance = n_balance(SELF);
+    const char *closed = SELF->closed ? " closed" : "";
+    if (SELF->name != NULL)
+        return PyUnicode_FromFormat("<loomlet.Channel %R%s balance=%zd len=%zd>", SELF->name,
+                                    closed, balance, SELF->count);
+    return PyUnicode_FromFormat("<loomlet.Channel at %p%s balance=%zd len=%zd>", (void *)self,
+                                closed, balance, SELF->count);
+}
+
+static PyObject *make(PyTypeObject *type, Py_ssize_t capacity, PyObject *name)
+{
+    PyObject *self = type->tp_alloc(type, 0);
+    if (self != NULL) {
+        n_init(SELF, capacity);
+        SELF->name = Py_XNewRef(name);
+    }
+    return self;
+}
+
+/* The channel of that name, made on first use. */
+static PyObject *find_or_make(PyTypeObject *type, Py_ssize_t capacity, int given, PyObject *name)
+{
+    if (registry == NULL && (registry = PyDict_New()) == NULL)
+        return NULL;
+    PyObject *self = PyDict_GetItemWithError(registry, name);
+    if (self == NULL) {
+        PyObject *made = PyErr_Occurred() ? NULL : make(type, capacity, name);
+        self = made ? PyDict_SetDefault(registry, name, made) : NULL;
+        Py_XINCREF(self);
+        Py_XDECREF(made);
+    } else {
+        Py_INCREF(self);
+    }
+    if (self != NULL && given && SELF->capacity != capacity) {
+        PyErr_Format(PyExc_ValueError,
+                     "channel %R exists with capacity %zd, and capacity %zd was asked for; "
+                     "use the same, or close() the old one first",
+                     name, SELF->capacity, capacity);
+        Py_CLEAR(self);
+    }
+    return self;
+}
+
+static PyObject *channel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"capacity", "name", NULL};
+    PyObject *given = NULL, *name = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:Channel", names, &given, &name))
+        return NULL;
+    Py_ssize_t capacity = given ? PyNumber_AsSsize_t(given, PyExc_OverflowError) : 0;
+    if (capacity == -1 && PyErr_Occurred())
+        return NULL;
+    if (capacity < 0) {
+        PyErr_Format(PyExc_ValueError, "a channel's capacity is 0 or more, found %zd", capacity);
+        return NULL;
+    }
+    if (name == Py_None)
+        return make(type, capacity, NULL);
+    if (!PyUnicode_Check(name)) {
+        PyErr_Format(PyExc_TypeError, "a channel's name must be a str, found %.100s",
+                     Py_TYPE(name)->tp_name);
+        return NULL;
+    }
+    return find_or_make(type, capacity, given != NULL, name);
+}
+
+static int channel_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    return n_visit(SELF, visit, arg);
+}
+
+static int channel_clear(PyObject *self)
+{
+    n_clear(SELF);
+    return 0;
+}
+
+static void channel_dealloc(PyObject *self)
+{
+    PyObject_GC_UnTrack(self);
+    if (SELF->weakrefs != NULL)
+        PyObject_ClearWeakRefs(self);
+    n_free(SELF);
+    Py_TYPE(self)->tp_free(self);
+}
+
+static PyMethodDef methods[] = {
+    {"send", BIND_FN(channel_send), METH_FASTCALL,
+     PyDoc_STR("send(value)\n--\n\n"
+               "Hands a value to a receiver or into the buffer; waits while there is neither.\n\n"
+               "Raises ChannelClosed when the channel is closed, Cancelled in a cancelled scope.\n"
+               "Any thread; one without tasklets sleeps with the GIL released.")},
+    {"receive", BIND_FN(channel_receive), METH_FASTCALL,
+     PyDoc_STR("receive()\n--\n\n"
+               "Returns the oldest value; waits while there is none.\n\n"
+               "Raises ChannelClosed when the channel is closed and drained.")},
+    {"try_send", channel_try_send, METH_O,
+     PyDoc_STR("try_send(value)\n--\n\n"
+               "Sends without waiting; returns whether it could.  Raises ChannelClosed.")},
+    {"try_receive", channel_try_receive, METH_NOARGS,
+     PyDoc_STR("try_receive()\n--\n\n"
+               "Returns (True, value), or (False, None) when receive() would wait.\n"
+               "Raises ChannelClosed when the channel is closed and drained.")},
+    {"close", channel_close, METH_NOARGS,
+     PyDoc_STR("close()\n--\n\n"
+               "Ends the channel: waiting receivers get ChannelClosed, iterations end, new sends\n"
+               "raise.  Buffered values and senders already waiting are still delivered.")},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef getset[] = {
+    {"balance", get_balance, NULL, PyDoc_STR("Senders waiting, or minus the receivers waiting."),
+     NULL},
+    {"capacity", get_capacity, NULL, PyDoc_STR("Values that the buffer holds; 0: rendezvous."),
+     NULL},
+    {"closed", get_closed, NULL, PyDoc_STR("True after close()."), NULL},
+    {"name", get_name, NULL, PyDoc_STR("Its name in this process, or None."), NULL},
+    {"preference", get_preference, set_preference,
+     PyDoc_STR("Who runs next when partners meet: -1 the receiver at once, 1 the sender at once,\n"
+               "0 (default) whoever acted goes on and the partner is put at the tail."),
+     NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+/* An empty channel is still a channel: `if channel:` asks whether there is one. */
+static int channel_bool(PyObject *self)
+{
+    (void)self;
+    return 1;
+}
+
+static PyNumberMethods number = {.nb_bool = channel_bool};
+static PySequenceMethods sequence = {.sq_length = channel_len};
+
+PyTypeObject bind_channel_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "loomlet.Channel",
+    .tp_doc = PyDoc_STR(
+        "Channel(capacity=0, name=None)\n--\n\n"
+        "Hands values from tasklet to tasklet, first in, first out, across threads too.\n\n"
+        "capacity: how many values are kept without a receiver; 0: sender and receiver meet.\n"
+        "name: the process's channel of that name, made on first use and kept until close();\n"
+        "a different capacity is a ValueError.  `for x in channel` ends when it is closed."),
+    .tp_basicsize = sizeof(n_channel),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE,
+    .tp_weaklistoffset = offsetof(n_channel, weakrefs),
+    .tp_new = channel_new,
+    .tp_methods = methods,
+    .tp_getset = getset,
+    .tp_as_number = &number,
+    .tp_as_sequence = &sequence,
+    .tp_repr = channel_repr,
+    .tp_iter = PyObject_SelfIter,
+    .tp_iternext = channel_next,
+    .tp_traverse = channel_traverse,
+    .tp_clear = channel_clear,
+    .tp_dealloc = channel_dealloc,
+    .tp_alloc = PyType_GenericAlloc,
+    .tp_free = PyObject_GC_Del,
+};

@@ -1,0 +1,81 @@
+/* The one place where a code of the core becomes a Python exception.
+ *
+ * The texts are written in Python (loomlet.errors.make): they name what was
+ * expected, what was found and what to do, and need not be fast.  Until that
+ * module has handed its functions down, a plain RuntimeError serves.
+ */
+#include "bind/bind.h"
+
+static PyObject *make_error, *report_failure, *warn_abandoned, *exit_types;
+
+static PyObject *new_error(int code, PyObject *about)
+{
+    if (make_error == NULL) {
+        PyErr_Format(PyExc_RuntimeError, "loomlet: error %d before loomlet was imported", code);
+        return NULL;
+    }
+    PyObject *error = PyObject_CallFunction(make_error, "iO", code, about ? about : Py_None);
+    if (error != NULL && !PyExceptionInstance_Check(error)) {
+        Py_DECREF(error);
+        PyErr_SetString(PyExc_TypeError, "loomlet: the error hook must return an exception");
+        return NULL;
+    }
+    return error;
+}
+
+PyObject *bind_fail(int code, PyObject *about)
+{
+    if (code == S_E_SET)
+        return NULL;
+    if (code == S_E_MEMORY)
+        return PyErr_NoMemory();
+    PyObject *error = new_error(code, about);
+    if (error != NULL) {
+        PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+        Py_DECREF(error);
+    }
+    return NULL;
+}
+
+static void call_quietly(PyObject *function, PyObject *a, PyObject *b)
+{
+    if (function == NULL)
+        return;
+    PyObject *done = PyObject_CallFunctionObjArgs(function, a, b, NULL);
+    if (done == NULL)
+        PyErr_WriteUnraisable(function);
+    Py_XDECREF(done);
+}
+
+static void failed(s_tasklet *t, PyObject *exception)
+{
+    call_quietly(report_failure, (PyObject *)t, exception);
+}
+
+static void abandoned(s_tasklet *t)
+{
+    call_quietly(warn_abandoned, (PyObject *)t, NULL);
+}
+
+static int is_exit(PyObject *exception)
+{
+    return exit_types != NULL && PyErr_GivenExceptionMatches(exception, exit_types);
+}
+
+PyObject *bind_set_hooks(PyObject *module, PyObject *args)
+{
+    PyObject *error, *failure, *warning, *exits;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OOOO!:_set_hooks", &error, &failure, &warning, &PyTuple_Type,
+                          &exits))
+        return NULL;
+    Py_XSETREF(make_error, Py_NewRef(error));
+    Py_XSETREF(report_failure, Py_NewRef(failure));
+    Py_XSETREF(warn_abandoned, Py_NewRef(warning));
+    Py_XSETREF(exit_types, Py_NewRef(exits));
+    s_hook.error = new_error;
+    s_hook.failed = failed;
+    s_hook.abandoned = abandoned;
+    s_hook.is_exit = is_exit;
+    Py_RETURN_NONE;
+}

@@ -1,0 +1,129 @@
+/* The functions that programs call: spawn, schedule, sleep, current. */
+#include "bind/bind.h"
+
+static PyObject *spawn(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                       PyObject *kwnames)
+{
+    (void)module;
+    s_sched *s = s_self();
+    if (s == NULL)
+        return NULL;
+    if (nargs < 1 || !PyCallable_Check(args[0])) {
+        PyErr_Format(PyExc_TypeError, "spawn(func, *args, **kwargs) expected a callable, found %s",
+                     nargs < 1 ? "nothing" : Py_TYPE(args[0])->tp_name);
+        return NULL;
+    }
+    Py_ssize_t count = bind_slots(nargs, kwnames) - 1;
+    PyObject *items = PyTuple_New(count);
+    PyObject *self = items ? bind_tasklet_type.tp_alloc(&bind_tasklet_type, 0) : NULL;
+    if (self == NULL) {
+        Py_XDECREF(items);
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < count; i++)
+        PyTuple_SET_ITEM(items, i, Py_NewRef(args[i + 1]));
+    int code = s_tasklet_init(s, (s_tasklet *)self, args[0], items, kwnames);
+    Py_DECREF(items);
+    if (code < 0) {
+        Py_DECREF(self);
+        return bind_fail(code, NULL);
+    }
+    s_ready(s, (s_tasklet *)Py_NewRef(self));
+    return self;
+}
+
+static PyObject *schedule(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    s_sched *s = s_self();
+    if (s == NULL || (nargs != 0 && bind_count("schedule", nargs, 0) < 0))
+        return NULL;
+    int code = s_may_block(s);
+    if (code < 0)
+        return bind_fail(code, (PyObject *)s->current);
+    c_site site = BIND_SITE(module, args, nargs, schedule);
+    return s_schedule(s, &site);
+}
+
+static PyObject *sleep_(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    int64_t nanoseconds;
+    int code;
+    s_sched *s = s_self();
+    if (s == NULL || bind_count("sleep", nargs, 1) < 0 || bind_seconds(args[0], &nanoseconds) < 0)
+        return NULL;
+    c_site site = BIND_SITE(module, args, nargs, sleep_);
+    PyObject *done = s_sleep(s, nanoseconds, &site, &code);
+    return bind_result(done, code, (PyObject *)s->current);
+}
+
+static PyObject *current(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    s_sched *s = s_self();
+    return s ? Py_NewRef((PyObject *)s->current) : NULL;
+}
+
+static PyObject *now(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    s_sched *s = s_self();
+    return s ? PyFloat_FromDouble((double)s_now(s) * 1e-9) : NULL;
+}
+
+/* _run_begin(): marks the scheduler as inside run(); S_E_NESTED inside one. */
+static PyObject *run_begin(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    s_sched *s = s_self();
+    if (s == NULL)
+        return NULL;
+    if (s->running || !s->current->is_main)
+        return bind_fail(S_E_NESTED, (PyObject *)s->current);
+    s->running = 1;
+    Py_RETURN_NONE;
+}
+
+/* _run_end(): ends every other tasklet of the thread and leaves run(). */
+static PyObject *run_end(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    s_sched *s = s_self();
+    if (s == NULL)
+        return NULL;
+    s->current->cancelled = 0;
+    int code = s_kill_all(s);
+    s->running = 0;
+    return code < 0 ? bind_fail(code, (PyObject *)s->current) : Py_NewRef(Py_None);
+}
+
+PyMethodDef bind_functions[] = {
+    {"spawn", BIND_FN(spawn), METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("spawn(func, /, *args, **kwargs)\n--\n\n"
+               "Makes a tasklet that calls func(*args, **kwargs) and puts it at the tail of the\n"
+               "calling thread's run queue; the caller goes on.  Returns the Tasklet.\n\n"
+               "It gets a copy of the caller's contextvars.  An exception that ends it while\n"
+               "nobody joins it goes to the error handler.")},
+    {"schedule", BIND_FN(schedule), METH_FASTCALL,
+     PyDoc_STR("schedule()\n--\n\n"
+               "Goes to the tail of the run queue and lets the others run; alone, returns at once.\n"
+               "Raises Cancelled in a cancelled scope.")},
+    {"sleep", BIND_FN(sleep_), METH_FASTCALL,
+     PyDoc_STR("sleep(seconds)\n--\n\n"
+               "Lets others run for at least that long (int or float; 0 or less: as schedule()).")},
+    {"select", BIND_FN(bind_select), METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("select(cases, timeout=None)\n--\n\n"
+               "Waits until one of several channel operations can go on and does that one.\n\n"
+               "cases: a list or tuple; a Channel is a receive, (Channel, value) a send.\n"
+               "Returns (index of the case, received value or None).  Chooses fairly.  Raises\n"
+               "TimeoutError when the time (seconds) is over, ChannelClosed (with the channel as\n"
+               "its `channel`) when a case is chosen whose channel is closed.")},
+    {"current", current, METH_NOARGS,
+     PyDoc_STR("current()\n--\n\nThe running Tasklet of the calling thread.")},
+    {"now", now, METH_NOARGS,
+     PyDoc_STR("now()\n--\n\n"
+               "The scheduler's clock in seconds (float, monotonic; virtual in tests).")},
+    {"_run_begin", run_begin, METH_NOARGS, NULL},
+    {"_run_end", run_end, METH_NOARGS, NULL},
+    {"_set_hooks", bind_set_hooks, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};

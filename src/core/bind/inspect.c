@@ -1,0 +1,172 @@
+/* Looking and testing: counters, soft switching on and off, clocks, seeds, yardsticks. */
+#include "base/b_check.h"
+#include "bind/bind.h"
+
+/* noop(): a call that does nothing; what a switch is measured against. */
+static PyObject *noop(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    (void)module, (void)args, (void)nargs;
+    Py_RETURN_NONE;
+}
+
+/* soft(flag=None): whether this thread may switch softly; sets it for this thread
+ * and for those that come. */
+static PyObject *soft(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    (void)module;
+    s_sched *s = s_self();
+    if (s == NULL)
+        return NULL;
+    int before = s->soft;
+    if (nargs > 0 && args[0] != Py_None) {
+        int wanted = PyObject_IsTrue(args[0]);
+        if (wanted < 0)
+            return NULL;
+        s_soft_wanted = wanted;
+        s->soft = wanted && c_soft_supported;
+    }
+    return PyBool_FromLong(before);
+}
+
+static PyObject *stats(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    s_sched *s = s_self();
+    if (s == NULL)
+        return NULL;
+    PyObject *why = PyDict_New();
+    for (int i = 0; why != NULL && i < C_WHY_COUNT; i++) {
+        PyObject *count = s->count_why[i] ? PyLong_FromUnsignedLong(s->count_why[i]) : NULL;
+        if (count != NULL && PyDict_SetItemString(why, c_why_name(i), count) < 0)
+            Py_CLEAR(why);
+        Py_XDECREF(count);
+    }
+    if (why == NULL)
+        return NULL;
+    return Py_BuildValue("{s:k,s:k,s:N,s:l,s:n}", "soft", s->count_soft, "hard", s->count_hard,
+                         "why_hard", why, "stacks", p_stacks_live(), "tasklet_size",
+                         (Py_ssize_t)sizeof(s_tasklet));
+}
+
+/* tasklets(): those of the calling thread that have not ended, oldest first. */
+static PyObject *tasklets(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    s_sched *s = s_self();
+    PyObject *list = s ? PyList_New(0) : NULL;
+    if (list == NULL || PyList_Append(list, (PyObject *)s->main) < 0)
+        return list ? NULL : list;
+    c_lock_take(&s->all_lock);
+    for (b_link *at = s->all.next; at != &s->all; at = at->next) {
+        PyObject *t = (PyObject *)B_CONTAINER(at, s_tasklet, all);
+        if (PyList_Append(list, t) < 0) {
+            Py_CLEAR(list);
+            break;
+        }
+    }
+    c_lock_give(&s->all_lock);
+    return list;
+}
+
+/* _virtual_clock(seconds or None): stands still and jumps to the next timer. */
+static PyObject *virtual_clock(PyObject *module, PyObject *value)
+{
+    int64_t nanoseconds = -1;
+    (void)module;
+    s_sched *s = s_self();
+    if (s == NULL || (value != Py_None && bind_seconds(value, &nanoseconds) < 0))
+        return NULL;
+    s->virtual_now = nanoseconds;
+    Py_RETURN_NONE;
+}
+
+/* _seed(n): run order chosen at random from this seed; 0: first in, first out. */
+static PyObject *seed(PyObject *module, PyObject *value)
+{
+    (void)module;
+    s_sched *s = s_self();
+    unsigned long long bits = PyLong_AsUnsignedLongLongMask(value);
+    if (s == NULL || PyErr_Occurred())
+        return NULL;
+    s->random = bits ? bits * 0x9E3779B97F4A7C15u | 1 : 0;
+    s->budget = 1;
+    Py_RETURN_NONE;
+}
+
+static PyObject *depth_at(PyObject *module, PyObject *args)
+{
+    PyObject *code;
+    int offset;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!i:_depth_at", &PyCode_Type, &code, &offset))
+        return NULL;
+    return PyLong_FromLong(c_depth_at((PyCodeObject *)code, offset));
+}
+
+static void *ping_sp, *pong_sp;
+
+static void pong(void)
+{
+    for (;;)
+        p_switch(&pong_sp, ping_sp);
+}
+
+/* Puts `words` machine words of stack under the switches. */
+static B_NOINLINE void ping(long rounds, long words)
+{
+    volatile uintptr_t below[words + 1];
+    for (long i = 0; i <= words; i++)
+        below[i] = (uintptr_t)i;
+    for (long i = 0; i < rounds; i++)
+        p_switch(&ping_sp, pong_sp);
+    below[0] = below[words];
+}
+
+/* cswitch_ns(rounds, words=0): ns for one switch between two C stacks. */
+static PyObject *cswitch_ns(PyObject *module, PyObject *args)
+{
+    long rounds, words = 0;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "l|l:cswitch_ns", &rounds, &words))
+        return NULL;
+    if (rounds < 1 || words < 0 || words > 10000) {
+        PyErr_SetString(PyExc_ValueError, "cswitch_ns() takes rounds >= 1 and 0 <= words <= 10000");
+        return NULL;
+    }
+    p_stack *stack = p_stack_new();
+    if (stack == NULL)
+        return PyErr_NoMemory();
+    p_start(&ping_sp, stack, pong);
+    int64_t begin = p_now();
+    ping(rounds, words);
+    int64_t end = p_now();
+    p_stack_free(stack);
+    return PyFloat_FromDouble((double)(end - begin) / (2.0 * (double)rounds));
+}
+
+static PyObject *after_fork(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    s_after_fork();
+    Py_RETURN_NONE;
+}
+
+PyMethodDef bind_inspect_functions[] = {
+    {"noop", BIND_FN(noop), METH_FASTCALL, PyDoc_STR("noop()\n--\n\nDoes nothing: a yardstick.")},
+    {"soft", BIND_FN(soft), METH_FASTCALL,
+     PyDoc_STR("soft(flag=None)\n--\n\n"
+               "Whether soft switching is on in this thread; with a flag, sets it.")},
+    {"stats", stats, METH_NOARGS,
+     PyDoc_STR("stats()\n--\n\nCounters of the calling thread's scheduler, as a dict.")},
+    {"tasklets", tasklets, METH_NOARGS,
+     PyDoc_STR("tasklets()\n--\n\n"
+               "The calling thread's tasklets that have not ended, the main one first.")},
+    {"cswitch_ns", cswitch_ns, METH_VARARGS,
+     PyDoc_STR("cswitch_ns(rounds, words=0)\n--\n\n"
+               "Nanoseconds of one bare C stack switch above `words` words of stack.")},
+    {"_virtual_clock", virtual_clock, METH_O, NULL},
+    {"_seed", seed, METH_O, NULL},
+    {"_depth_at", depth_at, METH_VARARGS, NULL},
+    {"_after_fork", after_fork, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};

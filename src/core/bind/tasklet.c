@@ -1,0 +1,386 @@
+/* loomlet.Tasklet */
+#include <stddef.h>
+
+#include "bind/bind.h"
+
+#define SELF ((s_tasklet *)self)
+
+static PyObject *join_with(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                           PyObject *kwnames, int want_result, void *function)
+{
+    s_sched *s = s_self();
+    int64_t until;
+    int code;
+    const char *name = want_result ? "result" : "join";
+    if (s == NULL || bind_timeout(s, name, args, nargs, kwnames, 0, &until) < 0)
+        return NULL;
+    c_site site = {self, args, bind_slots(nargs, kwnames), function, C_CALL};
+    PyObject *done = s_join(s, SELF, until, want_result, &site, &code);
+    return bind_result(done, code, self);
+}
+
+static PyObject *tasklet_join(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                              PyObject *kwnames)
+{
+    return join_with(self, args, nargs, kwnames, 0, (void *)tasklet_join);
+}
+
+static PyObject *tasklet_result(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                                PyObject *kwnames)
+{
+    return join_with(self, args, nargs, kwnames, 1, (void *)tasklet_result);
+}
+
+static PyObject *tasklet_kill(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    s_sched *s = s_self();
+    int code;
+    if (s == NULL || bind_count("kill", nargs, 0) < 0)
+        return NULL;
+    if (SELF->state == S_DONE)
+        Py_RETURN_NONE;
+    PyObject *error = s_hook.error(S_OK, self);
+    if (error == NULL)
+        return NULL;
+    c_site site = BIND_SITE(self, args, nargs, tasklet_kill);
+    PyObject *done = s_throw(s, SELF, error, &site, &code);
+    return bind_result(done, code, self);
+}
+
+/* What `raise` would make of the argument: a new reference. */
+static PyObject *as_exception(PyObject *value)
+{
+    if (PyExceptionInstance_Check(value))
+        return Py_NewRef(value);
+    if (!PyExceptionClass_Check(value)) {
+        PyErr_Format(PyExc_TypeError,
+                     "throw() expected an exception class or instance, found %.100s",
+                     Py_TYPE(value)->tp_name);
+        return NULL;
+    }
+    PyObject *made = PyObject_CallNoArgs(value);
+    if (made != NULL && !PyExceptionInstance_Check(made)) {
+        PyErr_Format(PyExc_TypeError, "calling %R did not give an exception but %.100s", value,
+                     Py_TYPE(made)->tp_name);
+        Py_CLEAR(made);
+    }
+    return made;
+}
+
+static PyObject *tasklet_throw(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    s_sched *s = s_self();
+    int code;
+    if (s == NULL || bind_count("throw", nargs, 1) < 0)
+        return NULL;
+    PyObject *error = as_exception(args[0]);
+    if (error == NULL)
+        return NULL;
+    c_site site = BIND_SITE(self, args, nargs, tasklet_throw);
+    PyObject *done = s_throw(s, SELF, error, &site, &code);
+    return bind_result(done, code, self);
+}
+
+static PyObject *tasklet_insert(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    (void)args;
+    s_sched *s = s_self();
+    if (s == NULL || bind_count("insert", nargs, 0) < 0)
+        return NULL;
+    int code = s_insert(s, SELF);
+    return code < 0 ? bind_fail(code, self) : Py_NewRef(self);
+}
+
+static PyObject *tasklet_remove(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    (void)args;
+    s_sched *s = s_self();
+    if (s == NULL || bind_count("remove", nargs, 0) < 0)
+        return NULL;
+    int code = s_remove(s, SELF);
+    return code < 0 ? bind_fail(code, self) : Py_NewRef(self);
+}
+
+static PyObject *tasklet_switch(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    s_sched *s = s_self();
+    int code;
+    if (s == NULL || bind_count("switch", nargs, 0) < 0)
+        return NULL;
+    c_site site = BIND_SITE(self, args, nargs, tasklet_switch);
+    PyObject *done = s_run_now(s, SELF, 0, &site, &code);
+    return bind_result(done, code, self);
+}
+
+static PyObject *tasklet_run(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    s_sched *s = s_self();
+    int code;
+    if (s == NULL || bind_count("run", nargs, 0) < 0)
+        return NULL;
+    c_site site = BIND_SITE(self, args, nargs, tasklet_run);
+    PyObject *done = s_run_now(s, SELF, 1, &site, &code);
+    return bind_result(done, code, self);
+}
+
+/* _interrupt(exception): ends its wait; False when it does not wait.  From
+ * another thread it is asked for and True is returned. */
+static PyObject *tasklet_interrupt(PyObject *self, PyObject *error)
+{
+    s_sched *s = s_self();
+    if (s == NULL)
+        return NULL;
+    if (!PyExceptionInstance_Check(error)) {
+        PyErr_SetString(PyExc_TypeError, "_interrupt() takes an exception instance");
+        return NULL;
+    }
+    Py_INCREF(error);
+    if (SELF->home == s)
+        return PyBool_FromLong(s_interrupt(s, SELF, error));
+    int code = s_post(SELF->home, S_ASK_INTERRUPT, SELF, error);
+    return code < 0 ? bind_fail(code, self) : Py_NewRef(Py_True);
+}
+
+/* _where() -> (code, line) of the innermost Python function, or None. */
+static PyObject *tasklet_where(PyObject *self, PyObject *unused)
+{
+    PyObject *code;
+    int line, found = 0;
+    (void)unused;
+    s_sched *s = s_self();
+    if (s == NULL)
+        return NULL;
+    if (s->current == SELF)
+        found = c_where_now(s->ts, &code, &line);
+    else if (SELF->started && (SELF->kept == S_SOFT || SELF->kept == S_HARD))
+        found = c_where(&SELF->c, &code, &line);
+    if (!found)
+        Py_RETURN_NONE;
+    return Py_BuildValue("(Ni)", code, line);
+}
+
+static const char *const state_names[] = {"new",     "runnable", "running",
+                                          "blocked", "paused",   "done"};
+
+static PyObject *get_state(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyUnicode_InternFromString(state_names[SELF->state]);
+}
+
+static PyObject *get_id(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromUnsignedLongLong(SELF->id);
+}
+
+static PyObject *default_name(s_tasklet *t)
+{
+    if (t->is_main)
+        return PyUnicode_FromString("main");
+    PyObject *qualname = t->func ? PyObject_GetAttrString(t->func, "__qualname__") : NULL;
+    if (qualname == NULL) {
+        PyErr_Clear();
+        const char *type = t->func ? Py_TYPE(t->func)->tp_name : "tasklet";
+        return PyUnicode_FromFormat("%s-%llu", type, (unsigned long long)t->id);
+    }
+    PyObject *name = PyUnicode_FromFormat("%S-%llu", qualname, (unsigned long long)t->id);
+    Py_DECREF(qualname);
+    return name;
+}
+
+static PyObject *get_name(PyObject *self, void *unused)
+{
+    (void)unused;
+    if (SELF->name == NULL && (SELF->name = default_name(SELF)) == NULL)
+        return NULL;
+    return Py_NewRef(SELF->name);
+}
+
+static int set_name(PyObject *self, PyObject *value, void *unused)
+{
+    (void)unused;
+    if (value == NULL || !PyUnicode_Check(value)) {
+        PyErr_SetString(PyExc_TypeError, "a tasklet's name must be a str");
+        return -1;
+    }
+    Py_XSETREF(SELF->name, Py_NewRef(value));
+    return 0;
+}
+
+static PyObject *get_waiting_for(PyObject *self, void *unused)
+{
+    (void)unused;
+    const s_wait_kind *kind = SELF->kind;
+    if (SELF->state != S_BLOCKED || kind == NULL)
+        Py_RETURN_NONE;
+    PyObject *object = kind->object(SELF);
+    return object != NULL || PyErr_Occurred() ? object : Py_NewRef(Py_None);
+}
+
+/* "send", "receive", "join", ... while blocked, else None. */
+static PyObject *get_waiting_in(PyObject *self, void *unused)
+{
+    (void)unused;
+    const s_wait_kind *kind = SELF->kind;
+    if (SELF->state != S_BLOCKED || kind == NULL)
+        Py_RETURN_NONE;
+    return PyUnicode_InternFromString(kind->name);
+}
+
+static PyObject *get_flag(PyObject *self, void *offset)
+{
+    return PyBool_FromLong(*((unsigned char *)self + (size_t)offset));
+}
+
+static int set_flag(PyObject *self, PyObject *value, void *offset)
+{
+    int truth = value ? PyObject_IsTrue(value) : -1;
+    if (truth < 0) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_AttributeError, "this attribute cannot be deleted");
+        return -1;
+    }
+    *((unsigned char *)self + (size_t)offset) = (unsigned char)truth;
+    return 0;
+}
+
+static PyObject *get_object(PyObject *self, void *offset)
+{
+    PyObject *value = *(PyObject **)((char *)self + (size_t)offset);
+    return Py_NewRef(value ? value : Py_None);
+}
+
+static int set_object(PyObject *self, PyObject *value, void *offset)
+{
+    PyObject **place = (PyObject **)((char *)self + (size_t)offset);
+    Py_XSETREF(*place, value == Py_None ? NULL : Py_XNewRef(value));
+    return 0;
+}
+
+static PyObject *get_failure(PyObject *self, void *unused)
+{
+    (void)unused;
+    PyObject *failure = SELF->state == S_DONE ? SELF->failure : NULL;
+    return Py_NewRef(failure ? failure : Py_None);
+}
+
+static PyObject *get_is_main(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(SELF->is_main);
+}
+
+static PyObject *tasklet_repr(PyObject *self)
+{
+    PyObject *name = get_name(self, NULL);
+    if (name == NULL)
+        return NULL;
+    PyObject *repr =
+        PyUnicode_FromFormat("<loomlet.Tasklet %U %s>", name, state_names[SELF->state]);
+    Py_DECREF(name);
+    return repr;
+}
+
+static int tasklet_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    return s_visit(SELF, visit, arg);
+}
+
+static int tasklet_clear(PyObject *self)
+{
+    s_clear(SELF);
+    return 0;
+}
+
+static void tasklet_finalize(PyObject *self)
+{
+    s_finalize(SELF);
+}
+
+static void tasklet_dealloc(PyObject *self)
+{
+    if (SELF->kept != S_LIVE && PyObject_CallFinalizerFromDealloc(self) < 0)
+        return;
+    PyObject_GC_UnTrack(self);
+    if (SELF->weakrefs != NULL)
+        PyObject_ClearWeakRefs(self);
+    s_free(SELF);
+    Py_TYPE(self)->tp_free(self);
+}
+
+static PyMethodDef methods[] = {
+    {"join", BIND_FN(tasklet_join), METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("join(timeout=None)\n--\n\n"
+               "Waits until this tasklet has ended.\n\n"
+               "timeout: seconds, or None for no limit.  Raises the exception that ended the\n"
+               "tasklet, or TimeoutError when the time is over.  Any thread.")},
+    {"result", BIND_FN(tasklet_result), METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("result(timeout=None)\n--\n\n"
+               "Waits like join() and returns what the tasklet's function returned.")},
+    {"kill", BIND_FN(tasklet_kill), METH_FASTCALL,
+     PyDoc_STR("kill()\n--\n\n"
+               "Raises TaskletExit in this tasklet, now: it leaves whatever it waits for, its\n"
+               "`finally` blocks run, and the caller goes on when it has ended or blocked again.\n"
+               "Of a tasklet that has ended: nothing.  From another thread: it happens there, soon.")},
+    {"throw", BIND_FN(tasklet_throw), METH_FASTCALL,
+     PyDoc_STR("throw(exception)\n--\n\n"
+               "Raises an exception (class or instance) in this tasklet as kill() does.\n"
+               "One that has not started ends with it, its function does not run.")},
+    {"insert", BIND_FN(tasklet_insert), METH_FASTCALL,
+     PyDoc_STR("insert()\n--\n\n"
+               "Puts a paused tasklet at the tail of its thread's run queue; returns it.")},
+    {"remove", BIND_FN(tasklet_remove), METH_FASTCALL,
+     PyDoc_STR("remove()\n--\n\n"
+               "Takes a runnable tasklet out of the run queue: it is paused; returns it.")},
+    {"switch", BIND_FN(tasklet_switch), METH_FASTCALL,
+     PyDoc_STR("switch()\n--\n\n"
+               "Runs this tasklet now and pauses the caller until somebody inserts it.")},
+    {"run", BIND_FN(tasklet_run), METH_FASTCALL,
+     PyDoc_STR("run()\n--\n\n"
+               "Runs this tasklet now; the caller stays runnable, first in the queue.")},
+    {"_interrupt", tasklet_interrupt, METH_O, NULL},
+    {"_where", tasklet_where, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+#define FLAG(field) get_flag, set_flag, NULL, (void *)offsetof(s_tasklet, field)
+
+static PyGetSetDef getset[] = {
+    {"name", get_name, set_name, PyDoc_STR("A str: given, or the function's name and the id."),
+     NULL},
+    {"id", get_id, NULL, PyDoc_STR("An int, unique in the process."), NULL},
+    {"state", get_state, NULL,
+     PyDoc_STR("'new', 'runnable', 'running', 'blocked', 'paused' or 'done'."), NULL},
+    {"waiting_for", get_waiting_for, NULL,
+     PyDoc_STR("What a blocked tasklet waits for: a channel, a tuple of channels (select), a\n"
+               "tasklet (join), a float (sleep: the time of waking).  None otherwise."),
+     NULL},
+    {"waiting_in", get_waiting_in, NULL,
+     PyDoc_STR("The operation that blocks it: 'send', 'receive', 'iterate', 'select', 'join',\n"
+               "'sleep'; None otherwise."),
+     NULL},
+    {"is_main", get_is_main, NULL, PyDoc_STR("True for the thread's own flow of control."), NULL},
+    {"_failure", get_failure, NULL, NULL, NULL},
+    {"_cancelled", FLAG(cancelled)},
+    {"_owned", FLAG(owned)},
+    {"_scope", get_object, set_object, NULL, (void *)offsetof(s_tasklet, scope)},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+PyTypeObject bind_tasklet_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "loomlet.Tasklet",
+    .tp_doc = PyDoc_STR("A function that runs beside others and is switched by loomlet; made by spawn()."),
+    .tp_basicsize = sizeof(s_tasklet),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_weaklistoffset = offsetof(s_tasklet, weakrefs),
+    .tp_methods = methods,
+    .tp_getset = getset,
+    .tp_repr = tasklet_repr,
+    .tp_traverse = tasklet_traverse,
+    .tp_clear = tasklet_clear,
+    .tp_finalize = tasklet_finalize,
+    .tp_dealloc = tasklet_dealloc,
+    .tp_alloc = PyType_GenericAlloc,
+    .tp_free = PyObject_GC_Del,
+};

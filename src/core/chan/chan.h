@@ -1,0 +1,69 @@
+/* Channels: values handed from tasklet to tasklet, on one thread or across threads.
+ *
+ * A channel has a buffer of `capacity` values and two queues of waiters.
+ * Invariants, under `lock`:
+ *   receivers wait only while the buffer is empty and no sender waits;
+ *   senders wait only while the buffer is full and no receiver waits;
+ *   a closed channel has no waiting receiver.
+ * So a partner that is found waiting is always the one whose turn it is, and
+ * order is first in, first out, through the buffer too.
+ *
+ * A waiter is either a tasklet's own queue place (send, receive, iteration) or
+ * one case of a select.  Taking it out of the queue under the lock claims it; a
+ * case must win its select's claim as well, because another channel may be
+ * faster.  Values are moved: the waiter's place owns the reference.
+ *
+ * The lock exists only without a GIL, is held for a few loads and stores, never
+ * while Python code or a destructor may run.  Rejected: an owner word that lets
+ * the owning thread work without the lock; to take it away from a running thread
+ * needs a stop that costs more than the lock saves.
+ */
+#ifndef LOOMLET_CHAN_H
+#define LOOMLET_CHAN_H
+
+#include "sched/sched.h"
+
+typedef struct n_channel {
+    PyObject_HEAD
+    PyObject *weakrefs;
+    b_link senders, receivers; /* of s_wait */
+    PyObject **items;          /* ring buffer of `room` places */
+    Py_ssize_t first, count, room, capacity;
+    PyObject *name; /* str or NULL */
+    signed char preference; /* -1 the receiver runs first, 1 the sender, 0 whoever acts goes on */
+    char closed;
+    c_lock lock;
+} n_channel;
+
+void n_init(n_channel *ch, Py_ssize_t capacity);
+int n_visit(n_channel *ch, visitproc visit, void *arg);
+void n_clear(n_channel *ch);
+void n_free(n_channel *ch);
+
+/* All return a new reference, or NULL: then *code is a negative S_E_ code (S_E_SET
+ * with an exception set), or S_OK when an iteration is over. */
+PyObject *n_send(s_sched *s, n_channel *ch, PyObject *value, const c_site *site, int *code);
+PyObject *n_receive(s_sched *s, n_channel *ch, const c_site *site, int *code);
+/* 1 done, 0 would block, negative code.  *value is a new reference. */
+int n_try_send(s_sched *s, n_channel *ch, PyObject *value);
+int n_try_receive(s_sched *s, n_channel *ch, PyObject **value);
+int n_close(s_sched *s, n_channel *ch);
+/* Senders waiting, or minus the receivers waiting. */
+Py_ssize_t n_balance(n_channel *ch);
+
+typedef struct {
+    n_channel *channel;
+    PyObject *value; /* NULL: receive */
+} n_case;
+
+/* Does one case that can go on: (index, value).  NULL with S_OK when there is none,
+ * or with the error of a case (*at tells which: its channel is closed). */
+PyObject *n_select_now(s_sched *s, const n_case *cases, int count, int *at, int *code);
+/* Begins to wait for the cases: 1 when the caller must s_suspend now, which
+ * returns (index, value).  0 when a case went on meanwhile, as n_select_now. */
+int n_select_wait(s_sched *s, const n_case *cases, int count, int64_t until, PyObject **result,
+                  int *at, int *code);
+/* A tuple of the channels that a blocked select waits for: a new reference. */
+PyObject *n_select_channels(s_tasklet *t);
+
+#endif

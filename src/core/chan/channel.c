@@ -1,0 +1,331 @@
+/* send, receive, close: see chan.h for the rules. */
+#include "chan/internal.h"
+
+/* ---- waiting ---------------------------------------------------------------- */
+
+static int detach(s_tasklet *t)
+{
+    n_channel *ch = t->on;
+    c_lock_take(&ch->lock);
+    int queued = b_linked(&t->wait.link);
+    if (queued)
+        b_unlink(&t->wait.link);
+    c_lock_give(&ch->lock);
+    return queued;
+}
+
+static PyObject *object(s_tasklet *t)
+{
+    return Py_NewRef((PyObject *)t->on);
+}
+
+static const s_wait_kind sending = {"send", detach, object, 0};
+static const s_wait_kind receiving = {"receive", detach, object, 0};
+static const s_wait_kind iterating = {"iterate", detach, object, 0};
+
+static inline void enqueue(n_channel *ch, b_link *queue, s_tasklet *me, const s_wait_kind *kind)
+{
+    me->kind = kind;
+    me->on = ch;
+    me->state = S_BLOCKED;
+    b_append(queue, &me->wait.link);
+}
+
+s_wait *n_claim(b_link *queue)
+{
+    for (;;) {
+        b_link *link = b_first(queue);
+        if (link == NULL)
+            return NULL;
+        s_wait *wait = n_wait_of(link);
+        if (B_LIKELY(!n_is_case(wait))) {
+            b_unlink(link);
+            return wait;
+        }
+        if (n_select_claim(wait)) {
+            b_unlink(link);
+            return wait;
+        }
+        b_unlink(link);
+        n_select_forget(wait);
+    }
+}
+
+s_tasklet *n_settle(s_wait *wait, PyObject *value, PyObject *error)
+{
+    if (B_UNLIKELY(n_is_case(wait)))
+        return n_select_settle(wait, value, error);
+    s_tasklet *t = wait->task;
+    wait->value = value;
+    t->error = error;
+    return t;
+}
+
+/* ---- the buffer ---------------------------------------------------------------- */
+
+static int grow(n_channel *ch)
+{
+    Py_ssize_t room = ch->room ? ch->room * 2 : 8;
+    if (room > ch->capacity)
+        room = ch->capacity;
+    PyObject **items = PyMem_Malloc((size_t)room * sizeof(*items));
+    if (items == NULL)
+        return S_E_MEMORY;
+    for (Py_ssize_t i = 0; i < ch->count; i++)
+        items[i] = ch->items[(ch->first + i) % ch->room];
+    PyMem_Free(ch->items);
+    ch->items = items;
+    ch->room = room;
+    ch->first = 0;
+    return S_OK;
+}
+
+static int put(n_channel *ch, PyObject *value)
+{
+    if (ch->count == ch->room && grow(ch) < 0)
+        return S_E_MEMORY;
+    Py_ssize_t at = ch->first + ch->count;
+    ch->items[at >= ch->room ? at - ch->room : at] = value;
+    ch->count++;
+    return S_OK;
+}
+
+static PyObject *get(n_channel *ch)
+{
+    PyObject *value = ch->items[ch->first];
+    if (++ch->first == ch->room)
+        ch->first = 0;
+    ch->count--;
+    return value;
+}
+
+/* ---- the halves that do not wait ---------------------------------------------------- */
+
+int n_give(n_channel *ch, PyObject *value, s_wait **partner)
+{
+    *partner = NULL;
+    if (B_UNLIKELY(ch->closed))
+        return S_E_CLOSED;
+    if ((*partner = n_claim(&ch->receivers)) != NULL)
+        return 1;
+    if (ch->count < ch->capacity) {
+        int code = put(ch, value);
+        if (code < 0)
+            return code;
+        Py_INCREF(value);
+        return 1;
+    }
+    return 0;
+}
+
+int n_take(n_channel *ch, PyObject **value, s_wait **partner)
+{
+    *partner = NULL;
+    if (ch->count > 0) {
+        *value = get(ch);
+        if ((*partner = n_claim(&ch->senders)) != NULL) {
+            put(ch, (*partner)->value);
+            (*partner)->value = NULL;
+        }
+        return 1;
+    }
+    if ((*partner = n_claim(&ch->senders)) != NULL) {
+        *value = (*partner)->value;
+        (*partner)->value = NULL;
+        return 1;
+    }
+    return ch->closed ? S_E_CLOSED : 0;
+}
+
+/* ---- send and receive ------------------------------------------------------------------ */
+
+/* The exchange is done; who goes on?  `mine` is what my own call returns (stolen). */
+static inline PyObject *after(s_sched *s, n_channel *ch, s_tasklet *partner, int direction,
+                              PyObject *mine, const c_site *site)
+{
+    if (B_LIKELY(ch->preference != -direction || partner->home != s || s->trap)) {
+        s_wake(s, partner);
+        return mine;
+    }
+    partner->kind = NULL;
+    s_deadline_drop(s, partner);
+    return s_run_before_me_with(s, partner, mine, site);
+}
+
+PyObject *n_send(s_sched *s, n_channel *ch, PyObject *value, const c_site *site, int *code)
+{
+    s_tasklet *me = s->current;
+    s_wait *partner;
+    *code = S_OK;
+    if (B_UNLIKELY(me->cancelled)) {
+        *code = S_E_CANCELLED;
+        return NULL;
+    }
+    c_lock_take(&ch->lock);
+    int done = n_give(ch, value, &partner);
+    if (done == 0 && (done = s_may_block(s)) == S_OK) {
+        me->wait.value = Py_NewRef(value);
+        enqueue(ch, &ch->senders, me, &sending);
+        c_lock_give(&ch->lock);
+        return s_suspend(s, site);
+    }
+    c_lock_give(&ch->lock);
+    if (B_UNLIKELY(done < 0)) {
+        *code = done;
+        return NULL;
+    }
+    if (partner == NULL)
+        return Py_NewRef(Py_None);
+    s_tasklet *t = n_settle(partner, Py_NewRef(value), NULL);
+    return after(s, ch, t, 1, Py_NewRef(Py_None), site);
+}
+
+PyObject *n_receive(s_sched *s, n_channel *ch, const c_site *site, int *code)
+{
+    s_tasklet *me = s->current;
+    s_wait *partner;
+    PyObject *value;
+    *code = S_OK;
+    if (B_UNLIKELY(me->cancelled)) {
+        *code = S_E_CANCELLED;
+        return NULL;
+    }
+    c_lock_take(&ch->lock);
+    int done = n_take(ch, &value, &partner);
+    if (done == 0 && (done = s_may_block(s)) == S_OK) {
+        enqueue(ch, &ch->receivers, me, site->kind == C_ITER ? &iterating : &receiving);
+        c_lock_give(&ch->lock);
+        return s_suspend(s, site);
+    }
+    c_lock_give(&ch->lock);
+    if (B_UNLIKELY(done < 0)) {
+        *code = done == S_E_CLOSED && site->kind == C_ITER ? S_OK : done;
+        return NULL;
+    }
+    if (partner == NULL)
+        return value;
+    s_tasklet *t = n_settle(partner, Py_NewRef(Py_None), NULL);
+    return after(s, ch, t, -1, value, site);
+}
+
+int n_try_send(s_sched *s, n_channel *ch, PyObject *value)
+{
+    s_wait *partner;
+    c_lock_take(&ch->lock);
+    int done = n_give(ch, value, &partner);
+    c_lock_give(&ch->lock);
+    if (partner != NULL)
+        s_wake(s, n_settle(partner, Py_NewRef(value), NULL));
+    return done;
+}
+
+int n_try_receive(s_sched *s, n_channel *ch, PyObject **value)
+{
+    s_wait *partner;
+    c_lock_take(&ch->lock);
+    int done = n_take(ch, value, &partner);
+    c_lock_give(&ch->lock);
+    if (partner != NULL)
+        s_wake(s, n_settle(partner, Py_NewRef(Py_None), NULL));
+    return done;
+}
+
+/* ---- the end ---------------------------------------------------------------------------- */
+
+static void end_receiver(s_sched *s, n_channel *ch, s_wait *wait)
+{
+    PyObject *error = NULL;
+    if (n_is_case(wait) || wait->task->kind != &iterating) {
+        error = s_hook.error(S_E_CLOSED, (PyObject *)ch);
+        if (error == NULL)
+            error = PyErr_GetRaisedException();
+    }
+    s_wake(s, n_settle(wait, NULL, error));
+}
+
+int n_close(s_sched *s, n_channel *ch)
+{
+    for (;;) {
+        c_lock_take(&ch->lock);
+        ch->closed = 1;
+        s_wait *wait = n_claim(&ch->receivers);
+        c_lock_give(&ch->lock);
+        if (wait == NULL)
+            return S_OK;
+        end_receiver(s, ch, wait);
+    }
+}
+
+static Py_ssize_t length(const b_link *queue)
+{
+    Py_ssize_t count = 0;
+    for (b_link *at = queue->next; at != queue; at = at->next)
+        count++;
+    return count;
+}
+
+Py_ssize_t n_balance(n_channel *ch)
+{
+    c_lock_take(&ch->lock);
+    Py_ssize_t balance = length(&ch->senders) - length(&ch->receivers);
+    c_lock_give(&ch->lock);
+    return balance;
+}
+
+void n_init(n_channel *ch, Py_ssize_t capacity)
+{
+    b_list_init(&ch->senders);
+    b_list_init(&ch->receivers);
+    ch->capacity = capacity;
+}
+
+static int visit_queue(b_link *queue, visitproc visit, void *arg)
+{
+    for (b_link *at = queue->next; at != queue; at = at->next) {
+        s_wait *wait = n_wait_of(at);
+        Py_VISIT(wait->task);
+        if (n_is_case(wait))
+            Py_VISIT(wait->value);
+    }
+    return 0;
+}
+
+int n_visit(n_channel *ch, visitproc visit, void *arg)
+{
+    Py_VISIT(ch->name);
+    for (Py_ssize_t i = 0; i < ch->count; i++)
+        Py_VISIT(ch->items[(ch->first + i) % ch->room]);
+    int stop = visit_queue(&ch->senders, visit, arg);
+    return stop ? stop : visit_queue(&ch->receivers, visit, arg);
+}
+
+/* Lets go of waiters that nothing can wake any more. */
+static void drop_queue(b_link *queue)
+{
+    b_link *at;
+    while ((at = b_first(queue)) != NULL) {
+        s_tasklet *t = n_wait_of(at)->task;
+        if (!t->kind->detach(t))
+            break;
+        t->state = S_PAUSED;
+        t->kind = NULL;
+        Py_DECREF((PyObject *)t);
+    }
+}
+
+void n_clear(n_channel *ch)
+{
+    if (ch->senders.next == NULL)
+        return;
+    drop_queue(&ch->senders);
+    drop_queue(&ch->receivers);
+    while (ch->count > 0)
+        Py_DECREF(get(ch));
+    Py_CLEAR(ch->name);
+}
+
+void n_free(n_channel *ch)
+{
+    n_clear(ch);
+    PyMem_Free(ch->items);
+}

@@ -1,0 +1,46 @@
+/* What channel.c and select.c share. */
+#ifndef LOOMLET_CHAN_INTERNAL_H
+#define LOOMLET_CHAN_INTERNAL_H
+
+#include "base/b_check.h"
+#include "chan/chan.h"
+
+typedef struct n_selection n_selection;
+
+/* A case of a blocked select, as a place in a channel's queue. */
+typedef struct {
+    s_wait wait;
+    n_selection *selection;
+    n_channel *channel;
+} n_place;
+
+struct n_selection {
+    int count, claimed;
+    n_place places[];
+};
+
+static inline s_wait *n_wait_of(b_link *link)
+{
+    return B_CONTAINER(link, s_wait, link);
+}
+
+static inline int n_is_case(const s_wait *wait)
+{
+    return wait != &wait->task->wait;
+}
+
+/* Takes the first waiter that can still be claimed out of a queue; under the lock. */
+s_wait *n_claim(b_link *queue);
+/* Lets a claimed waiter go on; its call returns `value` (stolen) or raises `error`
+ * (stolen).  Not under the lock. */
+s_tasklet *n_settle(s_wait *wait, PyObject *value, PyObject *error);
+
+int n_select_claim(s_wait *wait);
+s_tasklet *n_select_settle(s_wait *wait, PyObject *value, PyObject *error);
+void n_select_forget(s_wait *wait);
+
+/* The non-blocking halves; under the lock.  *partner is claimed or NULL. */
+int n_give(n_channel *ch, PyObject *value, s_wait **partner);
+int n_take(n_channel *ch, PyObject **value, s_wait **partner);
+
+#endif

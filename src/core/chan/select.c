@@ -1,0 +1,228 @@
+/* select: wait on several channels, go on with exactly one of them.
+ *
+ * While it waits, a select has a place in the queue of each of its channels; all
+ * places belong to one n_selection with one claim word.  Whoever finds a place
+ * (a partner, a deadline, a cancel) must win the claim first; the winner takes
+ * the other places out of their queues, each under its channel's lock, before it
+ * wakes the tasklet.  Each queued place owns one reference to the tasklet.
+ *
+ * Between looking at a channel and queueing there the lock is not given up, so a
+ * partner cannot slip by; a case that can go on after some places are queued
+ * already must win the claim against the partners of those.
+ *
+ * Fair: the first channel looked at is chosen at random.
+ */
+#include "chan/internal.h"
+
+static void take_out_places(n_selection *selection, const s_wait *except)
+{
+    for (int i = 0; i < selection->count; i++) {
+        n_place *place = &selection->places[i];
+        if (&place->wait == except || place->channel == NULL)
+            continue;
+        c_lock_take(&place->channel->lock);
+        int queued = b_linked(&place->wait.link);
+        if (queued)
+            b_unlink(&place->wait.link);
+        c_lock_give(&place->channel->lock);
+        if (queued)
+            Py_DECREF((PyObject *)place->wait.task);
+    }
+}
+
+static void free_selection(n_selection *selection)
+{
+    for (int i = 0; i < selection->count; i++) {
+        Py_XDECREF(selection->places[i].wait.value);
+        Py_XDECREF((PyObject *)selection->places[i].channel);
+    }
+    PyMem_Free(selection);
+}
+
+static int win(n_selection *selection)
+{
+    int open = 0;
+    return __atomic_compare_exchange_n(&selection->claimed, &open, 1, 0, __ATOMIC_ACQ_REL,
+                                       __ATOMIC_RELAXED);
+}
+
+int n_select_claim(s_wait *wait)
+{
+    return win(B_CONTAINER(wait, n_place, wait)->selection);
+}
+
+/* A place whose select went on elsewhere; under the lock, so nothing may die here:
+ * the tasklet is kept by the place through which it went on. */
+void n_select_forget(s_wait *wait)
+{
+    Py_DECREF((PyObject *)wait->task);
+}
+
+static PyObject *outcome(int index, PyObject *value)
+{
+    PyObject *pair = Py_BuildValue("(iN)", index, value);
+    return pair;
+}
+
+s_tasklet *n_select_settle(s_wait *wait, PyObject *value, PyObject *error)
+{
+    n_place *place = B_CONTAINER(wait, n_place, wait);
+    n_selection *selection = place->selection;
+    s_tasklet *t = wait->task;
+    take_out_places(selection, wait);
+    if (error == NULL && (value = outcome((int)(place - selection->places), value)) == NULL)
+        error = PyErr_GetRaisedException();
+    t->wait.value = value;
+    t->error = error;
+    t->on = NULL;
+    free_selection(selection);
+    return t;
+}
+
+static int select_detach(s_tasklet *t)
+{
+    n_selection *selection = t->on;
+    if (!win(selection))
+        return 0;
+    Py_INCREF((PyObject *)t);
+    take_out_places(selection, NULL);
+    free_selection(selection);
+    t->on = NULL;
+    return 1;
+}
+
+PyObject *n_select_channels(s_tasklet *t)
+{
+    n_selection *selection = t->on;
+    PyObject *channels = PyTuple_New(selection->count);
+    for (int i = 0; channels != NULL && i < selection->count; i++)
+        PyTuple_SET_ITEM(channels, i, Py_NewRef((PyObject *)selection->places[i].channel));
+    return channels;
+}
+
+static const s_wait_kind selecting = {"select", select_detach, n_select_channels, 0};
+
+static int try_case(const n_case *c, PyObject **value, s_wait **partner)
+{
+    if (c->value == NULL)
+        return n_take(c->channel, value, partner);
+    int done = n_give(c->channel, c->value, partner);
+    if (done > 0)
+        *value = NULL;
+    return done;
+}
+
+/* The exchange of a case is done: wakes the partner, makes the result. */
+static PyObject *finish_case(s_sched *s, const n_case *c, int index, PyObject *value,
+                             s_wait *partner)
+{
+    if (partner != NULL) {
+        PyObject *theirs = c->value != NULL ? c->value : Py_None;
+        s_wake(s, n_settle(partner, Py_NewRef(theirs), NULL));
+    }
+    return outcome(index, value != NULL ? value : Py_NewRef(Py_None));
+}
+
+static int start_at(s_sched *s, int count)
+{
+    static uint64_t turn = 88172645463325252u;
+    uint64_t bits = s->random ? s->random : turn;
+    bits ^= bits << 13;
+    bits ^= bits >> 7;
+    bits ^= bits << 17;
+    if (!s->random)
+        turn = bits;
+    return (int)(bits % (uint64_t)count);
+}
+
+PyObject *n_select_now(s_sched *s, const n_case *cases, int count, int *at, int *code)
+{
+    int first = start_at(s, count);
+    *code = S_OK;
+    for (int i = 0; i < count; i++) {
+        const n_case *c = &cases[*at = (first + i) % count];
+        PyObject *value = NULL;
+        s_wait *partner;
+        c_lock_take(&c->channel->lock);
+        int done = try_case(c, &value, &partner);
+        c_lock_give(&c->channel->lock);
+        if (done > 0)
+            return finish_case(s, c, *at, value, partner);
+        if (done < 0) {
+            *code = done;
+            return NULL;
+        }
+    }
+    return NULL;
+}
+
+static n_selection *new_selection(s_tasklet *me, const n_case *cases, int count)
+{
+    size_t size = sizeof(n_selection) + (size_t)count * sizeof(n_place);
+    n_selection *selection = PyMem_Calloc(1, size);
+    if (selection == NULL)
+        return NULL;
+    selection->count = count;
+    for (int i = 0; i < count; i++) {
+        n_place *place = &selection->places[i];
+        place->selection = selection;
+        place->channel = (n_channel *)Py_NewRef((PyObject *)cases[i].channel);
+        place->wait.task = me;
+        place->wait.value = Py_XNewRef(cases[i].value);
+    }
+    return selection;
+}
+
+/* Queues a place in every channel: 1.  0 when a case could go on at once, which then
+ * has been done, or failed. */
+static int queue_places(s_sched *s, n_selection *selection, const n_case *cases,
+                        PyObject **result, int *at, int *code)
+{
+    for (int i = 0; i < selection->count; i++) {
+        const n_case *c = &cases[*at = i];
+        PyObject *value = NULL;
+        s_wait *partner;
+        c_lock_take(&c->channel->lock);
+        int done = try_case(c, &value, &partner);
+        if (done == 0) {
+            Py_INCREF((PyObject *)selection->places[i].wait.task);
+            b_append(c->value ? &c->channel->senders : &c->channel->receivers,
+                     &selection->places[i].wait.link);
+        }
+        c_lock_give(&c->channel->lock);
+        if (done == 0)
+            continue;
+        *code = done < 0 ? done : S_OK;
+        if (done > 0)
+            *result = finish_case(s, c, i, value, partner);
+        return 0;
+    }
+    return 1;
+}
+
+int n_select_wait(s_sched *s, const n_case *cases, int count, int64_t until, PyObject **result,
+                  int *at, int *code)
+{
+    s_tasklet *me = s->current;
+    if ((*code = s_may_block(s)) < 0)
+        return 0;
+    n_selection *selection = new_selection(me, cases, count);
+    *code = selection ? s_deadline_set(s, me, until) : S_E_MEMORY;
+    if (*code < 0) {
+        if (selection != NULL)
+            free_selection(selection);
+        return 0;
+    }
+    me->kind = &selecting;
+    me->on = selection;
+    me->state = S_BLOCKED;
+    if (queue_places(s, selection, cases, result, at, code)) {
+        Py_DECREF((PyObject *)me); /* the places own it now */
+        return 1;
+    }
+    me->state = S_RUNNING;
+    s_deadline_drop(s, me);
+    take_out_places(selection, NULL);
+    free_selection(selection);
+    return 0;
+}

@@ -1,0 +1,208 @@
+/* The room of CPython's internals: the contract.
+ *
+ * Everything that depends on how CPython lays out frames, thread states and
+ * code stands behind these functions; no other folder includes an internal
+ * header or tests a version.  README.md lists each internal field that is
+ * touched and why.  One file per minor version (py311.h ... py314.h) says where
+ * a field lives; the rules of switching are written once, in site.c (may this
+ * call be suspended softly?), resume.c (how it goes on), state.c (what belongs
+ * to a tasklet), visit.c (what the collector sees).
+ *
+ * Two kinds of suspension:
+ *   soft  The call came straight from the interpreter loop, whose C frame holds
+ *         nothing worth keeping.  The Python frames are all there is; the C
+ *         stack is abandoned and used by the next tasklet.
+ *   hard  Some C frame in between must be kept: the tasklet keeps the C stack.
+ *
+ * All functions want an attached thread state (the GIL where there is one) and
+ * run on the thread that owns the tasklet, unless said otherwise.
+ */
+#ifndef LOOMLET_CPYTHON_H
+#define LOOMLET_CPYTHON_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdint.h>
+
+#include "plat/plat.h"
+
+#if PY_VERSION_HEX < 0x030C0000
+/* 3.11 lacks the calls that take and set one exception object. */
+PyObject *PyErr_GetRaisedException(void);
+void PyErr_SetRaisedException(PyObject *exception);
+#endif
+
+struct _PyInterpreterFrame;
+typedef struct _PyInterpreterFrame c_frame;
+
+/* The part of PyThreadState that belongs to one tasklet, and its frames.
+ *
+ * `frame` is the innermost frame while suspended.  While running, `bottom` is
+ * the outermost frame of the interpreter activation that runs it and `rest` the
+ * frames below that activation: they wait for it to return and are then fed by
+ * c_resume.  `rest` is C_BELOW while the tasklet was entered through a callable
+ * that is not a Python function: then it is never soft. */
+typedef struct {
+    c_frame *frame;
+    c_frame *rest;
+    void *chunk, *top, *limit; /* the data stack */
+    void *root;                /* its first chunk: ours, given to c_state_init */
+    void *exc_info;            /* innermost handled exception */
+    struct {
+        PyObject *value;
+        void *previous;
+    } exc_root; /* laid out as _PyErr_StackItem */
+    PyObject *context;
+    void *cframe; /* 3.11, 3.12: the _PyCFrame of the C stack */
+    int py_left, c_left;
+    int depth, top_slots;   /* value stack without and with the call's operands */
+    int advance, end_advance; /* code units to step over when the call returns, or an iteration ends */
+} c_state;
+
+/* How a blocking C function was called: what the call's operands must look like. */
+enum { C_CALL, C_ITER };
+typedef struct {
+    PyObject *self;
+    PyObject *const *args; /* as handed to a METH_FASTCALL function, else NULL */
+    Py_ssize_t nargs;      /* with the keyword values */
+    void *function;        /* the address of the C function that was called */
+    int kind;
+} c_site;
+
+#define C_SPLICES 16
+
+/* A suspension point that passed every rule of site.c. */
+typedef struct {
+    c_frame *bottom;
+    int depth, top, advance, end_advance;
+    int splices;
+    struct {
+        c_frame *upper, *lower;
+        int top, offset;
+    } splice[C_SPLICES];
+} c_point;
+
+/* What a hard suspension keeps on its own C stack. */
+typedef struct {
+    uintptr_t sections;
+    int tracing, event, nesting;
+    void *executor;
+    int top;
+} c_hard;
+
+/* Why a call is not soft; 0 = it is.  Names for statistics: c_why_name(). */
+enum {
+    C_SOFT,
+    C_NEVER,    /* this interpreter has no soft switching */
+    C_NO_FRAME, /* no Python frame called us */
+    C_OPCODE,   /* not called by an instruction that we can finish (or a traced one) */
+    C_OPERANDS, /* the instruction calls something else: C is in between */
+    C_UNKNOWN,  /* the depth of the value stack is not known */
+    C_NESTED,   /* C between two interpreter activations */
+    C_SECTION,  /* free-threaded: a critical section is open */
+    C_DEALLOC,  /* inside a deallocation or a trace function */
+    C_COPIED,   /* the interpreter copied the operands; abandoning would leak them */
+    C_WHY_COUNT
+};
+const char *c_why_name(int why);
+
+/* ---- thread states (state.c) --------------------------------------------- */
+
+PyThreadState *c_thread(void);
+/* Makes `state` that of a tasklet not yet started, with its first frame chunk. */
+void c_state_init(PyThreadState *ts, c_state *state, void *chunk, size_t size);
+void c_state_save(PyThreadState *ts, c_state *state);
+void c_state_load(PyThreadState *ts, const c_state *state);
+/* Frees what the state owns after the end of its tasklet, but for the root chunk. */
+void c_state_clear(c_state *state);
+/* 1 when the tasklet outgrew its first chunk. */
+int c_state_grew(const c_state *state);
+/* Bytes of its first chunk. */
+size_t c_chunk_size(const c_state *state);
+/* A copy of the running context for a new tasklet, NULL for an empty one (made when needed). */
+PyObject *c_context_copy(PyThreadState *ts);
+/* Bytes of the first chunk for a call of `callable` (a frame and a small call on top). */
+size_t c_chunk_need(PyObject *callable);
+/* Address that stands for the code of `callable` in statistics, or NULL. */
+const void *c_code_key(PyObject *callable);
+
+/* C stack bookkeeping: limits of a new stack, of the thread's own, and making one current. */
+void c_stack_init(PyThreadState *ts, p_stack *stack);
+void c_stack_own(PyThreadState *ts, p_stack *stack);
+void c_stack_use(PyThreadState *ts, const p_stack *stack);
+/* At the base of a stack, before anything runs on it; `cell` is 4 words on that stack. */
+void c_base_init(PyThreadState *ts, void **cell);
+void c_base_enter(PyThreadState *ts, void **cell);
+
+/* ---- soft (site.c, resume.c) ---------------------------------------------- */
+
+/* Tells whether the current call may be suspended softly, and fills `point`.
+ * Without effect.  point->top is -1 when the stack depth is unknown. */
+int c_point_find(PyThreadState *ts, const c_state *state, const c_site *site, c_point *point);
+/* Saves the state and makes the frames independent of the C stack. */
+void c_suspend(PyThreadState *ts, c_state *state, const c_point *point);
+/* Calls `func` as the first thing of a tasklet; args are the positional ones, then the keyword values. */
+PyObject *c_start(PyThreadState *ts, c_state *state, PyObject *func, PyObject *args,
+                  PyObject *kwnames);
+/* Goes on with a softly suspended tasklet till its function returns.  Steals
+ * both: value is what the call returns; error is raised there instead; neither
+ * ends the iteration of a `for`. */
+PyObject *c_resume(PyThreadState *ts, c_state *state, PyObject *value, PyObject *error);
+/* Destroys the frames of a softly suspended tasklet; no `finally` runs. */
+void c_drop(PyThreadState *ts, c_state *state);
+
+/* ---- hard (state.c) -------------------------------------------------------- */
+
+void c_hard_leave(PyThreadState *ts, c_state *state, c_hard *kept, int top);
+void c_hard_back(PyThreadState *ts, c_state *state, c_hard *kept);
+
+/* ---- looking at suspended frames (visit.c) --------------------------------- */
+
+int c_visit(const c_state *state, int started, visitproc visit, void *arg);
+/* The innermost Python function of a suspended tasklet: new references, or 0. */
+int c_where(const c_state *state, PyObject **code, int *line);
+/* The same for the running one. */
+int c_where_now(PyThreadState *ts, PyObject **code, int *line);
+
+/* ---- the static stack depth of an instruction (depth.c) -------------------- */
+
+/* Value stack slots in use above the locals just before the instruction at
+ * byte offset `offset` of the bytecode, or -1 when it cannot be told. */
+int c_depth_at(PyCodeObject *code, int offset);
+
+/* ---- the interpreter around us (threads.c) --------------------------------- */
+
+/* Calls `each` for every other thread state of this interpreter till it returns non-zero. */
+int c_other_threads(PyThreadState *ts, int (*each)(PyThreadState *other, void *arg), void *arg);
+/* 0, or -1 with ImportError when this interpreter cannot carry us. */
+int c_check_interpreter(void);
+int c_finalizing(void);
+/* Keeps a few data-stack chunks instead of unmapping them (arena.c).  Once per process. */
+void c_arena_install(void);
+
+/* Locks that exist only without a GIL; with one, holding it is the lock. */
+#ifdef Py_GIL_DISABLED
+typedef struct {
+    PyMutex mutex;
+} c_lock;
+#define c_lock_take(lock) PyMutex_Lock(&(lock)->mutex)
+#define c_lock_give(lock) PyMutex_Unlock(&(lock)->mutex)
+#define C_FREE_THREADED 1
+#else
+typedef struct {
+    char none[1];
+} c_lock;
+#define c_lock_take(lock) ((void)(lock))
+#define c_lock_give(lock) ((void)(lock))
+#define C_FREE_THREADED 0
+#endif
+
+/* ---- proving the rules at import (selftest.c) ------------------------------- */
+
+/* 0 when the layout that we were compiled for is the running interpreter's, -1
+ * with ImportError set otherwise. */
+int c_check_layout(void);
+
+extern int c_soft_supported;
+
+#endif

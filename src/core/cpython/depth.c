@@ -1,0 +1,349 @@
+/* How deep is the value stack just before an instruction?
+ *
+ * CPython 3.12 and 3.13 keep the depth of the running frame in a register of
+ * the interpreter loop, so a frame that has called us cannot tell it.  But the
+ * compiler only emits code in which each instruction has one depth whatever
+ * way led to it (that is how it computes co_stacksize), so it can be found from
+ * the bytecode alone: begin with 0 at the first instruction and with the depth
+ * that the exception table names at each handler, and follow every way.
+ *
+ * Invariants:
+ *   - One wrong or doubtful step makes the whole code object unknown: a way that
+ *     leaves the code, two ways that meet at different depths, a depth below 0
+ *     or above co_stacksize, an effect that CPython does not know.  The compiler
+ *     never produces such code, tools that edit bytecode may.
+ *   - The result belongs to the code object (code-extra), is written once before
+ *     others can see it, never replaced, and freed by CPython with the code.  So
+ *     whoever holds the code may read it without a lock.
+ *   - What is unknown for lack of memory is tried again at the next call.
+ *
+ * Any attached thread may call; no Python code runs; an exception that was set
+ * stays as it was.  Without a GIL two threads may compute the same table: `lock`
+ * decides whose is attached, and the other is dropped.  CPython leaves the slots
+ * of code-extra unprotected there, so reading them takes the lock as well; the
+ * threads find a table again in a small memory of their own.  That memory holds
+ * for one `generation`, which ends whenever a table is freed: an address may
+ * then stand for another code object.
+ *
+ * The bytecode is taken from PyCode_GetCode: there CPython itself has undone
+ * specialisation, tracing and compiled loops, and inline caches read as CACHE.
+ *
+ * Rejected: walking the live bytecode (an INSTRUMENTED_LINE hides the opcode in
+ * a private table; without a GIL another thread may be writing it), remembering
+ * only the instructions asked for (as much work, and never faster), computing
+ * under the lock (PyCode_GetCode may wait for another thread).
+ */
+#include "cpython/layout.h"
+
+#if defined(C_HAS_SOFT) && !C_EXACT_TOP
+
+#include <opcode.h>
+
+#define UNKNOWN (-1)
+
+typedef struct {
+    int units;       /* 0 when nothing can be told about this code */
+    int16_t depth[]; /* by code unit; UNKNOWN in caches and where no way leads */
+} depth_table;
+
+typedef struct {
+    const uint8_t *bytes; /* two per unit: opcode, argument */
+    int16_t *depth;
+    int *todo; /* units whose depth is set, but that were not followed yet */
+    int waiting, units, limit;
+} depth_flow;
+
+static c_lock lock;
+static Py_ssize_t extra_index = -1; /* under `lock` */
+
+/* A way leads to `unit` with `depth`: 0, or -1 when that cannot be. */
+static int reach(depth_flow *flow, long unit, long depth)
+{
+    if (unit < 0 || unit >= flow->units || depth < 0 || depth > flow->limit)
+        return -1;
+    if (unit > 0 && flow->bytes[2 * (unit - 1)] == EXTENDED_ARG)
+        return -1;
+    if (flow->depth[unit] != UNKNOWN)
+        return flow->depth[unit] == depth ? 0 : -1;
+    flow->depth[unit] = (int16_t)depth;
+    flow->todo[flow->waiting++] = (int)unit;
+    return 0;
+}
+
+/* RETURN_GENERATOR leaves the generator behind; the frame goes on when somebody
+ * sends a value, which 3.12 does not count. */
+static inline long effect(int op, int oparg, int jump)
+{
+    return op == RETURN_GENERATOR ? 1 : PyCompile_OpcodeStackEffectWithJump(op, oparg, jump);
+}
+
+static inline int jump_direction(int op)
+{
+    switch (op) {
+    case JUMP_FORWARD:
+    case POP_JUMP_IF_FALSE:
+    case POP_JUMP_IF_TRUE:
+    case POP_JUMP_IF_NONE:
+    case POP_JUMP_IF_NOT_NONE:
+    case FOR_ITER:
+    case SEND:
+        return 1;
+    case JUMP_BACKWARD:
+    case JUMP_BACKWARD_NO_INTERRUPT:
+        return -1;
+    default:
+        return 0;
+    }
+}
+
+static inline int falls_through(int op)
+{
+    switch (op) {
+    case RETURN_VALUE:
+    case RETURN_CONST:
+    case RAISE_VARARGS:
+    case RERAISE:
+    case INTERPRETER_EXIT:
+    case JUMP_FORWARD:
+    case JUMP_BACKWARD:
+    case JUMP_BACKWARD_NO_INTERRUPT:
+        return 0;
+    default:
+        return 1;
+    }
+}
+
+/* Follows the instruction at `unit` to all places where it can lead. */
+static int follow(depth_flow *flow, int unit)
+{
+    int depth = flow->depth[unit];
+    const uint8_t *bytes = flow->bytes;
+    unsigned arg = bytes[2 * unit + 1];
+    while (bytes[2 * unit] == EXTENDED_ARG) {
+        if (++unit == flow->units)
+            return -1;
+        flow->depth[unit] = (int16_t)depth;
+        arg = arg << 8 | bytes[2 * unit + 1];
+    }
+    int op = bytes[2 * unit++], oparg = (int)arg, way = jump_direction(op);
+    while (unit < flow->units && bytes[2 * unit] == CACHE)
+        unit++;
+    if (way != 0 && reach(flow, unit + (long)way * oparg, depth + effect(op, oparg, 1)) < 0)
+        return -1;
+    return falls_through(op) ? reach(flow, unit, depth + effect(op, oparg, 0)) : 0;
+}
+
+/* One number of the exception table: big-endian, six bits a byte, 64 means more follow. */
+static const uint8_t *read_number(const uint8_t *at, const uint8_t *end, unsigned *number)
+{
+    unsigned value = 0, more = 64;
+    while (more != 0) {
+        if (at == end)
+            return NULL;
+        value = value << 6 | (*at & 63);
+        more = *at++ & 64;
+    }
+    *number = value;
+    return at;
+}
+
+/* Each entry is start, length, target, depth << 1 | lasti.  At the target lie
+ * `depth` values, the place of the error if `lasti`, and the exception. */
+static int reach_handlers(depth_flow *flow, PyObject *exceptions)
+{
+    const uint8_t *at = (const uint8_t *)PyBytes_AS_STRING(exceptions);
+    const uint8_t *end = at + PyBytes_GET_SIZE(exceptions);
+    while (at != end) {
+        unsigned field[4];
+        for (int i = 0; i < 4; i++) {
+            at = read_number(at, end, &field[i]);
+            if (at == NULL)
+                return -1;
+        }
+        if (reach(flow, field[2], (long)(field[3] >> 1) + (field[3] & 1) + 1) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int follow_all(depth_flow *flow, PyObject *exceptions)
+{
+    if (flow->limit > INT16_MAX || reach(flow, 0, 0) < 0 || reach_handlers(flow, exceptions) < 0)
+        return -1;
+    while (flow->waiting > 0)
+        if (follow(flow, flow->todo[--flow->waiting]) < 0)
+            return -1;
+    return 0;
+}
+
+/* A new table, or NULL without memory (with or without an exception). */
+static depth_table *compute(PyCodeObject *code)
+{
+    int units = (int)Py_SIZE(code);
+    PyObject *bytes = PyCode_GetCode(code);
+    int *todo = PyMem_Malloc(units * sizeof *todo);
+    depth_table *table = PyMem_Malloc(sizeof *table + units * sizeof *table->depth);
+    if (bytes == NULL || todo == NULL || table == NULL) {
+        PyMem_Free(table);
+        table = NULL;
+    } else {
+        depth_flow flow = {(const uint8_t *)PyBytes_AS_STRING(bytes), table->depth, todo, 0,
+                           units, code->co_stacksize};
+        for (int i = 0; i < units; i++)
+            table->depth[i] = UNKNOWN;
+        table->units = follow_all(&flow, code->co_exceptiontable) < 0 ? 0 : units;
+    }
+    PyMem_Free(todo);
+    Py_XDECREF(bytes);
+    return table;
+}
+
+#if C_FREE_THREADED
+
+#define RECENT 64
+
+static size_t generation;
+static _Thread_local struct {
+    const PyCodeObject *code;
+    const depth_table *table;
+    size_t generation;
+} recent[RECENT];
+
+static inline size_t recent_slot(const PyCodeObject *code)
+{
+    uintptr_t address = (uintptr_t)code;
+    return (address >> 4 ^ address >> 10) % RECENT;
+}
+
+static inline size_t generation_now(void)
+{
+    return __atomic_load_n(&generation, __ATOMIC_RELAXED);
+}
+
+/* Relaxed is enough: whoever gets the address anew got it through the
+ * allocator, after this. */
+static void free_table(void *table)
+{
+    if (table != NULL)
+        __atomic_add_fetch(&generation, 1, __ATOMIC_RELAXED);
+    PyMem_Free(table);
+}
+
+static inline const depth_table *recall(const PyCodeObject *code)
+{
+    size_t at = recent_slot(code);
+    return recent[at].code == code && recent[at].generation == generation_now()
+               ? recent[at].table
+               : NULL;
+}
+
+static inline void remember(const PyCodeObject *code, const depth_table *table)
+{
+    size_t at = recent_slot(code);
+    recent[at].code = code;
+    recent[at].table = table;
+    recent[at].generation = generation_now();
+}
+
+#else
+
+static void free_table(void *table)
+{
+    PyMem_Free(table);
+}
+
+static inline const depth_table *recall(const PyCodeObject *code)
+{
+    (void)code;
+    return NULL;
+}
+
+static inline void remember(const PyCodeObject *code, const depth_table *table)
+{
+    (void)code, (void)table;
+}
+
+#endif
+
+/* Under `lock`. */
+static depth_table *attached(PyCodeObject *code)
+{
+    void *found = NULL;
+    if (extra_index >= 0)
+        PyUnstable_Code_GetExtra((PyObject *)code, extra_index, &found);
+    return found;
+}
+
+/* Makes `table` that of the code unless it has one by now; gives the one it has, or NULL. */
+static depth_table *attach(PyCodeObject *code, depth_table *table)
+{
+    c_lock_take(&lock);
+    if (extra_index < 0)
+        extra_index = PyUnstable_Eval_RequestCodeExtraIndex(free_table);
+    depth_table *kept = attached(code);
+    if (kept == NULL && extra_index >= 0 &&
+        PyUnstable_Code_SetExtra((PyObject *)code, extra_index, table) == 0)
+        kept = table;
+    c_lock_give(&lock);
+    return kept;
+}
+
+/* The trampolines inside the interpreter are constants: nothing can be attached. */
+static inline int is_constant(const PyCodeObject *code)
+{
+#ifdef CO_NO_MONITORING_EVENTS
+    return (code->co_flags & CO_NO_MONITORING_EVENTS) != 0;
+#else
+    return code == NULL;
+#endif
+}
+
+static B_NOINLINE const depth_table *make_table(PyCodeObject *code)
+{
+    if (is_constant(code))
+        return NULL;
+    PyObject *raised = PyErr_GetRaisedException();
+    depth_table *kept = NULL, *table = compute(code);
+    if (table != NULL) {
+        kept = attach(code, table);
+        if (kept != table)
+            PyMem_Free(table);
+    }
+    PyErr_SetRaisedException(raised);
+    return kept;
+}
+
+static inline const depth_table *table_of(PyCodeObject *code)
+{
+    const depth_table *table = recall(code);
+    if (B_LIKELY(table != NULL))
+        return table;
+    c_lock_take(&lock);
+    table = attached(code);
+    c_lock_give(&lock);
+    if (B_UNLIKELY(table == NULL))
+        table = make_table(code);
+    if (table != NULL)
+        remember(code, table);
+    return table;
+}
+
+int c_depth_at(PyCodeObject *code, int offset)
+{
+    const depth_table *table = table_of(code);
+    int unit = offset / (int)sizeof(_Py_CODEUNIT);
+    if (table == NULL || offset < 0 || offset % (int)sizeof(_Py_CODEUNIT) != 0 ||
+        unit >= table->units)
+        return -1;
+    return table->depth[unit];
+}
+
+#else
+
+int c_depth_at(PyCodeObject *code, int offset)
+{
+    (void)code, (void)offset;
+    return -1;
+}
+
+#endif

@@ -1,0 +1,240 @@
+/* CPython 3.13, with and without the GIL: where things live.
+ *
+ * Frames hold plain strong references, also without the GIL (tagged stack
+ * references came in 3.14).  The instruction pointer of a frame that calls
+ * stands at the CALL itself.  A frame knows the depth of its value stack only
+ * after it called inline or was suspended; in the innermost frame it must be
+ * told from the operands' address or from the bytecode (depth.c).
+ */
+#ifndef LOOMLET_PY313_H
+#define LOOMLET_PY313_H
+
+#ifdef C_OPCODE_TABLES
+#define NEED_OPCODE_METADATA 1
+#endif
+#include <frameobject.h>
+#include <internal/pycore_ceval.h>
+#include <internal/pycore_code.h>
+#include <internal/pycore_context.h>
+#include <internal/pycore_frame.h>
+#include <internal/pycore_opcode_metadata.h>
+#include <internal/pycore_opcode_utils.h>
+#include <internal/pycore_pystate.h>
+#include <opcode.h>
+#ifdef Py_GIL_DISABLED
+#include <internal/pycore_critical_section.h>
+#endif
+
+#define C_HAS_SOFT 1
+
+typedef PyObject *slot;
+#define SLOT_NULL NULL
+
+static inline PyObject *slot_object(slot s)
+{
+    return s;
+}
+static inline slot slot_steal(PyObject *object)
+{
+    return object;
+}
+static inline void slot_close(slot s)
+{
+    Py_XDECREF(s);
+}
+static inline PyObject *slot_owned(slot s)
+{
+    return s;
+}
+
+static inline int frame_top(const c_frame *f)
+{
+    return f->stacktop;
+}
+static inline void frame_set_top(c_frame *f, int top)
+{
+    f->stacktop = top;
+}
+static inline PyCodeObject *frame_code(const c_frame *f)
+{
+    return (PyCodeObject *)f->f_executable;
+}
+static inline _Py_CODEUNIT *frame_ip(const c_frame *f)
+{
+    return f->instr_ptr;
+}
+static inline void frame_set_ip(c_frame *f, _Py_CODEUNIT *ip)
+{
+    f->instr_ptr = ip;
+}
+static inline int frame_is_entry(const c_frame *f)
+{
+    return f->owner == FRAME_OWNED_BY_CSTACK;
+}
+static inline PyObject *frame_funcobj(const c_frame *f)
+{
+    return f->f_funcobj;
+}
+static inline PyObject *frame_executable(const c_frame *f)
+{
+    return f->f_executable;
+}
+
+static inline c_frame *thread_frame(PyThreadState *ts)
+{
+    return ts->current_frame;
+}
+static inline void thread_set_frame(PyThreadState *ts, c_frame *f)
+{
+    ts->current_frame = f;
+}
+static inline int thread_py_left(PyThreadState *ts)
+{
+    return ts->py_recursion_remaining;
+}
+static inline void thread_set_py_left(PyThreadState *ts, int left)
+{
+    ts->py_recursion_remaining = left;
+}
+static inline int thread_py_limit(PyThreadState *ts)
+{
+    return ts->py_recursion_limit;
+}
+static inline int thread_c_left(PyThreadState *ts)
+{
+    return ts->c_recursion_remaining;
+}
+static inline void thread_set_c_left(PyThreadState *ts, int left)
+{
+    ts->c_recursion_remaining = left;
+}
+/* The first frame under a new tasklet. */
+static inline c_frame *thread_base_frame(PyThreadState *ts)
+{
+    (void)ts;
+    return NULL;
+}
+
+/* One count stands for about 800 bytes of C stack in 3.13's own limit. */
+#define C_STACK_PER_COUNT 900
+
+static inline int ip_opcode(const _Py_CODEUNIT *ip)
+{
+    return _PyOpcode_Deopt[ip->op.code];
+}
+static inline int ip_oparg(const _Py_CODEUNIT *ip)
+{
+    return ip->op.arg;
+}
+#define C_CACHES(op) (_PyOpcode_Caches[op])
+/* The instruction pointer stands at the instruction: step over it and its cache. */
+#define C_AFTER(op) (1 + C_CACHES(op))
+
+#define C_OP_CALL CALL
+#define C_OP_CALL_KW CALL_KW
+#define C_OP_CALL_EX CALL_FUNCTION_EX
+#define C_OP_FOR_ITER FOR_ITER
+#define C_OP_END_FOR END_FOR
+
+/* [callable, self or NULL, args...] */
+#define C_CALL_TARGET(slots) slot_object((slots)[0])
+/* f(*args): callable, NULL, args [, kwargs] */
+#define C_EX_TARGET(slots) slot_object((slots)[0])
+#define C_EX_OPERANDS(oparg) (3 + ((oparg)&1))
+#define C_EX_HAS_KWARGS(f, base, oparg) ((oparg)&1)
+/* CALL_KW has the tuple of names on the stack. */
+#define C_KW_OPERANDS(oparg) ((oparg) + 3)
+/* The operands always lie in the value stack. */
+#define C_MAX_OPERANDS 255
+/* An iteration that ends keeps its iterator for POP_TOP and skips END_FOR. */
+#define C_ITER_END_POPS 0
+#define C_ITER_END_SKIPS 1
+#define C_ITER_SLOT(top) ((top)-1)
+/* What a frame at FOR_ITER must add when the generator that it runs returns. */
+#define C_RETURN_FROM_FOR_ITER(jump) (C_AFTER(FOR_ITER) + (jump))
+/* The depth is told by the operands or by the bytecode. */
+#define C_EXACT_TOP 0
+
+static inline int thread_in_dealloc(PyThreadState *ts)
+{
+    return ts->tracing;
+}
+static inline int thread_in_section(PyThreadState *ts)
+{
+    return ts->critical_section != 0;
+}
+
+static inline void frame_clear_pop(PyThreadState *ts, c_frame *f)
+{
+    _PyEval_FrameClearAndPop(ts, f);
+}
+
+static inline int generator_is_suspended(PyGenObject *gen)
+{
+    return FRAME_STATE_SUSPENDED(gen->gi_frame_state);
+}
+static inline PyGenObject *frame_generator(c_frame *f)
+{
+    return (PyGenObject *)((char *)f - offsetof(PyGenObject, gi_iframe));
+}
+
+static inline Py_ssize_t context_size(PyObject *context)
+{
+    return ((PyContext *)context)->ctx_vars->h_count;
+}
+
+static inline void thread_nesting_leave(PyThreadState *ts, c_hard *kept)
+{
+    kept->tracing = ts->tracing;
+    kept->event = ts->what_event;
+    ts->tracing = 0;
+    ts->what_event = -1;
+#ifdef Py_GIL_DISABLED
+    kept->sections = 0;
+    if (ts->critical_section != 0) {
+        _PyCriticalSection_SuspendAll(ts);
+        kept->sections = ts->critical_section;
+        ts->critical_section = 0;
+    }
+#endif
+}
+static inline void thread_nesting_back(PyThreadState *ts, c_hard *kept)
+{
+    ts->tracing = kept->tracing;
+    ts->what_event = kept->event;
+#ifdef Py_GIL_DISABLED
+    if (kept->sections != 0) {
+        ts->critical_section = kept->sections;
+        _PyCriticalSection_Resume(ts);
+    }
+#endif
+}
+static inline void thread_abandon(PyThreadState *ts)
+{
+    (void)ts;
+}
+
+/* Nothing of the thread state lies on the C stack. */
+static inline void base_init(PyThreadState *ts, void **cell)
+{
+    (void)ts, (void)cell;
+}
+static inline void base_enter(PyThreadState *ts, void **cell)
+{
+    (void)ts, (void)cell;
+}
+
+static inline void stack_limits_init(PyThreadState *ts, p_stack *stack)
+{
+    (void)ts, (void)stack;
+}
+static inline void stack_limits_own(PyThreadState *ts, p_stack *stack)
+{
+    (void)ts, (void)stack;
+}
+static inline void stack_limits_use(PyThreadState *ts, const p_stack *stack)
+{
+    (void)ts, (void)stack;
+}
+
+#endif

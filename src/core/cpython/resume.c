@@ -1,0 +1,161 @@
+/* Soft suspension: how a tasklet's frames are left, gone on with, and destroyed.
+ *
+ * Leaving.  The instruction pointer stays at the instruction that called us and
+ * the operands stay on the value stack, so that a sleeper shows the right line,
+ * an exception finds the right handler, and the collector sees every reference.
+ * The distance to step over is stored apart.
+ *
+ * Going on.  A value: drop the operands, push it, step over the instruction, run
+ * the interpreter on the frame.  An exception: drop the operands, set it, run
+ * with the throw flag.  The interpreter returns when the outermost frame of the
+ * activation returns (or yields: then the generator says so); the frames below
+ * it are fed with the result, one after the other, until none is left.
+ *
+ * All this runs at the base of a C stack; any call in here may never return,
+ * because the tasklet may be suspended again and the stack abandoned.  So
+ * nothing is owned by a C variable across a run of the interpreter.
+ */
+#include "cpython/layout.h"
+
+#ifdef C_HAS_SOFT
+
+void c_suspend(PyThreadState *ts, c_state *state, const c_point *point)
+{
+    c_state_save(ts, state);
+    frame_set_top(state->frame, point->top);
+    for (int i = 0; i < point->splices; i++) {
+        c_frame *lower = point->splice[i].lower;
+        point->splice[i].upper->previous = lower;
+        frame_set_top(lower, point->splice[i].top);
+        lower->return_offset = (uint16_t)point->splice[i].offset;
+    }
+    point->bottom->previous = state->rest;
+    state->depth = point->depth;
+    state->advance = point->advance;
+    state->end_advance = point->end_advance;
+    thread_abandon(ts);
+}
+
+static inline void drop_operands(c_frame *f, int depth)
+{
+    for (int top = frame_top(f); top > depth;) {
+        slot operand = f->localsplus[--top];
+        frame_set_top(f, top);
+        slot_close(operand);
+    }
+}
+
+static inline void push(c_frame *f, PyObject *value)
+{
+    int top = frame_top(f);
+    f->localsplus[top] = slot_steal(value);
+    frame_set_top(f, top + 1);
+}
+
+static inline PyObject *run_frame(PyThreadState *ts, c_state *state, c_frame *f, int throwing)
+{
+    state->rest = f->previous;
+    thread_set_frame(ts, f->previous);
+    thread_set_py_left(ts, thread_py_left(ts) + 1);
+    return _PyEval_EvalFrameDefault(ts, f, throwing);
+}
+
+/* Runs `f` and then every frame below it that waits for its result. */
+static PyObject *run_chain(PyThreadState *ts, c_state *state, c_frame *f, int throwing)
+{
+    for (;;) {
+        PyGenObject *gen = f->owner == FRAME_OWNED_BY_GENERATOR ? frame_generator(f) : NULL;
+        PyObject *result = run_frame(ts, state, f, throwing);
+        f = state->rest;
+        if (f == NULL || frame_is_entry(f))
+            return result;
+        throwing = result == NULL;
+        if (throwing)
+            continue;
+        int op = ip_opcode(frame_ip(f));
+        int yielded = gen != NULL && generator_is_suspended(gen);
+        push(f, result);
+        frame_set_ip(f, frame_ip(f) + (yielded ? C_AFTER(op) : f->return_offset));
+    }
+}
+
+/* The iteration at which the tasklet sleeps has no further value. */
+static void end_iteration(c_state *state)
+{
+    c_frame *f = state->frame;
+    drop_operands(f, state->depth - C_ITER_END_POPS);
+    frame_set_ip(f, frame_ip(f) + state->end_advance);
+}
+
+PyObject *c_resume(PyThreadState *ts, c_state *state, PyObject *value, PyObject *error)
+{
+    c_frame *f = state->frame;
+    if (B_UNLIKELY(error != NULL)) {
+        Py_XDECREF(value);
+        drop_operands(f, state->depth);
+        PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+        Py_DECREF(error);
+        return run_chain(ts, state, f, 1);
+    }
+    if (B_UNLIKELY(value == NULL)) {
+        end_iteration(state);
+        return run_chain(ts, state, f, 0);
+    }
+    drop_operands(f, state->depth);
+    push(f, value);
+    frame_set_ip(f, frame_ip(f) + state->advance);
+    return run_chain(ts, state, f, 0);
+}
+
+void c_drop(PyThreadState *ts, c_state *state)
+{
+    c_state outer;
+    c_frame *f = state->frame;
+    PyObject *pending = PyErr_GetRaisedException();
+    c_state_save(ts, &outer);
+    state->py_left = outer.py_left;
+    state->c_left = outer.c_left;
+    state->frame = NULL;
+    c_state_load(ts, state);
+    while (f != NULL && !frame_is_entry(f)) {
+        c_frame *below = f->previous;
+        f->previous = NULL;
+        frame_clear_pop(ts, f);
+        f = below;
+    }
+    state->context = ts->context;
+    c_state_load(ts, &outer);
+    PyErr_SetRaisedException(pending);
+}
+
+#else
+
+void c_suspend(PyThreadState *ts, c_state *state, const c_point *point)
+{
+    (void)ts, (void)state, (void)point;
+    Py_FatalError("loomlet: soft suspension on an interpreter without it");
+}
+
+PyObject *c_resume(PyThreadState *ts, c_state *state, PyObject *value, PyObject *error)
+{
+    (void)ts, (void)state, (void)value, (void)error;
+    Py_FatalError("loomlet: soft resumption on an interpreter without it");
+}
+
+void c_drop(PyThreadState *ts, c_state *state)
+{
+    (void)ts, (void)state;
+}
+
+#endif
+
+/* Only a plain Python function leaves no C frame between us and the loop. */
+PyObject *c_start(PyThreadState *ts, c_state *state, PyObject *func, PyObject *args,
+                  PyObject *kwnames)
+{
+    Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    size_t positional = (size_t)(PyTuple_GET_SIZE(args) - named);
+    PyObject *const *items = ((PyTupleObject *)args)->ob_item;
+    state->rest = PyFunction_Check(func) ? thread_base_frame(ts) : C_BELOW;
+    return PyObject_Vectorcall(func, items, positional, kwnames);
+}

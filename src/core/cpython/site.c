@@ -1,0 +1,216 @@
+/* May this call be suspended softly?  Every rule of soft switching is here.
+ *
+ * A soft suspension abandons the C stack, so it is allowed only if nothing on
+ * that stack is worth keeping.  The proof has two halves:
+ *
+ * 1. The interpreter loop called us itself, not through another C function: the
+ *    instruction at the frame's pointer is one that we know how to finish, and
+ *    the slot where it keeps what it calls (or iterates) holds our own function
+ *    (or object).  The operands then lie in the frame, which owns them.
+ * 2. That activation of the loop was entered by the dispatcher: walking down
+ *    from the frame, the first entry mark sits on the frames that the tasklet's
+ *    state says lie below.  The walk is short: a resumed activation begins at
+ *    the frame that was innermost when the tasklet went to sleep.
+ *
+ * One C caller may stand between two activations: a FOR_ITER that runs a
+ * generator through its C slot.  What it would do with the result is known, so
+ * the frames are joined directly ("splice").
+ *
+ * Refused, although the frames look right: operands that the loop has copied
+ * (f(**kwargs), f(*list), more than C_MAX_OPERANDS: the copies would leak), an
+ * open critical section, a deallocation or trace function below us, and traced
+ * instructions (INSTRUMENTED_*).  Refused means hard switching: never an error.
+ *
+ * Rejected: counting C recursion to prove half 2 (other C code may not count),
+ * and reading EXTENDED_ARG in front of an instruction (the unit before it may
+ * be an inline cache that looks like one).
+ */
+#include "cpython/layout.h"
+
+#ifdef C_HAS_SOFT
+
+static inline int is_ours(PyObject *callable, void *function)
+{
+    if (callable == NULL)
+        return 0;
+    if (Py_IS_TYPE(callable, &PyMethodDescr_Type))
+        return (void *)((PyMethodDescrObject *)callable)->d_method->ml_meth == function;
+    if (Py_IS_TYPE(callable, &PyCFunction_Type))
+        return (void *)PyCFunction_GET_FUNCTION(callable) == function;
+    return 0;
+}
+
+static inline int code_offset(PyCodeObject *code, const _Py_CODEUNIT *ip)
+{
+    return (int)((const char *)ip - (const char *)_PyCode_CODE(code));
+}
+
+/* Slots in use, the operands of the call included; -1 when unknown. */
+static inline int find_top(c_frame *f, PyCodeObject *code, int op, const c_site *site)
+{
+    if (C_EXACT_TOP)
+        return frame_top(f);
+    slot *base = f->localsplus + code->co_nlocalsplus;
+    slot *args = (slot *)site->args;
+    if ((op == C_OP_CALL || op == C_OP_CALL_KW) && args >= base + 1 &&
+        args + site->nargs <= base + code->co_stacksize)
+        return (int)(args - f->localsplus + site->nargs) + (op == C_OP_CALL_KW);
+    int depth = c_depth_at(code, code_offset(code, frame_ip(f)));
+    return depth < 0 ? -1 : code->co_nlocalsplus + depth;
+}
+
+static inline int at_call(c_frame *f, PyCodeObject *code, int operands, const c_site *site,
+                          c_point *out)
+{
+    int base = out->top - operands;
+    if (base < code->co_nlocalsplus)
+        return C_OPERANDS;
+    if (operands > C_MAX_OPERANDS)
+        return C_COPIED;
+    if (!is_ours(C_CALL_TARGET(f->localsplus + base), site->function))
+        return C_OPERANDS;
+    out->depth = base;
+    return C_SOFT;
+}
+
+static int at_star_call(c_frame *f, PyCodeObject *code, const c_site *site, c_point *out)
+{
+    int oparg = ip_oparg(frame_ip(f));
+    int base = out->top - C_EX_OPERANDS(oparg);
+    if (base < code->co_nlocalsplus)
+        return C_OPERANDS;
+    if (!is_ours(C_EX_TARGET(f->localsplus + base), site->function))
+        return C_OPERANDS;
+    PyObject *args = slot_object(f->localsplus[base + 2]);
+    int is_tuple = args != NULL && PyTuple_CheckExact(args);
+    if (!is_tuple || C_EX_HAS_KWARGS(f, base, oparg) ||
+        (site->args != NULL && site->args != ((PyTupleObject *)args)->ob_item)) {
+        out->top = -1;
+        return C_COPIED;
+    }
+    out->depth = base;
+    return C_SOFT;
+}
+
+/* The jump of a FOR_ITER: trusted only if it lands on END_FOR. */
+static int iteration_jump(PyCodeObject *code, const _Py_CODEUNIT *ip)
+{
+    int oparg = ip_oparg(ip);
+    const _Py_CODEUNIT *end = ip + 1 + C_CACHES(C_OP_FOR_ITER);
+    for (int high = 0; high < 4; high++) {
+        int jump = oparg | high << 8;
+        if (code_offset(code, end + jump) >= _PyCode_NBYTES(code))
+            return -1;
+        if (ip_opcode(end + jump) == C_OP_END_FOR)
+            return jump;
+    }
+    return -1;
+}
+
+static int at_iteration(c_frame *f, PyCodeObject *code, const c_site *site, c_point *out)
+{
+    int at = C_ITER_SLOT(out->top);
+    if (site->kind != C_ITER || at < code->co_nlocalsplus ||
+        slot_object(f->localsplus[at]) != site->self)
+        return C_OPERANDS;
+    int jump = iteration_jump(code, frame_ip(f));
+    if (jump < 0)
+        return C_UNKNOWN;
+    out->depth = out->top;
+    out->end_advance = C_AFTER(C_OP_FOR_ITER) + jump + C_ITER_END_SKIPS;
+    return C_SOFT;
+}
+
+static int splice(c_frame *upper, c_frame *lower, c_point *out)
+{
+    if (lower == NULL || lower == C_BELOW || frame_is_entry(lower) ||
+        upper->owner != FRAME_OWNED_BY_GENERATOR || out->splices == C_SPLICES)
+        return C_NESTED;
+    _Py_CODEUNIT *ip = frame_ip(lower);
+    if (ip_opcode(ip) != C_OP_FOR_ITER)
+        return C_NESTED;
+    PyCodeObject *code = frame_code(lower);
+    int depth = C_EXACT_TOP ? frame_top(lower) - code->co_nlocalsplus
+                            : c_depth_at(code, code_offset(code, ip));
+    int top = code->co_nlocalsplus + depth, jump = iteration_jump(code, ip);
+    if (depth < 1 || jump < 0 ||
+        slot_object(lower->localsplus[C_ITER_SLOT(top)]) != (PyObject *)frame_generator(upper))
+        return C_NESTED;
+    int n = out->splices++;
+    out->splice[n].upper = upper;
+    out->splice[n].lower = lower;
+    out->splice[n].top = top;
+    out->splice[n].offset = C_RETURN_FROM_FOR_ITER(jump);
+    return C_SOFT;
+}
+
+/* Half 2: the activation is the dispatcher's own, or is reached by splices. */
+static inline int find_bottom(const c_state *state, c_frame *f, c_point *out)
+{
+    out->splices = 0;
+    for (;;) {
+        while (!frame_is_entry(f->previous))
+            f = f->previous;
+        c_frame *below = f->previous->previous;
+        if (below == state->rest)
+            break;
+        int why = splice(f, below, out);
+        if (why != C_SOFT)
+            return why;
+        f = below;
+    }
+    out->bottom = f;
+    return C_SOFT;
+}
+
+static inline int at_instruction(c_frame *f, const c_site *site, c_point *out)
+{
+    _Py_CODEUNIT *ip = frame_ip(f);
+    int op = ip_opcode(ip);
+    PyCodeObject *code = frame_code(f);
+    int top = find_top(f, code, op, site);
+    if (top < code->co_nlocalsplus || top > code->co_nlocalsplus + code->co_stacksize)
+        return C_UNKNOWN;
+    out->top = top;
+    out->advance = C_AFTER(op);
+    out->end_advance = 0;
+    if (B_LIKELY(op == C_OP_CALL))
+        return at_call(f, code, ip_oparg(ip) + 2, site, out);
+    if (op == C_OP_CALL_KW)
+        return at_call(f, code, C_KW_OPERANDS(ip_oparg(ip)), site, out);
+    if (op == C_OP_CALL_EX)
+        return at_star_call(f, code, site, out);
+    if (op == C_OP_FOR_ITER)
+        return at_iteration(f, code, site, out);
+    return C_OPCODE;
+}
+
+int c_point_find(PyThreadState *ts, const c_state *state, const c_site *site, c_point *out)
+{
+    out->top = -1;
+    c_frame *f = thread_frame(ts);
+    if (f == NULL || f->owner > FRAME_OWNED_BY_GENERATOR)
+        return C_NO_FRAME;
+    int why = at_instruction(f, site, out);
+    if (B_UNLIKELY(why != C_SOFT)) {
+        if (why != C_COPIED)
+            out->top = -1;
+        return why;
+    }
+    if (B_UNLIKELY(thread_in_section(ts)))
+        return C_SECTION;
+    if (B_UNLIKELY(thread_in_dealloc(ts)))
+        return C_DEALLOC;
+    return find_bottom(state, f, out);
+}
+
+#else
+
+int c_point_find(PyThreadState *ts, const c_state *state, const c_site *site, c_point *out)
+{
+    (void)ts, (void)state, (void)site;
+    out->top = -1;
+    return C_NEVER;
+}
+
+#endif

@@ -1,0 +1,179 @@
+/* What belongs to a tasklet, not to its thread: saving and loading it.
+ *
+ * A switch exchanges the fields below and nothing else of PyThreadState; what
+ * they mean per version is in README.md.  The handled exception is not copied:
+ * exc_info points at an item inside the tasklet.  The context pointer moves with
+ * its reference, and the version is bumped only when it differs, because that
+ * empties the cache of every context variable.
+ *
+ * No exception may be set when a state is saved: the functions that suspend are
+ * called without one, and finish with one only after they were resumed.
+ */
+#include "cpython/layout.h"
+
+#define EXC_ROOT(state) ((_PyErr_StackItem *)&(state)->exc_root)
+
+static const char *const why_names[C_WHY_COUNT] = {
+    [C_SOFT] = "soft",         [C_NEVER] = "no soft switching on this interpreter",
+    [C_NO_FRAME] = "no frame", [C_OPCODE] = "instruction",
+    [C_OPERANDS] = "operands", [C_UNKNOWN] = "unknown depth",
+    [C_NESTED] = "C between",  [C_SECTION] = "critical section",
+    [C_DEALLOC] = "dealloc",   [C_COPIED] = "copied operands",
+};
+
+const char *c_why_name(int why)
+{
+    return why_names[why];
+}
+
+PyThreadState *c_thread(void)
+{
+    return PyThreadState_Get();
+}
+
+static int c_budget(void)
+{
+#ifdef C_STACK_PER_COUNT
+    return (int)(p_stack_size() / C_STACK_PER_COUNT);
+#else
+    return 0;
+#endif
+}
+
+static void chunk_init(c_state *state, void *memory, size_t size)
+{
+    _PyStackChunk *chunk = memory;
+    chunk->previous = NULL;
+    chunk->size = size;
+    chunk->top = 0;
+    state->root = state->chunk = chunk;
+    /* The first slot stays unused, so that no frame begins where the interpreter
+     * takes a chunk for empty and frees it. */
+    state->top = &chunk->data[1];
+    state->limit = (char *)chunk + size;
+}
+
+void c_state_init(PyThreadState *ts, c_state *state, void *chunk, size_t size)
+{
+    memset(state, 0, sizeof(*state));
+    chunk_init(state, chunk, size);
+    state->exc_info = &state->exc_root;
+    state->frame = thread_base_frame(ts);
+    state->py_left = thread_py_limit(ts);
+    state->c_left = c_budget();
+}
+
+void c_state_save(PyThreadState *ts, c_state *state)
+{
+    state->frame = thread_frame(ts);
+    state->chunk = ts->datastack_chunk;
+    state->top = ts->datastack_top;
+    state->limit = ts->datastack_limit;
+    state->exc_info = ts->exc_info;
+    state->context = ts->context;
+    state->py_left = thread_py_left(ts);
+    state->c_left = thread_c_left(ts);
+}
+
+void c_state_load(PyThreadState *ts, const c_state *state)
+{
+    thread_set_frame(ts, state->frame);
+    ts->datastack_chunk = state->chunk;
+    ts->datastack_top = state->top;
+    ts->datastack_limit = state->limit;
+    ts->exc_info = state->exc_info;
+    thread_set_py_left(ts, state->py_left);
+    thread_set_c_left(ts, state->c_left);
+    if (ts->context != state->context) {
+        ts->context = state->context;
+        ts->context_ver++;
+    }
+}
+
+void c_state_clear(c_state *state)
+{
+    state->frame = state->rest = NULL;
+    state->root = state->chunk = NULL;
+    Py_CLEAR(state->exc_root.value);
+    Py_CLEAR(state->context);
+}
+
+int c_state_grew(const c_state *state)
+{
+    return state->chunk != state->root;
+}
+
+PyObject *c_context_copy(PyThreadState *ts)
+{
+    PyObject *context = ts->context;
+    if (context == NULL || context_size(context) == 0)
+        return NULL;
+    return PyContext_CopyCurrent();
+}
+
+static PyFunctionObject *plain_function(PyObject *callable)
+{
+    if (PyMethod_Check(callable))
+        callable = PyMethod_GET_FUNCTION(callable);
+    return PyFunction_Check(callable) ? (PyFunctionObject *)callable : NULL;
+}
+
+const void *c_code_key(PyObject *callable)
+{
+    PyFunctionObject *function = plain_function(callable);
+    return function ? function->func_code : NULL;
+}
+
+size_t c_chunk_need(PyObject *callable)
+{
+    PyFunctionObject *function = plain_function(callable);
+    int words = function ? ((PyCodeObject *)function->func_code)->co_framesize : 16;
+    size_t header = offsetof(_PyStackChunk, data) + sizeof(PyObject *);
+    return header + (size_t)words * sizeof(PyObject *);
+}
+
+void c_stack_init(PyThreadState *ts, p_stack *stack)
+{
+    stack_limits_init(ts, stack);
+}
+
+void c_stack_own(PyThreadState *ts, p_stack *stack)
+{
+    stack_limits_own(ts, stack);
+}
+
+void c_stack_use(PyThreadState *ts, const p_stack *stack)
+{
+    stack_limits_use(ts, stack);
+}
+
+void c_base_init(PyThreadState *ts, void **cell)
+{
+    base_init(ts, cell);
+}
+
+void c_base_enter(PyThreadState *ts, void **cell)
+{
+    base_enter(ts, cell);
+}
+
+void c_hard_leave(PyThreadState *ts, c_state *state, c_hard *kept, int top)
+{
+    c_state_save(ts, state);
+    thread_nesting_leave(ts, kept);
+    kept->top = !C_EXACT_TOP && top >= 0 && state->frame != NULL;
+    if (kept->top)
+        frame_set_top(state->frame, top);
+}
+
+void c_hard_back(PyThreadState *ts, c_state *state, c_hard *kept)
+{
+    thread_nesting_back(ts, kept);
+    if (kept->top)
+        frame_set_top(state->frame, -1);
+}
+
+size_t c_chunk_size(const c_state *state)
+{
+    return ((_PyStackChunk *)state->root)->size;
+}

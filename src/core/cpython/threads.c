@@ -1,0 +1,39 @@
+/* The interpreter around us: its threads, its end, and whether it can carry us. */
+#include "cpython/layout.h"
+
+int c_soft_supported =
+#ifdef C_HAS_SOFT
+    1;
+#else
+    0;
+#endif
+
+int c_other_threads(PyThreadState *ts, int (*each)(PyThreadState *other, void *arg), void *arg)
+{
+    PyInterpreterState *interp = PyThreadState_GetInterpreter(ts);
+    PyThreadState *other = PyInterpreterState_ThreadHead(interp);
+    for (; other != NULL; other = PyThreadState_Next(other)) {
+        if (other != ts && each(other, arg))
+            return 1;
+    }
+    return 0;
+}
+
+int c_check_interpreter(void)
+{
+    if (PyInterpreterState_Get() == PyInterpreterState_Main())
+        return 0;
+    PyErr_SetString(PyExc_ImportError,
+                    "loomlet works in the main interpreter only, and this is a sub-interpreter; "
+                    "import it in the main one");
+    return -1;
+}
+
+int c_finalizing(void)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return Py_IsFinalizing();
+#else
+    return _Py_IsFinalizing();
+#endif
+}

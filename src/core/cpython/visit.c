@@ -1,0 +1,61 @@
+/* What the garbage collector and a curious reader may see of a suspended tasklet.
+ *
+ * Each frame that the tasklet owns is visited with the slots that are in use:
+ * all locals, and the value stack as far as its depth is known.  Frames that
+ * belong to generators are left out, because their generator visits them (twice
+ * would make the collector free what lives).  Visiting too little is safe, a
+ * cycle then stays; visiting too much is not.
+ */
+#include "cpython/layout.h"
+
+static int visit_frame(const c_frame *f, visitproc visit, void *arg)
+{
+    int locals = frame_code(f)->co_nlocalsplus, top = frame_top(f);
+    int used = top > locals ? top : locals;
+    for (int i = 0; i < used; i++)
+        Py_VISIT(slot_owned(f->localsplus[i]));
+    Py_VISIT(frame_funcobj(f));
+    Py_VISIT(frame_executable(f));
+    Py_VISIT(f->f_locals);
+    Py_VISIT(f->frame_obj);
+    return 0;
+}
+
+int c_visit(const c_state *state, int started, visitproc visit, void *arg)
+{
+    Py_VISIT(state->exc_root.value);
+    Py_VISIT(state->context);
+    if (!started)
+        return 0;
+    for (const c_frame *f = state->frame; f != NULL; f = f->previous) {
+        if (f->owner != FRAME_OWNED_BY_THREAD)
+            continue;
+        int stop = visit_frame(f, visit, arg);
+        if (stop)
+            return stop;
+    }
+    return 0;
+}
+
+static int describe(const c_frame *f, PyObject **code, int *line)
+{
+    while (f != NULL && frame_is_entry(f))
+        f = f->previous;
+    if (f == NULL)
+        return 0;
+    PyCodeObject *found = frame_code(f);
+    *code = Py_NewRef((PyObject *)found);
+    int offset = (int)((char *)frame_ip(f) - (char *)_PyCode_CODE(found));
+    *line = PyCode_Addr2Line(found, offset);
+    return 1;
+}
+
+int c_where(const c_state *state, PyObject **code, int *line)
+{
+    return describe(state->frame, code, line);
+}
+
+int c_where_now(PyThreadState *ts, PyObject **code, int *line)
+{
+    return describe(thread_frame(ts), code, line);
+}

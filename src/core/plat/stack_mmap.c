@@ -1,0 +1,110 @@
+/* C stacks cut from large reserved regions (mmap).
+ *
+ * One region is one kernel mapping for 65 536 stacks: the kernel allows 65 530
+ * mappings in all, so a guard page for each stack would end at about 32 000
+ * tasklets.  Overflow is caught by the interpreter's own limits instead, which
+ * the cpython room sets to fit.  A stack is 1 MiB of address space, because the
+ * interpreter's parser may take more than half of that; only touched pages
+ * cost memory.  Huge pages are refused: one touched byte must not cost 2 MiB.
+ *
+ * Stacks of one size interleave in the cache badly when all tops share a page
+ * offset, so each top is shifted by a few lines ("colour").
+ *
+ * The free list is shared by all threads under one lock; schedulers keep a few
+ * stacks of their own and come here rarely.
+ */
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/b_check.h"
+#include "plat/plat.h"
+
+#define STACK_SIZE ((size_t)1 << 20)
+#define REGION_SIZE ((size_t)1 << 36)
+#define REGION_LEAST (STACK_SIZE * 64)
+#define COLOURS 16
+
+static p_lock lock;
+static p_stack *free_list;
+static char *region_at, *region_end;
+static unsigned colour;
+static long live;
+
+size_t p_stack_size(void)
+{
+    return STACK_SIZE;
+}
+
+long p_stacks_live(void)
+{
+    return __atomic_load_n(&live, __ATOMIC_RELAXED);
+}
+
+/* Takes the largest region that the limits of this process allow. */
+static int reserve_region(void)
+{
+    for (size_t size = REGION_SIZE; size >= REGION_LEAST; size /= 4) {
+        char *at = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (at == MAP_FAILED)
+            continue;
+        madvise(at, size, MADV_NOHUGEPAGE);
+        region_at = at;
+        region_end = at + size;
+        return 0;
+    }
+    return -1;
+}
+
+static p_stack *carve(void)
+{
+    if (region_end - region_at < (ptrdiff_t)STACK_SIZE && reserve_region() < 0)
+        return NULL;
+    char *low = region_at;
+    region_at += STACK_SIZE;
+    size_t shift = 64 * (1 + colour++ % COLOURS);
+    p_stack *stack = (p_stack *)(low + STACK_SIZE - sizeof(p_stack) - shift);
+    stack = (p_stack *)((uintptr_t)stack & ~(uintptr_t)63);
+    memset(stack, 0, sizeof(*stack));
+    stack->low = low;
+    stack->size = (size_t)((char *)stack - low);
+    return stack;
+}
+
+p_stack *p_stack_new(void)
+{
+    p_lock_take(&lock);
+    p_stack *stack = free_list;
+    if (stack != NULL)
+        free_list = stack->next;
+    else
+        stack = carve();
+    if (stack != NULL)
+        live++;
+    p_lock_give(&lock);
+    return stack;
+}
+
+void p_stack_trim(p_stack *stack)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uintptr_t end = (uintptr_t)stack & ~(page - 1);
+    if (end > (uintptr_t)stack->low)
+        madvise(stack->low, end - (uintptr_t)stack->low, MADV_DONTNEED);
+}
+
+void p_stack_free(p_stack *stack)
+{
+    p_lock_take(&lock);
+    stack->next = free_list;
+    free_list = stack;
+    live--;
+    p_lock_give(&lock);
+}
+
+void p_stacks_after_fork(void)
+{
+    lock.word = 0;
+}

@@ -1,0 +1,77 @@
+/* Clocks, parked threads and short locks on Linux: one futex word each.
+ *
+ * Parker word: 0 awake, 1 about to sleep or asleep, 2 woken.  p_park returns on
+ * a signal too, so that the caller can look at pending signals; a condition
+ * variable would sleep through it.
+ *
+ * Lock word: 0 free, 1 held, 2 held with waiters.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "plat/plat.h"
+
+int64_t p_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void futex_wait(uint32_t *word, uint32_t expected, const struct timespec *until)
+{
+    syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, expected, until, NULL,
+            FUTEX_BITSET_MATCH_ANY);
+}
+
+static void futex_wake(uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+void p_park_prepare(p_parker *parker)
+{
+    __atomic_store_n(&parker->word, 1, __ATOMIC_SEQ_CST);
+}
+
+void p_park_cancel(p_parker *parker)
+{
+    __atomic_store_n(&parker->word, 0, __ATOMIC_SEQ_CST);
+}
+
+void p_park(p_parker *parker, int64_t until)
+{
+    struct timespec limit = {until / 1000000000, until % 1000000000};
+    if (__atomic_load_n(&parker->word, __ATOMIC_SEQ_CST) == 1)
+        futex_wait(&parker->word, 1, until == INT64_MAX ? NULL : &limit);
+    __atomic_store_n(&parker->word, 0, __ATOMIC_SEQ_CST);
+}
+
+void p_unpark(p_parker *parker)
+{
+    uint32_t asleep = 1;
+    if (__atomic_compare_exchange_n(&parker->word, &asleep, 2, 0, __ATOMIC_SEQ_CST,
+                                    __ATOMIC_SEQ_CST))
+        futex_wake(&parker->word);
+}
+
+void p_lock_slow(p_lock *lock)
+{
+    for (int spin = 0; spin < 100; spin++) {
+        uint32_t free = 0;
+        if (__atomic_compare_exchange_n(&lock->word, &free, 1, 0, __ATOMIC_ACQUIRE,
+                                        __ATOMIC_RELAXED))
+            return;
+    }
+    while (__atomic_exchange_n(&lock->word, 2, __ATOMIC_ACQUIRE) != 0)
+        futex_wait(&lock->word, 2, NULL);
+}
+
+void p_unlock_slow(p_lock *lock)
+{
+    futex_wake(&lock->word);
+}

@@ -1,0 +1,91 @@
+/* Nothing is ready: sleep, and find out whether anything ever will be.
+ *
+ * The thread sleeps with the GIL released until mail, a signal, or the first
+ * timer.  A sleep is at most a quarter of a second long when it has no other
+ * end, because a signal may have been taken by another thread, and because a
+ * thread that ends tells nobody: then signals and the deadlock rule are looked
+ * at again.
+ *
+ * Deadlock: this scheduler has no timer, and no other Python thread is awake
+ * outside loomlet that could wake somebody.  The main tasklet gets the error,
+ * because it is the one that can report it; the others stay as they are.
+ *
+ * Whatever must reach somebody while all sleep (a signal's exception, the
+ * deadlock) goes to the main tasklet.
+ */
+#include "sched/internal.h"
+
+#define LONGEST 250000000
+
+static int is_awake(PyThreadState *other, void *arg)
+{
+    (void)arg;
+    s_sched *s = s_sched_of(other);
+    return s == NULL || !__atomic_load_n(&s->asleep, __ATOMIC_SEQ_CST);
+}
+
+/* Wakes the main tasklet with `error` (stolen), whatever it waits for. */
+static void tell_main(s_sched *s, PyObject *error)
+{
+    s_tasklet *main = s->main;
+    if (main->state == S_BLOCKED) {
+        s_interrupt(s, main, error);
+    } else if (main->state == S_PAUSED) {
+        Py_INCREF((PyObject *)main);
+        Py_XSETREF(main->error, error);
+        s_ready(s, main);
+    } else {
+        PyErr_SetRaisedException(error);
+        PyErr_WriteUnraisable((PyObject *)main);
+    }
+}
+
+static void tell_main_raised(s_sched *s)
+{
+    tell_main(s, PyErr_GetRaisedException());
+}
+
+static void deadlocked(s_sched *s)
+{
+    PyObject *error = s_hook.error(S_E_DEADLOCK, (PyObject *)s->main);
+    if (error == NULL)
+        tell_main_raised(s);
+    else
+        tell_main(s, error);
+}
+
+static void sleep_until(s_sched *s, int64_t until)
+{
+    int64_t cap = p_now() + LONGEST;
+    p_park_prepare(&s->parker);
+    if (__atomic_load_n(&s->has_mail, __ATOMIC_SEQ_CST)) {
+        p_park_cancel(&s->parker);
+        return;
+    }
+    PyThreadState *ts = PyEval_SaveThread();
+    p_park(&s->parker, until < cap ? until : cap);
+    PyEval_RestoreThread(ts);
+}
+
+void s_idle(s_sched *s)
+{
+    b_timer *first = b_heap_first(&s->timers);
+    if (s->virtual_now >= 0 && first != NULL) {
+        if (first->when > s->virtual_now)
+            s->virtual_now = first->when;
+        return;
+    }
+    if (first == NULL) {
+        __atomic_store_n(&s->asleep, 1, __ATOMIC_SEQ_CST);
+        int alone = !c_other_threads(s->ts, is_awake, NULL);
+        if (alone && !__atomic_load_n(&s->has_mail, __ATOMIC_SEQ_CST)) {
+            s->asleep = 0;
+            deadlocked(s);
+            return;
+        }
+    }
+    sleep_until(s, first != NULL ? first->when : S_FOREVER);
+    __atomic_store_n(&s->asleep, 0, __ATOMIC_SEQ_CST);
+    if (PyErr_CheckSignals() < 0)
+        tell_main_raised(s);
+}

@@ -1,0 +1,108 @@
+/* Mail from other threads: tasklets that they woke, and requests.
+ *
+ * A woken tasklet is linked by its own queue place, nothing is allocated.  A
+ * request (throw, insert, ...) is a letter.  Both lists are guarded by
+ * mail_lock, which is held for a few loads and stores only and never while
+ * Python may run; the owner takes everything out at once and works on it later.
+ *
+ * The sender looks whether the thread sleeps only after its mail is visible, the
+ * sleeper looks for mail after it announced that it sleeps (plat.h), so that no
+ * mail waits for a thread that sleeps.
+ */
+#include <stdlib.h>
+
+#include "sched/internal.h"
+
+int s_post(s_sched *to, enum s_request request, s_tasklet *t, PyObject *error)
+{
+    s_letter *letter = malloc(sizeof(*letter));
+    if (letter == NULL) {
+        Py_XDECREF(error);
+        return S_E_MEMORY;
+    }
+    *letter = (s_letter){NULL, request, (s_tasklet *)Py_NewRef((PyObject *)t), error};
+    p_lock_take(&to->mail_lock);
+    *to->letters_end = letter;
+    to->letters_end = &letter->next;
+    __atomic_store_n(&to->has_mail, 1, __ATOMIC_SEQ_CST);
+    p_lock_give(&to->mail_lock);
+    p_unpark(&to->parker);
+    return S_OK;
+}
+
+static void take_out(s_sched *s, s_tasklet *t)
+{
+    if (t->state == S_READY)
+        b_unlink(&t->wait.link);
+    else if (t->state == S_PAUSED || t->state == S_NEW)
+        Py_INCREF((PyObject *)t);
+}
+
+/* Throws from afar: the tasklet goes to the tail with the exception. */
+static void throw_later(s_sched *s, s_tasklet *t, PyObject *error)
+{
+    if (t->state == S_DONE || t == s->current) {
+        Py_XDECREF(error);
+        return;
+    }
+    if (t->state == S_BLOCKED) {
+        s_interrupt(s, t, error);
+        return;
+    }
+    take_out(s, t);
+    Py_CLEAR(t->wait.value);
+    Py_XSETREF(t->error, error);
+    s_ready(s, t);
+}
+
+static void open_letter(s_sched *s, s_letter *letter)
+{
+    s_tasklet *t = letter->task;
+    switch (letter->request) {
+    case S_ASK_INSERT:
+        if (t->state == S_PAUSED)
+            s_insert(s, t);
+        break;
+    case S_ASK_RUN:
+        if (t->state == S_PAUSED || t->state == S_READY) {
+            take_out(s, t);
+            t->state = S_READY;
+            b_prepend(&s->ready, &t->wait.link);
+        }
+        break;
+    case S_ASK_THROW:
+        throw_later(s, t, letter->error);
+        break;
+    case S_ASK_INTERRUPT:
+        s_interrupt(s, t, letter->error);
+        break;
+    case S_ASK_RELEASE:
+        break;
+    }
+    Py_DECREF((PyObject *)t);
+    free(letter);
+}
+
+void s_read_mail(s_sched *s)
+{
+    if (!__atomic_load_n(&s->has_mail, __ATOMIC_SEQ_CST))
+        return;
+    b_link woken;
+    b_list_init(&woken);
+    p_lock_take(&s->mail_lock);
+    b_splice(&woken, &s->mail);
+    s_letter *letter = s->letters;
+    s->letters = NULL;
+    s->letters_end = &s->letters;
+    s->has_mail = 0;
+    p_lock_give(&s->mail_lock);
+    for (b_link *at; (at = b_first(&woken)) != NULL;) {
+        b_unlink(at);
+        s_wake(s, s_of_link(at));
+    }
+    while (letter != NULL) {
+        s_letter *next = letter->next;
+        open_letter(s, letter);
+        letter = next;
+    }
+}

@@ -1,0 +1,113 @@
+/* The run queue: who runs next, and how a tasklet gets back into it.
+ *
+ * First in, first out.  The clock and the mail are looked at when the queue is
+ * empty and after every 61 picks, so that a busy queue cannot hold back timers
+ * or other threads.  With a seed the next one is picked at random instead, the
+ * same every time for the same seed: what tests explore orders with.
+ *
+ * While the slow path runs, Python code may be called (timers, signals, error
+ * objects, destructors).  The tasklet that is about to stop is queued already,
+ * so that code must not switch: `trap` is up.
+ */
+#include "sched/internal.h"
+
+void s_ready(s_sched *s, s_tasklet *t)
+{
+    t->state = S_READY;
+    b_append(&s->ready, &t->wait.link);
+}
+
+int s_may_block(s_sched *s)
+{
+    if (B_UNLIKELY(s->trap))
+        return S_E_TRAPPED;
+    if (B_UNLIKELY(s->current->cancelled))
+        return S_E_CANCELLED;
+    return S_OK;
+}
+
+static uint64_t next_random(s_sched *s)
+{
+    s->random ^= s->random << 13;
+    s->random ^= s->random >> 7;
+    s->random ^= s->random << 17;
+    return s->random;
+}
+
+static b_link *random_link(s_sched *s)
+{
+    uint64_t count = 0;
+    for (b_link *at = s->ready.next; at != &s->ready; at = at->next)
+        count++;
+    b_link *at = s->ready.next;
+    for (uint64_t skip = count ? next_random(s) % count : 0; skip > 0; skip--)
+        at = at->next;
+    return at;
+}
+
+static s_tasklet *pick(s_sched *s)
+{
+    b_link *link = b_first(&s->ready);
+    if (link == NULL)
+        return NULL;
+    if (B_UNLIKELY(s->random)) {
+        s->budget = 1;
+        link = random_link(s);
+    }
+    b_unlink(link);
+    return s_of_link(link);
+}
+
+s_tasklet *s_next_slow(s_sched *s)
+{
+    s_tasklet *next;
+    s->trap++;
+    do {
+        s->budget = PICKS;
+        s_read_mail(s);
+        if (b_heap_first(&s->timers) != NULL)
+            s_timers_fire(s);
+        if (s->spares)
+            s_stacks_trim(s);
+        next = pick(s);
+        if (next == NULL)
+            s_idle(s);
+    } while (next == NULL);
+    s->trap--;
+    return next;
+}
+
+static void wake_here(s_sched *s, s_tasklet *t)
+{
+    if (B_UNLIKELY(t->timer != NULL))
+        s_deadline_drop(s, t);
+    s_ready(s, t);
+}
+
+void s_wake(s_sched *s, s_tasklet *t)
+{
+    t->kind = NULL;
+    s_sched *home = t->home;
+    if (B_LIKELY(home == s)) {
+        wake_here(s, t);
+        return;
+    }
+    p_lock_take(&home->mail_lock);
+    t->state = S_READY;
+    b_append(&home->mail, &t->wait.link);
+    __atomic_store_n(&home->has_mail, 1, __ATOMIC_SEQ_CST);
+    p_lock_give(&home->mail_lock);
+    p_unpark(&home->parker);
+}
+
+int s_interrupt(s_sched *s, s_tasklet *t, PyObject *error)
+{
+    if (t->state != S_BLOCKED || !t->kind->detach(t)) {
+        Py_XDECREF(error);
+        return 0;
+    }
+    Py_CLEAR(t->wait.value);
+    Py_XSETREF(t->error, error);
+    s_wake(s, t);
+    return 1;
+}

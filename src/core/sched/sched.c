@@ -1,0 +1,211 @@
+/* Schedulers: one per OS thread, made on first use, ended with the thread.
+ *
+ * The structure is found through one thread-local pointer (a whole structure in
+ * thread-local storage would not fit what a module loaded late may take).  It is
+ * never freed, because other threads may hold its address in a letter or as a
+ * tasklet's home; the next thread takes it over.
+ *
+ * The thread's end is learned from a capsule in its thread state's dictionary:
+ * the interpreter clears that dictionary while the thread can still run Python.
+ * All tasklets of the thread are ended then, their `finally` blocks run.
+ *
+ * Fork: the child has one thread, and only its scheduler goes on; the tasklets
+ * of others never run again there.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "heap/heap.h"
+#include "sched/internal.h"
+
+#define KEY "loomlet.scheduler"
+#define TRIES 10
+#define IDLE_CHUNK 4096
+
+__thread s_sched *s_self_ __attribute__((tls_model("initial-exec")));
+s_hooks s_hook;
+int s_soft_wanted = 1, s_torture_hard, s_torture_move;
+
+static p_lock list_lock;
+static s_sched *every;
+
+static s_tasklet *new_tasklet(void)
+{
+    PyObject *object = s_hook.type->tp_alloc(s_hook.type, 0);
+    return (s_tasklet *)object;
+}
+
+static void reset(s_sched *s, PyThreadState *ts)
+{
+    s_sched *next = s->next;
+    memset(s, 0, sizeof(*s));
+    s->next = next;
+    s->ts = ts;
+    s->soft = s_soft_wanted && c_soft_supported;
+    s->budget = 1;
+    s->virtual_now = -1;
+    s->letters_end = &s->letters;
+    s->stack = &s->own_stack;
+    b_list_init(&s->ready);
+    b_list_init(&s->mail);
+    b_list_init(&s->all);
+    c_stack_own(ts, &s->own_stack);
+}
+
+static s_sched *obtain(void)
+{
+    p_lock_take(&list_lock);
+    s_sched *s = every;
+    while (s != NULL && s->ended != 2)
+        s = s->next;
+    if (s != NULL) {
+        s->ended = 1;
+    } else if ((s = calloc(1, sizeof(*s))) != NULL) {
+        s->next = every;
+        every = s;
+    }
+    p_lock_give(&list_lock);
+    return s;
+}
+
+static void release(s_sched *s)
+{
+    p_lock_take(&list_lock);
+    s->ended = 2;
+    p_lock_give(&list_lock);
+}
+
+static void free_all(s_sched *s)
+{
+    b_heap_free(&s->timers);
+    while (s->spare != NULL) {
+        p_stack *stack = s->spare;
+        s->spare = stack->next;
+        p_stack_free(stack);
+    }
+    Py_CLEAR(s->main);
+    Py_CLEAR(s->idler);
+}
+
+/* The idle self has a data stack and a context of its own: while no tasklet is
+ * current, signal handlers and destructors still run Python code. */
+static int make_idler(s_sched *s)
+{
+    void *chunk = PyMem_Malloc(IDLE_CHUNK);
+    s->idler = chunk ? new_tasklet() : NULL;
+    if (s->idler == NULL) {
+        PyMem_Free(chunk);
+        return S_E_SET;
+    }
+    s_main_init(s, s->idler);
+    c_state_init(s->ts, &s->idler->c, chunk, IDLE_CHUNK);
+    s->idler->c.context = PyContext_New();
+    return s->idler->c.context ? S_OK : S_E_SET;
+}
+
+static void thread_ends(PyObject *capsule)
+{
+    s_sched *s = PyCapsule_GetPointer(capsule, KEY);
+    if (s == NULL || s->ended || c_finalizing())
+        return;
+    if (s_self_ == s) {
+        PyObject *pending = PyErr_GetRaisedException();
+        if (s->current == s->main && s_kill_all(s) < 0)
+            PyErr_WriteUnraisable(NULL);
+        PyErr_SetRaisedException(pending);
+        s_self_ = NULL;
+        free_all(s);
+    }
+    release(s);
+}
+
+static int watch_thread(s_sched *s)
+{
+    PyObject *dict = PyThreadState_GetDict();
+    PyObject *capsule = dict ? PyCapsule_New(s, KEY, thread_ends) : NULL;
+    if (capsule == NULL)
+        return -1;
+    int code = PyDict_SetItemString(dict, KEY, capsule);
+    Py_DECREF(capsule);
+    return code;
+}
+
+s_sched *s_self_make(void)
+{
+    PyThreadState *ts = c_thread();
+    s_sched *s = obtain();
+    if (s == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    reset(s, ts);
+    s->main = new_tasklet();
+    if (s->main == NULL || make_idler(s) < 0 || watch_thread(s) < 0) {
+        free_all(s);
+        release(s);
+        return NULL;
+    }
+    s_main_init(s, s->main);
+    s->current = (s_tasklet *)Py_NewRef((PyObject *)s->main);
+    s_self_ = s;
+    return s;
+}
+
+s_sched *s_sched_of(PyThreadState *ts)
+{
+    s_sched *s = every;
+    while (s != NULL && (s->ts != ts || s->ended))
+        s = s->next;
+    return s;
+}
+
+static s_tasklet *next_victim(s_sched *s)
+{
+    s_tasklet *found = NULL;
+    c_lock_take(&s->all_lock);
+    for (b_link *at = s->all.next; at != &s->all && found == NULL; at = at->next) {
+        s_tasklet *t = B_CONTAINER(at, s_tasklet, all);
+        if (t != s->current && t->state != S_DONE && t->tries < TRIES)
+            found = t;
+    }
+    if (found != NULL)
+        Py_INCREF((PyObject *)found);
+    c_lock_give(&s->all_lock);
+    return found;
+}
+
+static int kill(s_sched *s, s_tasklet *t)
+{
+    int code;
+    t->tries++;
+    PyObject *error = s_hook.error(S_OK, (PyObject *)t);
+    PyObject *done = error ? s_throw(s, t, error, NULL, &code) : NULL;
+    Py_XDECREF(done);
+    return done == NULL ? -1 : 0;
+}
+
+int s_kill_all(s_sched *s)
+{
+    s_tasklet *t;
+    while ((t = next_victim(s)) != NULL) {
+        int code = kill(s, t);
+        Py_DECREF((PyObject *)t);
+        if (code < 0)
+            return S_E_SET;
+    }
+    return S_OK;
+}
+
+void s_after_fork(void)
+{
+    s_sched *mine = s_self_;
+    list_lock.word = 0;
+    h_cache_after_fork();
+    p_stacks_after_fork();
+    for (s_sched *s = every; s != NULL; s = s->next) {
+        s->mail_lock.word = 0;
+        s->parker.word = 0;
+        if (s != mine)
+            s->ended = 1;
+    }
+}

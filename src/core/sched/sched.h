@@ -1,0 +1,273 @@
+/* Tasklets and their scheduler: the structures and the contract of this room.
+ *
+ * One scheduler per OS thread, made on first use; it owns the thread's tasklets.
+ * A tasklet runs only on its home scheduler's thread.  The main tasklet is the
+ * thread's original flow of control; it keeps the thread's own C stack.
+ *
+ * References.  A tasklet that runs is owned by its scheduler (`current`).  A
+ * ready one is owned by the run queue, a blocked one by what it waits for (each
+ * queue place owns one reference), a sleeping one by its timer, a paused one by
+ * whoever holds it.  The list of all tasklets owns nothing.
+ *
+ * Blocking.  An upper room queues me->wait somewhere, fills `kind` and `on`, and
+ * calls s_suspend.  Whoever ends the wait takes the tasklet out of that queue
+ * (that is the claim: it happens under the queue's lock, once), stores in
+ * wait.value what the blocked call shall return, or in `error` what it shall
+ * raise, and calls s_wake.  With neither, an iteration ends.  So no C code of
+ * the blocked call needs to run again, and the C stack can be abandoned.
+ *
+ * Threads.  Everything here runs on the scheduler's own thread with its thread
+ * state attached, except s_wake and s_post, which any attached thread may call.
+ * Fields of a tasklet belong to its home thread, except `wait` and `error`
+ * between the claim and s_wake.
+ *
+ * Errors.  Functions return 0 or a negative S_E... code; S_E_SET says that a
+ * Python exception is set already.  bind/errors.c turns the others into
+ * exceptions.
+ */
+#ifndef LOOMLET_SCHED_H
+#define LOOMLET_SCHED_H
+
+#include "base/b_heap.h"
+#include "base/b_list.h"
+#include "cpython/cpython.h"
+#include "plat/plat.h"
+
+typedef struct s_tasklet s_tasklet;
+typedef struct s_sched s_sched;
+
+enum {
+    S_OK = 0,
+    S_E_SET = -1,      /* a Python exception is set */
+    S_E_MEMORY = -2,
+    S_E_DEAD = -3,     /* the tasklet has ended */
+    S_E_THREAD = -4,   /* it belongs to another thread */
+    S_E_TRAPPED = -5,  /* no switch is possible inside a scheduler callback */
+    S_E_BLOCKED = -6,  /* the tasklet is blocked, the operation wants it free */
+    S_E_CURRENT = -7,  /* the tasklet is the current one */
+    S_E_CANCELLED = -8,
+    S_E_CLOSED = -9,
+    S_E_TIMEOUT = -10,
+    S_E_MAIN = -11,    /* the main tasklet cannot be used so */
+    S_E_NESTED = -12,  /* run() inside run() */
+    S_E_DEADLOCK = -13,
+};
+
+enum s_state { S_NEW, S_READY, S_RUNNING, S_BLOCKED, S_PAUSED, S_DONE };
+
+/* Where a tasklet's execution is kept while it does not run. */
+enum s_kept { S_FRESH, S_SOFT, S_HARD, S_LIVE };
+
+/* A place in a queue.  `value`: what a waiting sender offers; after the claim,
+ * what the blocked call returns.  Owns its references. */
+typedef struct s_wait {
+    b_link link;
+    s_tasklet *task;
+    PyObject *value;
+} s_wait;
+
+/* One reason to wait; upper rooms define theirs as constants. */
+typedef struct s_wait_kind {
+    const char *name;
+    /* Takes a blocked tasklet out of all queues; 1 when done (the caller then owns
+     * its reference), 0 when somebody else claimed it first.  Home thread. */
+    int (*detach)(s_tasklet *t);
+    /* The object waited for: a new reference, or NULL with no exception for none. */
+    PyObject *(*object)(s_tasklet *t);
+    /* 1 when the wait ends by itself (a deadline). */
+    int bounded;
+} s_wait_kind;
+
+typedef struct s_timer {
+    b_timer node;
+    /* Called on the scheduler's thread once the time has come; must not block. */
+    void (*fire)(s_sched *s, struct s_timer *timer);
+    void *owner;
+} s_timer;
+
+struct s_tasklet {
+    PyObject_HEAD
+    PyObject *weakrefs;
+    s_wait wait;             /* its place in the run queue or in the queue it waits in */
+    const s_wait_kind *kind; /* why it is blocked */
+    void *on;                /* ... and on what; meaning by kind */
+    c_state c;
+    p_stack *stack;   /* S_HARD: its C stack */
+    s_sched *home;
+    b_link all;       /* in home's list of all tasklets */
+    PyObject *func;
+    union {
+        PyObject *args; /* before the start: positional ones, then keyword values */
+        PyObject *result;
+    };
+    union {
+        PyObject *kwnames;
+        PyObject *failure; /* the exception that ended it */
+    };
+    PyObject *error;  /* to be raised when it goes on */
+    PyObject *name;
+    PyObject *scope;  /* innermost cancel scope, an object of the Python face */
+    s_timer *timer;   /* deadline of the present wait */
+    b_link joiners;   /* s_wait of tasklets that wait for its end; not a list before the first */
+    uint64_t id;
+    unsigned char state, kept, started;
+    unsigned char cancelled; /* every blocking call raises Cancelled */
+    unsigned char owned;     /* a group takes its failure */
+    unsigned char is_main, seen, tries;
+    c_lock lock;
+};
+
+struct s_sched {
+    s_tasklet *current, *main, *idler;
+    b_link ready;
+    int budget;      /* picks until the clock and the mail are looked at */
+    int trap;        /* > 0: inside a callback, nothing may switch */
+    int soft;        /* soft switching allowed */
+    p_stack *stack;  /* the one we run on */
+    p_stack own_stack;
+    p_stack *spare;
+    int spares;
+    PyThreadState *ts;
+    unsigned long count_soft, count_hard, count_why[C_WHY_COUNT];
+
+    b_heap timers;
+    int64_t virtual_now; /* < 0: the real clock */
+    uint64_t random;     /* seeded run order; 0 = first in, first out */
+
+    b_link all;      /* tasklets whose home is here; guarded by all_lock */
+    c_lock all_lock;
+
+    p_lock mail_lock; /* guards mail and letters */
+    b_link mail;      /* tasklets woken by other threads */
+    struct s_letter *letters, **letters_end;
+    int has_mail;
+    p_parker parker;
+    int asleep;      /* waits for ever inside loomlet */
+    int ended;       /* its thread has ended */
+    int running;     /* inside run() */
+    s_sched *next;   /* in the list of all schedulers */
+};
+
+/* Requests to another thread's tasklet. */
+enum s_request { S_ASK_INSERT, S_ASK_RUN, S_ASK_THROW, S_ASK_INTERRUPT, S_ASK_RELEASE };
+
+typedef struct s_letter {
+    struct s_letter *next;
+    enum s_request request;
+    s_tasklet *task; /* owned */
+    PyObject *error; /* owned, may be NULL */
+} s_letter;
+
+/* What the scheduler asks of the rooms above it; set once at import. */
+typedef struct {
+    /* A new exception instance for an S_E_... code; NULL with an exception set. */
+    PyObject *(*error)(int code, PyObject *about);
+    /* A tasklet nobody waits for died of `exception`; runs as that tasklet. */
+    void (*failed)(s_tasklet *t, PyObject *exception);
+    /* A blocked tasklet was collected. */
+    void (*abandoned)(s_tasklet *t);
+    /* 1 when the exception ends a tasklet silently. */
+    int (*is_exit)(PyObject *exception);
+    PyTypeObject *type;
+} s_hooks;
+extern s_hooks s_hook;
+
+/* ---- schedulers (sched.c) -------------------------------------------------- */
+
+extern __thread s_sched *s_self_ __attribute__((tls_model("initial-exec")));
+s_sched *s_self_make(void);
+
+/* The calling thread's scheduler; NULL with an exception set without memory. */
+static inline s_sched *s_self(void)
+{
+    s_sched *s = s_self_;
+    return __builtin_expect(s != NULL, 1) ? s : s_self_make();
+}
+
+int s_init(void);
+extern int s_soft_wanted;
+extern int s_torture_hard, s_torture_move;
+/* Ends every tasklet of this scheduler but the current one; their `finally` runs. */
+int s_kill_all(s_sched *s);
+void s_after_fork(void);
+long s_scheds_asleep(void);
+s_sched *s_sched_of(PyThreadState *ts);
+
+/* ---- the life of a tasklet (tasklet.c) ---------------------------------------- */
+
+/* Fills a zeroed object.  `args` and `kwnames` as in c_start; all borrowed. */
+int s_tasklet_init(s_sched *s, s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames);
+int s_main_init(s_sched *s, s_tasklet *t);
+int s_visit(s_tasklet *t, visitproc visit, void *arg);
+/* Breaks cycles: drops the frames of a suspended tasklet, no `finally` runs. */
+void s_clear(s_tasklet *t);
+/* The finalizer: a suspended tasklet gets TaskletExit. */
+void s_finalize(s_tasklet *t);
+void s_free(s_tasklet *t);
+void s_finish(s_sched *s, s_tasklet *t, PyObject *result);
+
+/* ---- switching (switch.c) ------------------------------------------------------ */
+
+/* The current tasklet, queued already where it belongs, stops here and the next
+ * one runs.  Returns what it was woken with (a new reference), or NULL with an
+ * exception, or NULL without one (the end of an iteration). */
+PyObject *s_suspend(s_sched *s, const c_site *site);
+/* The same, but `next` (owned by the caller, in no queue) runs now. */
+PyObject *s_transfer(s_sched *s, s_tasklet *next, const c_site *site);
+PyObject *s_schedule(s_sched *s, const c_site *site);
+/* `t` (as for s_transfer) runs now, the caller waits at the head of the run queue. */
+PyObject *s_run_before_me(s_sched *s, s_tasklet *t, const c_site *site);
+/* The same; the caller's own call returns `mine` (stolen). */
+PyObject *s_run_before_me_with(s_sched *s, s_tasklet *t, PyObject *mine, const c_site *site);
+p_stack *s_stack_take(s_sched *s);
+void s_stack_give(s_sched *s, p_stack *stack);
+
+/* ---- queues and waking (queue.c, mail.c) ----------------------------------------- */
+
+static inline s_tasklet *s_of_link(b_link *link)
+{
+    return B_CONTAINER(link, s_tasklet, wait.link);
+}
+
+/* Whether the current tasklet may begin to wait: 0, S_E_TRAPPED, S_E_CANCELLED. */
+int s_may_block(s_sched *s);
+/* Appends a tasklet of this scheduler that the caller owns and nobody queues. */
+void s_ready(s_sched *s, s_tasklet *t);
+/* Makes a claimed tasklet go on, wherever its home is.  Takes the reference. */
+void s_wake(s_sched *s, s_tasklet *t);
+int s_post(s_sched *to, enum s_request request, s_tasklet *t, PyObject *error);
+void s_read_mail(s_sched *s);
+/* Ends the wait of a blocked tasklet with `error` (stolen).  1 when it did. */
+int s_interrupt(s_sched *s, s_tasklet *t, PyObject *error);
+/* The next tasklet to run, taken out of the run queue; waits for one. */
+s_tasklet *s_next_slow(s_sched *s);
+
+/* ---- operations on tasklets (control.c) -------------------------------------------- */
+
+int s_insert(s_sched *s, s_tasklet *t);
+int s_remove(s_sched *s, s_tasklet *t);
+PyObject *s_run_now(s_sched *s, s_tasklet *t, int stay, const c_site *site, int *code);
+/* Steals `error`. */
+PyObject *s_throw(s_sched *s, s_tasklet *t, PyObject *error, const c_site *site, int *code);
+PyObject *s_join(s_sched *s, s_tasklet *t, int64_t until, int want_result, const c_site *site,
+                 int *code);
+
+/* ---- time (timer.c) ------------------------------------------------------------------ */
+
+int64_t s_now(s_sched *s);
+int s_timer_arm(s_sched *s, s_timer *timer, int64_t when);
+void s_timer_disarm(s_sched *s, s_timer *timer);
+void s_timers_fire(s_sched *s);
+/* Gives the current tasklet's wait a deadline; S_E_MEMORY or 0. */
+int s_deadline_set(s_sched *s, s_tasklet *t, int64_t when);
+void s_deadline_drop(s_sched *s, s_tasklet *t);
+PyObject *s_sleep(s_sched *s, int64_t nanoseconds, const c_site *site, int *code);
+
+/* ---- waiting for work (idle.c) -------------------------------------------------------- */
+
+/* Sleeps until there may be something to do; delivers signals and deadlocks to the main tasklet. */
+void s_idle(s_sched *s);
+
+#define S_FOREVER INT64_MAX
+
+#endif

@@ -1,0 +1,231 @@
+/* Switching: leaving one tasklet and going on with another.
+ *
+ * A soft switch stores the frames (cpython room), forgets the C stack and calls
+ * the dispatcher at the stack's top again; the next tasklet runs on the same
+ * stack.  A hard switch keeps the C stack with the tasklet and goes on either on
+ * the next one's kept stack or on a fresh one.  Which of the two is decided per
+ * switch by c_point_find; nobody else can tell the difference.
+ *
+ * The dispatcher is the base of each pooled stack: it runs the current tasklet
+ * until its function has returned, ends it, and takes the next.  A tasklet that
+ * was suspended softly continues under whichever dispatcher picks it.
+ *
+ * Rule: between choosing `next` and running it nothing may fail and no Python
+ * code may run.
+ */
+#include "base/track.h"
+#include "sched/internal.h"
+
+#define SPARES 16
+
+p_stack *s_stack_take(s_sched *s)
+{
+    p_stack *stack = s->spare;
+    if (B_LIKELY(stack != NULL)) {
+        s->spare = stack->next;
+        s->spares--;
+        return stack;
+    }
+    stack = p_stack_new();
+    if (stack != NULL && stack->limits[0] == 0)
+        c_stack_init(s->ts, stack);
+    return stack;
+}
+
+/* May be called while still running on the stack: it is reused by this thread only. */
+void s_stack_give(s_sched *s, p_stack *stack)
+{
+    stack->next = s->spare;
+    s->spare = stack;
+    s->spares++;
+}
+
+/* Stacks beyond a few go back to the pool of all threads, their pages to the system. */
+void s_stacks_trim(s_sched *s)
+{
+    while (s->spares > SPARES) {
+        p_stack *stack = s->spare->next;
+        s->spare->next = stack->next;
+        s->spares--;
+        p_stack_trim(stack);
+        p_stack_free(stack);
+    }
+}
+
+static inline void make_current(s_sched *s, s_tasklet *t)
+{
+    s->current = t;
+    t->state = S_RUNNING;
+    c_state_load(s->ts, &t->c);
+}
+
+/* Takes what the tasklet was woken with. */
+static PyObject *delivered(s_tasklet *t)
+{
+    PyObject *value = t->wait.value, *error = t->error;
+    t->wait.value = NULL;
+    if (B_UNLIKELY(error != NULL)) {
+        t->error = NULL;
+        Py_XDECREF(value);
+        PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+        Py_DECREF(error);
+        return NULL;
+    }
+    return value;
+}
+
+static PyObject *go_on(s_sched *s, s_tasklet *t)
+{
+    unsigned char kept = t->kept;
+    t->kept = S_LIVE;
+    if (B_LIKELY(kept == S_SOFT)) {
+        PyObject *value = t->wait.value, *error = t->error;
+        t->wait.value = t->error = NULL;
+        return c_resume(s->ts, &t->c, value, error);
+    }
+    t->started = 1;
+    if (B_UNLIKELY(t->error != NULL))
+        return delivered(t);
+    return c_start(s->ts, &t->c, t->func, t->args, t->kwnames);
+}
+
+static B_NORETURN void leave_for(s_sched *s, s_tasklet *next);
+
+static void dispatch(void)
+{
+    s_sched *s = s_self_;
+    void *cell[8];
+    track_enter(NULL);
+    c_base_init(s->ts, cell);
+    for (;;) {
+        c_base_enter(s->ts, cell);
+        s_tasklet *t = s->current;
+        PyObject *result = go_on(s, t);
+        s_finish(s, t, result);
+        s_tasklet *next = s_next(s);
+        make_current(s, next);
+        if (next->kept == S_HARD)
+            leave_for(s, next);
+    }
+}
+
+/* Goes on with the current, hard-suspended tasklet; `save` receives our stack pointer. */
+static inline void jump_to_kept(s_sched *s, s_tasklet *next, void **save, void **fake)
+{
+    p_stack *stack = next->stack;
+    next->stack = NULL;
+    next->kept = S_LIVE;
+    s->stack = stack;
+    c_stack_use(s->ts, stack);
+    track_leave(fake, stack->low, stack->size);
+    p_switch(save, stack->sp);
+}
+
+/* Leaves the present stack for good and goes on with the current tasklet `next`. */
+static B_NORETURN void leave_for(s_sched *s, s_tasklet *next)
+{
+    p_stack *mine = s->stack;
+    if (B_UNLIKELY(next->kept == S_HARD)) {
+        void *forgotten;
+        s_stack_give(s, mine);
+        track_abandon(mine->low, mine->size);
+        jump_to_kept(s, next, &forgotten, NULL);
+        __builtin_unreachable();
+    }
+    track_abandon(mine->low, mine->size);
+    track_leave(NULL, mine->low, mine->size);
+    p_abandon(mine, dispatch);
+}
+
+static PyObject *suspend_hard(s_sched *s, s_tasklet *me, s_tasklet *next, p_stack *fresh, int top)
+{
+    c_hard kept;
+    p_stack *mine = s->stack;
+    s->count_hard++;
+    c_hard_leave(s->ts, &me->c, &kept, top);
+    me->stack = mine;
+    me->kept = S_HARD;
+    make_current(s, next);
+    if (next->kept == S_HARD) {
+        jump_to_kept(s, next, &mine->sp, &mine->fake);
+    } else {
+        s->stack = fresh;
+        c_stack_use(s->ts, fresh);
+        track_leave(&mine->fake, fresh->low, fresh->size);
+        p_start(&mine->sp, fresh, dispatch);
+    }
+    track_enter(mine->fake);
+    c_hard_back(s->ts, &me->c, &kept);
+    return delivered(me);
+}
+
+/* The arguments are in the frame since the start; their tuple may go once no
+ * object dies with it. */
+static void forget_args(s_tasklet *t)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(t->args); i++) {
+        if (Py_REFCNT(PyTuple_GET_ITEM(t->args, i)) < 2)
+            return;
+    }
+    Py_CLEAR(t->args);
+}
+
+static B_NORETURN void suspend_soft(s_sched *s, s_tasklet *me, s_tasklet *next, c_point *point)
+{
+    s->count_soft++;
+    c_suspend(s->ts, &me->c, point);
+    me->kept = S_SOFT;
+    if (me->args != NULL)
+        forget_args(me);
+    if (B_UNLIKELY(c_state_grew(&me->c)))
+        s_outgrown(me);
+    make_current(s, next);
+    leave_for(s, next);
+}
+
+static PyObject *undo(s_sched *s, s_tasklet *me, s_tasklet *next)
+{
+    b_prepend(&s->ready, &next->wait.link);
+    if (me->state == S_BLOCKED)
+        me->kind->detach(me);
+    else if (me->state == S_READY)
+        b_unlink(&me->wait.link);
+    me->state = S_RUNNING;
+    Py_CLEAR(me->wait.value);
+    return PyErr_NoMemory();
+}
+
+PyObject *s_transfer(s_sched *s, s_tasklet *next, const c_site *site)
+{
+    s_tasklet *me = s->current;
+    if (next == me) {
+        me->state = S_RUNNING;
+        return delivered(me);
+    }
+    c_point point;
+    int why = C_NEVER;
+    point.top = -1;
+    if (B_LIKELY(s->soft && !me->is_main && site != NULL)) {
+        why = c_point_find(s->ts, &me->c, site, &point);
+        if (B_LIKELY(why == C_SOFT))
+            suspend_soft(s, me, next, &point);
+    }
+    s->count_why[why]++;
+    p_stack *fresh = NULL;
+    if (next->kept != S_HARD && (fresh = s_stack_take(s)) == NULL)
+        return undo(s, me, next);
+    return suspend_hard(s, me, next, fresh, point.top);
+}
+
+PyObject *s_suspend(s_sched *s, const c_site *site)
+{
+    return s_transfer(s, s_next(s), site);
+}
+
+PyObject *s_schedule(s_sched *s, const c_site *site)
+{
+    s_tasklet *me = s->current;
+    me->wait.value = Py_NewRef(Py_None);
+    s_ready(s, me);
+    return s_transfer(s, s_next(s), site);
+}

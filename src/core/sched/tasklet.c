@@ -1,0 +1,281 @@
+/* The life of a tasklet: made, ended, collected, freed.
+ *
+ * End.  The result or the exception stays with the tasklet for join() and
+ * result(); its frames' memory, context and function go at once.  An exception
+ * that nobody waits for is handed to the error handler while the tasklet still
+ * is the current one.  What is destroyed afterwards may run Python code, so the
+ * scheduler first becomes its own idle self: the dead tasklet's data stack is
+ * gone.
+ *
+ * Collection.  A blocked tasklet that nothing can reach is found by the
+ * collector (its queue visits it, it visits its frames).  Its finalizer throws
+ * TaskletExit into it and lets it run at once, while the collector's caller waits
+ * at the head of the run queue; where nothing may switch, it runs a little
+ * later.  If it blocks again, the next collection drops its frames.
+ */
+#include "heap/heap.h"
+#include "sched/internal.h"
+
+static uint64_t last_id;
+
+static int first_chunk(s_sched *s, s_tasklet *t)
+{
+    size_t size = h_chunk_size(c_code_key(t->func), c_chunk_need(t->func));
+    void *chunk = PyMem_Malloc(size);
+    if (chunk == NULL)
+        return S_E_MEMORY;
+    c_state_init(s->ts, &t->c, chunk, size);
+    return S_OK;
+}
+
+void s_outgrown(s_tasklet *t)
+{
+    h_chunk_outgrown(c_code_key(t->func), c_chunk_size(&t->c));
+}
+
+static void enroll(s_sched *s, s_tasklet *t)
+{
+    t->home = s;
+    t->id = __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED);
+    c_lock_take(&s->all_lock);
+    b_append(&s->all, &t->all);
+    c_lock_give(&s->all_lock);
+}
+
+static void leave_roll(s_tasklet *t)
+{
+    c_lock_take(&t->home->all_lock);
+    if (b_linked(&t->all))
+        b_unlink(&t->all);
+    c_lock_give(&t->home->all_lock);
+}
+
+/* A bound method starts as its function: a C frame less, so it can be soft. */
+static int bind_arguments(s_tasklet *t, PyObject *func, PyObject *args)
+{
+    if (!PyMethod_Check(func) || !PyFunction_Check(PyMethod_GET_FUNCTION(func))) {
+        t->func = Py_NewRef(func);
+        t->args = Py_NewRef(args);
+        return S_OK;
+    }
+    Py_ssize_t count = PyTuple_GET_SIZE(args);
+    t->args = PyTuple_New(count + 1);
+    if (t->args == NULL)
+        return S_E_SET;
+    t->func = Py_NewRef(PyMethod_GET_FUNCTION(func));
+    PyTuple_SET_ITEM(t->args, 0, Py_NewRef(PyMethod_GET_SELF(func)));
+    for (Py_ssize_t i = 0; i < count; i++)
+        PyTuple_SET_ITEM(t->args, i + 1, Py_NewRef(PyTuple_GET_ITEM(args, i)));
+    return S_OK;
+}
+
+int s_tasklet_init(s_sched *s, s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames)
+{
+    t->wait.task = t;
+    int code = bind_arguments(t, func, args);
+    if (code < 0)
+        return code;
+    t->kwnames = Py_XNewRef(kwnames);
+    code = first_chunk(s, t);
+    if (code < 0)
+        return code;
+    t->c.context = c_context_copy(s->ts);
+    if (t->c.context == NULL && PyErr_Occurred())
+        return S_E_SET;
+    enroll(s, t);
+    return S_OK;
+}
+
+int s_main_init(s_sched *s, s_tasklet *t)
+{
+    t->wait.task = t;
+    t->home = s;
+    t->id = __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED);
+    t->started = t->is_main = 1;
+    t->state = S_RUNNING;
+    t->kept = S_LIVE;
+    return S_OK;
+}
+
+static int suspended(const s_tasklet *t)
+{
+    return t->kept == S_SOFT || t->kept == S_HARD;
+}
+
+int s_visit(s_tasklet *t, visitproc visit, void *arg)
+{
+    Py_VISIT(t->func);
+    Py_VISIT(t->args);
+    Py_VISIT(t->kwnames);
+    Py_VISIT(t->error);
+    Py_VISIT(t->name);
+    Py_VISIT(t->scope);
+    Py_VISIT(t->wait.value);
+    if (b_linked(&t->joiners)) {
+        for (b_link *at = t->joiners.next; at != &t->joiners; at = at->next)
+            Py_VISIT(B_CONTAINER(at, s_wait, link)->task);
+    }
+    if (t->is_main || (t->started && !suspended(t)))
+        return 0;
+    return c_visit(&t->c, t->started, visit, arg);
+}
+
+static void free_chunk(s_tasklet *t)
+{
+    void *root = t->c.root;
+    c_state_clear(&t->c);
+    if (root != NULL)
+        PyMem_Free(root);
+}
+
+static void wake_joiners(s_sched *s, s_tasklet *t)
+{
+    if (!b_linked(&t->joiners))
+        return;
+    for (;;) {
+        c_lock_take(&t->lock);
+        b_link *at = b_first(&t->joiners);
+        if (at != NULL)
+            b_unlink(at);
+        c_lock_give(&t->lock);
+        if (at == NULL)
+            return;
+        s_tasklet *joiner = B_CONTAINER(at, s_wait, link)->task;
+        int wants = joiner->wait.value != NULL; /* result(), not join() */
+        PyObject *value = wants && t->result ? t->result : Py_None;
+        Py_XSETREF(joiner->wait.value, Py_NewRef(value));
+        Py_XSETREF(joiner->error, Py_XNewRef(t->failure));
+        s_wake(s, joiner);
+    }
+}
+
+/* Stores how it ended; the failure may be reported to the error handler. */
+static void conclude(s_tasklet *t, PyObject *result)
+{
+    PyObject *failure = result == NULL ? PyErr_GetRaisedException() : NULL;
+    int silent = failure != NULL && s_hook.is_exit(failure);
+    int watched = t->owned || (b_linked(&t->joiners) && !b_list_empty(&t->joiners));
+    Py_CLEAR(t->args);
+    Py_CLEAR(t->kwnames);
+    t->result = result;
+    t->failure = failure;
+    if (failure != NULL && !silent && !watched)
+        s_hook.failed(t, failure);
+}
+
+/* The scheduler itself becomes current: no tasklet's data stack is in use. */
+void s_become_idle(s_sched *s)
+{
+    s->current = s->idler;
+    c_state_load(s->ts, &s->idler->c);
+}
+
+void s_finish(s_sched *s, s_tasklet *t, PyObject *result)
+{
+    s->trap++;
+    conclude(t, result);
+    t->state = S_DONE;
+    leave_roll(t);
+    t->c.context = s->ts->context;
+    s_become_idle(s);
+    free_chunk(t);
+    wake_joiners(s, t);
+    Py_CLEAR(t->func);
+    Py_CLEAR(t->scope);
+    Py_DECREF((PyObject *)t);
+    s->trap--;
+}
+
+void s_clear(s_tasklet *t)
+{
+    if (t->is_main || (t->started && t->kept != S_SOFT && t->state != S_DONE))
+        return;
+    if (t->kept == S_SOFT) {
+        t->kept = S_LIVE;
+        t->state = S_DONE;
+        c_drop(c_thread(), &t->c);
+    }
+    if (t->state != S_DONE) {
+        t->state = S_DONE;
+        t->started = 1;
+    }
+    leave_roll(t);
+    free_chunk(t);
+    Py_CLEAR(t->func);
+    Py_CLEAR(t->args);
+    Py_CLEAR(t->kwnames);
+    Py_CLEAR(t->error);
+    Py_CLEAR(t->scope);
+    Py_CLEAR(t->wait.value);
+}
+
+static void exit_later(s_sched *s, s_tasklet *t, PyObject *error)
+{
+    Py_INCREF((PyObject *)t);
+    Py_XSETREF(t->error, error);
+    if (t->home == s) {
+        s_ready(s, t);
+    } else {
+        t->state = S_BLOCKED;
+        s_wake(s, t);
+    }
+}
+
+/* Takes an unreachable tasklet out of whatever garbage it waits in. */
+static void take_from_garbage(s_tasklet *t)
+{
+    if (t->state == S_BLOCKED && t->kind->detach(t))
+        Py_DECREF((PyObject *)t);
+    t->state = S_PAUSED;
+    t->kind = NULL;
+}
+
+void s_finalize(s_tasklet *t)
+{
+    if (t->is_main || !t->started || !suspended(t) || c_finalizing())
+        return;
+    s_sched *s = s_self();
+    PyObject *pending = PyErr_GetRaisedException(), *error = NULL;
+    if (s != NULL) {
+        s_hook.abandoned(t);
+        error = s_hook.error(S_OK, (PyObject *)t);
+    }
+    if (error == NULL) {
+        PyErr_WriteUnraisable((PyObject *)t);
+        PyErr_SetRaisedException(pending);
+        return;
+    }
+    take_from_garbage(t);
+    if (t->kept == S_SOFT)
+        s_adopt(s, t);
+    if (s->trap || t->home != s) {
+        exit_later(s, t, error);
+    } else {
+        int code;
+        Py_XDECREF(s_throw(s, t, error, NULL, &code));
+        if (PyErr_Occurred())
+            PyErr_WriteUnraisable((PyObject *)t);
+    }
+    PyErr_SetRaisedException(pending);
+}
+
+/* A tasklet without C frames may go on under any scheduler. */
+void s_adopt(s_sched *s, s_tasklet *t)
+{
+    if (t->home == s)
+        return;
+    leave_roll(t);
+    t->home = s;
+    c_lock_take(&s->all_lock);
+    b_append(&s->all, &t->all);
+    c_lock_give(&s->all_lock);
+}
+
+void s_free(s_tasklet *t)
+{
+    if (t->home != NULL)
+        s_clear(t);
+    Py_CLEAR(t->result);
+    Py_CLEAR(t->failure);
+    Py_CLEAR(t->name);
+}

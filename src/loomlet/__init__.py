@@ -1,0 +1,49 @@
+"""Loomlet: light tasklets, channels and a scheduler on unmodified CPython.
+
+The names below are all that programs import; docs/reference explains them.
+"""
+
+from loomlet._core import (
+    Channel,
+    Tasklet,
+    current,
+    now,
+    schedule,
+    select,
+    sleep,
+    spawn,
+)
+from loomlet.errors import (
+    Cancelled,
+    ChannelClosed,
+    Deadlock,
+    DeadTasklet,
+    LoomletError,
+    SwitchTrapped,
+    TaskletError,
+    TaskletExit,
+    WrongThread,
+)
+from loomlet.runtime import run, set_error_handler
+
+__all__ = [
+    "Cancelled",
+    "Channel",
+    "ChannelClosed",
+    "DeadTasklet",
+    "Deadlock",
+    "LoomletError",
+    "SwitchTrapped",
+    "Tasklet",
+    "TaskletError",
+    "TaskletExit",
+    "WrongThread",
+    "current",
+    "now",
+    "run",
+    "schedule",
+    "select",
+    "set_error_handler",
+    "sleep",
+    "spawn",
+]

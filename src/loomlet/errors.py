@@ -1,0 +1,180 @@
+"""Every exception that loomlet raises.
+
+    BaseException
+      TaskletExit            ends one tasklet silently; kill() throws it
+      Cancelled              a cancel scope ends the work inside it
+    Exception
+      LoomletError           what all of ours below have in common
+        ChannelClosed        (ValueError)    send or receive on a closed channel
+        Deadlock             (RuntimeError)  every tasklet waits for ever
+        TaskletError         (RuntimeError)  an operation that the tasklet's state forbids
+          DeadTasklet          it has ended
+          WrongThread          it belongs to another thread
+          SwitchTrapped        nothing may switch here
+
+TimeoutError and ExceptionGroup are the builtins.  Each text says what was
+expected, what was found and what to do.  The native core knows only codes; this
+module turns a code into an exception (`make`) and hands that function down.
+Any thread.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from loomlet import _core
+
+__all__ = [
+    "Cancelled",
+    "ChannelClosed",
+    "DeadTasklet",
+    "Deadlock",
+    "LoomletError",
+    "SwitchTrapped",
+    "TaskletError",
+    "TaskletExit",
+    "WrongThread",
+]
+
+
+class TaskletExit(BaseException):
+    """Ends a tasklet without a word.  Thrown by kill(); catch it to clean up, then let it go."""
+
+
+class Cancelled(BaseException):
+    """The cancel scope around this code was cancelled.
+
+    Raised by every blocking operation inside the scope until it is left.  The
+    scope itself catches it; other code lets it pass.
+    """
+
+
+class LoomletError(Exception):
+    """The common parent; never raised itself."""
+
+
+class ChannelClosed(LoomletError, ValueError):
+    """A send on a closed channel, or a receive from one that is closed and empty.
+
+    `channel` is that channel.
+    """
+
+    def __init__(self, message: str, channel: object = None) -> None:
+        super().__init__(message)
+        self.channel = channel
+
+
+class Deadlock(LoomletError, RuntimeError):
+    """Every tasklet waits for something that cannot happen any more.
+
+    Raised in the main tasklet; the text lists each blocked tasklet, what it
+    waits for, and where.
+    """
+
+
+class TaskletError(LoomletError, RuntimeError):
+    """An operation that the state of a tasklet forbids."""
+
+
+class DeadTasklet(TaskletError):
+    """The tasklet has ended."""
+
+
+class WrongThread(TaskletError):
+    """The tasklet belongs to another OS thread."""
+
+
+class SwitchTrapped(TaskletError):
+    """A blocking operation inside a callback of the scheduler."""
+
+
+# The codes of sched.h.
+_EXIT = 0
+_DEAD, _THREAD, _TRAPPED, _BLOCKED, _CURRENT = -3, -4, -5, -6, -7
+_CANCELLED, _CLOSED, _TIMEOUT, _MAIN, _NESTED, _DEADLOCK = -8, -9, -10, -11, -12, -13
+
+
+def _closed(about: object) -> BaseException:
+    return ChannelClosed(
+        f"expected an open channel, found {about!r}; nothing more can be sent or received, "
+        "use `for` or catch ChannelClosed",
+        about,
+    )
+
+
+def _state(kind: type[TaskletError], expected: str, hint: str) -> _Maker:
+    def build(about: object) -> BaseException:
+        return kind(f"expected {expected}, found {about!r}; {hint}")
+
+    return build
+
+
+def _deadlock(about: object) -> BaseException:
+    from loomlet import _core
+
+    lines = [describe(t) for t in _core.tasklets() if t.state == "blocked"]
+    text = "every tasklet waits for something that cannot happen any more:"
+    return Deadlock("\n  ".join([text, *lines]))
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    _Maker = Callable[[object], BaseException]
+
+_makers: dict[int, _Maker] = {
+    _EXIT: lambda about: TaskletExit(),
+    _DEAD: _state(DeadTasklet, "a tasklet that can run", "it has ended; spawn a new one"),
+    _THREAD: _state(
+        WrongThread,
+        "a tasklet of this thread",
+        "use insert(), run(), throw() or a channel, which work across threads",
+    ),
+    _TRAPPED: _state(
+        SwitchTrapped,
+        "a place where tasklets may switch",
+        "a callback of the scheduler must not block; spawn a tasklet that does",
+    ),
+    _BLOCKED: _state(
+        TaskletError,
+        "a tasklet that does not wait",
+        "end its wait with throw() or kill(), or give it what it waits for",
+    ),
+    _CURRENT: _state(
+        TaskletError, "another tasklet than the running one", "a tasklet cannot do this to itself"
+    ),
+    _CANCELLED: lambda about: Cancelled("the cancel scope around this operation was cancelled"),
+    _CLOSED: _closed,
+    _TIMEOUT: lambda about: TimeoutError("the time for this operation is over"),
+    _MAIN: _state(TaskletError, "a spawned tasklet", "the main tasklet cannot be used so"),
+    _NESTED: _state(
+        TaskletError,
+        "a thread that is not inside loomlet.run()",
+        "run() cannot be nested; spawn() what should run beside the others",
+    ),
+    _DEADLOCK: _deadlock,
+}
+
+
+def make(code: int, about: object) -> BaseException:
+    """A new exception for a code of the core; `about` is the object it concerns."""
+    return _makers[code](about)
+
+
+def describe(tasklet: _core.Tasklet) -> str:
+    """One line: the tasklet's name, what it does or waits for, and where."""
+    what = tasklet.waiting_in or tasklet.state
+    target = tasklet.waiting_for
+    on = "" if target is None else f" {_short(target)}"
+    where = tasklet._where()
+    place = f" at {where[0].co_filename}:{where[1]} in {where[0].co_qualname}" if where else ""
+    return f"{tasklet.name}: {what}{on}{place}"
+
+
+def _short(target: object) -> str:
+    if isinstance(target, float):
+        return f"until {target:.3f}"
+    if isinstance(target, tuple):
+        return ", ".join(repr(part) for part in target)
+    return repr(target)

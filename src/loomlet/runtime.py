@@ -1,0 +1,86 @@
+"""run(), and what happens when a tasklet fails or is forgotten.
+
+`run` makes the calling flow the main tasklet of its thread and cleans up behind
+it.  The error handler belongs to the process: it is called at once, as the dying
+tasklet, for every failure that nobody waits for.  Importing this module hands the
+callbacks down to the native core.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+from loomlet import _core, errors
+
+__all__ = ["run", "set_error_handler"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Handler = Callable[[_core.Tasklet, BaseException], object]
+
+
+def run(main: Callable[..., T], *args: Any) -> T:
+    """Runs main(*args) as the main tasklet of the calling thread; returns its result.
+
+    An exception of `main` is raised here.  When `main` has ended, the tasklets
+    that are left are killed and their `finally` blocks run before this returns.
+    A nested run() raises TaskletError.
+    """
+    _core._run_begin()
+    try:
+        return main(*args)
+    finally:
+        _core._run_end()
+
+
+def report(tasklet: _core.Tasklet, exception: BaseException) -> None:
+    """The default error handler: the tasklet's name and the traceback on stderr."""
+    if sys.stderr is None:
+        return
+    print(f"loomlet: tasklet {tasklet.name} ended with an exception:", file=sys.stderr)
+    traceback.print_exception(exception, file=sys.stderr)
+
+
+_handler: Handler = report
+
+
+def set_error_handler(handler: Handler | None) -> Handler | None:
+    """Sets what is called for a failure that nobody waits for; returns the old handler.
+
+    handler(tasklet, exception) runs as the dying tasklet and must not block.  None
+    restores the default, which prints on stderr.
+    """
+    global _handler
+    old, _handler = _handler, handler or report
+    return None if old is report else old
+
+
+def _failed(tasklet: _core.Tasklet, exception: BaseException) -> None:
+    _handler(tasklet, exception)
+
+
+def _abandoned(tasklet: _core.Tasklet) -> None:
+    where = tasklet._where()
+    name, place = "?", "?"
+    if where:
+        name, place = where[0].co_qualname, f"{where[0].co_filename}:{where[1]}"
+    warnings.warn(
+        f"tasklet {tasklet.name} was collected while blocked in {name}:{place.rpartition(':')[2]}"
+        f" ({place}); nothing could wake it any more",
+        ResourceWarning,
+        stacklevel=1,
+        source=tasklet,
+    )
+
+
+def _install() -> None:
+    _core._set_hooks(errors.make, _failed, _abandoned, (errors.TaskletExit, errors.Cancelled))
+    os.register_at_fork(after_in_child=_core._after_fork)
+
+
+_install()

@@ -1,0 +1,231 @@
+"""tools/pythons without network: its arguments, its cache, its reading of apt's configuration.
+
+Each call runs the script as a person would, in a process of its own, with an empty cache folder
+and a PATH on which no program is found, so that nothing can be downloaded by accident.
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import os
+import select
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+SCRIPT = Path(__file__).resolve().parents[2] / "tools" / "pythons"
+FETCHED = ("3.13t", "3.14", "3.15")
+
+
+def call(cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the script with this cache folder, no pyenv, and no program on PATH."""
+    nothing = str(cache / "nothing")
+    changed = {"LOOMLET_PYTHONS": str(cache), "PATH": nothing, "PYENV_ROOT": nothing}
+    return subprocess.run(
+        [sys.executable, str(SCRIPT), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, **changed},
+    )
+
+
+def make_ready(cache: Path, name: str) -> Path:
+    """Put into the cache what a finished interpreter leaves there; its executable's path."""
+    executable = cache / name / "bin" / f"python{name}"
+    executable.parent.mkdir(parents=True)
+    executable.touch(mode=0o755)
+    (cache / name / ".ready").write_text(f"{executable}\n")
+    return executable
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    """The script as a module, for its functions."""
+    loader = importlib.machinery.SourceFileLoader("tools_pythons", str(SCRIPT))
+    spec = importlib.util.spec_from_loader(loader.name, loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[loader.name] = module
+    writes, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        loader.exec_module(module)
+    finally:
+        sys.dont_write_bytecode = writes
+    return module
+
+
+def test_script_is_executable() -> None:
+    assert os.access(SCRIPT, os.X_OK)
+
+
+def test_help_tells_names_cache_and_options(tmp_path: Path) -> None:
+    done = call(tmp_path, "--help")
+    assert done.returncode == 0
+    shown = "".join(done.stdout.split())
+    for word in (*FETCHED, "--list", "--seconds", "LOOMLET_PYTHONS", str(tmp_path)):
+        assert word in shown
+
+
+def test_list_tells_what_is_here_and_what_is_not(tmp_path: Path) -> None:
+    executable = make_ready(tmp_path, "3.14")
+    done = call(tmp_path, "--list")
+    assert done.returncode == 0
+    lines = dict(line.split(maxsplit=1) for line in done.stdout.splitlines())
+    assert lines["3.14"] == str(executable)
+    assert lines["3.13t"].startswith("not here")
+    assert set(lines) >= set(FETCHED)
+
+
+def test_list_changes_nothing(tmp_path: Path) -> None:
+    call(tmp_path, "--list")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_unknown_name_is_refused_before_anything_is_done(tmp_path: Path) -> None:
+    done = call(tmp_path, "3.14", "2.7")
+    assert done.returncode == 2
+    assert "unknown interpreter 2.7" in done.stderr
+    assert "3.13t" in done.stderr
+    assert done.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "name at least one interpreter"),
+        (("3.14", "--seconds", "0"), "--seconds must be above zero"),
+        (("3.14", "--seconds", "nan"), "--seconds must be above zero"),
+        (("3.14", "--seconds", "soon"), "invalid float value"),
+        (("--fast",), "unrecognized arguments"),
+    ],
+)
+def test_wrong_arguments(tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:
+    done = call(tmp_path, *arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+
+
+def test_ready_interpreters_are_printed_once_and_in_order(tmp_path: Path) -> None:
+    later, first = make_ready(tmp_path, "3.14"), make_ready(tmp_path, "3.13t")
+    done = call(tmp_path, "3.13t", "3.14", "3.13t")
+    assert done.returncode == 0
+    assert done.stdout == f"3.13t {first}\n3.14 {later}\n"
+
+
+def test_one_that_cannot_be_had_does_not_stop_the_others(tmp_path: Path) -> None:
+    executable = make_ready(tmp_path, "3.14")
+    done = call(tmp_path, "3.15", "3.12", "3.14")
+    assert done.returncode == 1
+    assert done.stdout == f"3.14 {executable}\n"
+    assert "3.15: could not be had: no apt" in done.stderr
+    assert "3.12: could not be had: neither pyenv nor PATH" in done.stderr
+    assert not (tmp_path / "3.15").exists()
+
+
+def test_time_limit_is_told(tmp_path: Path) -> None:
+    executable = make_ready(tmp_path, "3.14")
+    done = call(tmp_path, "--seconds", "1e-9", "3.15", "3.14")
+    assert done.returncode == 1
+    assert "3.15: could not be had: the time limit is reached" in done.stderr
+    assert done.stdout == f"3.14 {executable}\n"
+
+
+def test_late_program_dies_with_its_children(
+    tmp_path: Path, script: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pipe ends only when every process that holds it is gone."""
+    pipe, started = tmp_path / "pipe", tmp_path / "started"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+
+    def left(_: object) -> float:
+        if started.exists():
+            raise script.CannotGet("late")
+        return 0.05
+
+    monkeypatch.setattr(script.Runner, "left", left)
+    runner = script.Runner("3.14", tmp_path / "log", 0.0)
+    command = f"exec 3>'{pipe}'; sleep 600 & touch '{started}'; wait"
+    with pytest.raises(script.CannotGet, match="late"):
+        runner.attempt(["sh", "-c", command])
+    ended, _, _ = select.select([reader], [], [], 30)
+    assert ended
+    assert os.read(reader, 1) == b""
+    os.close(reader)
+
+
+def test_cache_that_was_moved_is_not_trusted(tmp_path: Path, script: ModuleType) -> None:
+    executable = make_ready(tmp_path / "old", "3.14")
+    assert script.ready_path(tmp_path / "old" / "3.14") == executable
+    (tmp_path / "old").rename(tmp_path / "new")
+    assert script.ready_path(tmp_path / "new" / "3.14") is None
+
+
+def test_folder_without_executable_is_not_trusted(tmp_path: Path, script: ModuleType) -> None:
+    make_ready(tmp_path, "3.14").unlink()
+    assert script.ready_path(tmp_path / "3.14") is None
+
+
+def test_mirrors_of_a_stanza_file(tmp_path: Path, script: ModuleType) -> None:
+    (tmp_path / "sources.list.d").mkdir()
+    (tmp_path / "sources.list.d" / "a.sources").write_text(
+        "# a comment\nTypes: deb\nURIs: http://tools.test/node\nSuites: any\nComponents: main\n\n"
+        "Types: deb deb-src\nURIs: http://mirror.test/debian/\nSuites: bookworm\n"
+        "# between\nComponents: main\nSigned-By: /keys/archive.gpg\n\n"
+        "Types: deb\nURIs: http://mirror.test/debian-security\nSuites: bookworm\n"
+        "Components: main\n \nEnabled: no\nTypes: deb\nURIs: http://off.test/debian\n"
+        "Suites: bookworm\nComponents: main\n"
+    )
+    found = script.machine_mirrors(tmp_path, "bookworm")
+    assert found == [script.Mirror("http://mirror.test/debian/", "/keys/archive.gpg")]
+
+
+def test_embedded_key_is_kept_whole(tmp_path: Path, script: ModuleType) -> None:
+    key = "\n -----BEGIN-----\n .\n abc=\n -----END-----"
+    (tmp_path / "sources.list.d").mkdir()
+    (tmp_path / "sources.list.d" / "a.sources").write_text(
+        f"Types: deb\nURIs: http://a.test/debian\nSuites: x\nComponents: main\nSigned-By:{key}\n"
+    )
+    (mirror,) = script.machine_mirrors(tmp_path, "")
+    assert mirror.signed_by == key
+    assert f"Signed-By: {key}\n" in script.stanza(mirror, "deb", ["sid"], "Packages")
+
+
+def test_mirrors_of_a_line_file_named_ones_first(tmp_path: Path, script: ModuleType) -> None:
+    (tmp_path / "sources.list").write_text(
+        "deb http://dated.test/archive/2025 bookworm main contrib # why\n"
+        "#deb http://off.test/debian bookworm main\n"
+        "deb http://other.test/tools stable main\n"
+        "deb [arch=amd64 signed-by=/keys/k.gpg] http://mirror.test/debian bookworm main\n"
+        "deb http://mirror.test/debian-security bookworm main\n"
+    )
+    assert script.machine_mirrors(tmp_path, "bookworm") == [
+        script.Mirror("http://mirror.test/debian", "/keys/k.gpg"),
+        script.Mirror("http://dated.test/archive/2025", ""),
+    ]
+
+
+def test_no_mirror_without_configuration(tmp_path: Path, script: ModuleType) -> None:
+    assert script.machine_mirrors(tmp_path, "bookworm") == []
+
+
+def test_paths_point_to_the_unpacked_folder(tmp_path: Path, script: ModuleType) -> None:
+    library, headers = tmp_path / "usr/lib/python3.14", tmp_path / "usr/include"
+    real = headers / "x86_64-linux-gnu" / "python3.14"
+    for folder in (library, headers / "python3.14", real):
+        folder.mkdir(parents=True)
+    (library / "_sysconfigdata_x.py").write_text("{'INCLUDEPY': '/usr/include/python3.14'}")
+    (headers / "python3.14" / "pyconfig.h").write_text("forward")
+    (real / "pyconfig.h").write_text("real")
+    (library / "sitecustomize.py").symlink_to(tmp_path / "elsewhere")
+    script.point_paths(tmp_path, "3.14")
+    expected = f"{{'INCLUDEPY': '{tmp_path}/usr/include/python3.14'}}"
+    assert (library / "_sysconfigdata_x.py").read_text() == expected
+    assert (headers / "python3.14" / "pyconfig.h").read_text() == "real"
+    assert not (library / "sitecustomize.py").is_symlink()
