@@ -94,6 +94,7 @@ typedef struct {
 enum {
     C_SOFT,
     C_NEVER,    /* this interpreter has no soft switching */
+    C_MAIN,     /* the thread's own flow of control keeps the thread's stack */
     C_NO_FRAME, /* no Python frame called us */
     C_OPCODE,   /* not called by an instruction that we can finish (or a traced one) */
     C_OPERANDS, /* the instruction calls something else: C is in between */
@@ -126,6 +127,8 @@ size_t c_chunk_need(PyObject *callable);
 /* Address that stands for the code of `callable` in statistics, or NULL. */
 const void *c_code_key(PyObject *callable);
 
+/* The C recursion count that a tasklet's stack carries. */
+int c_stack_budget(void);
 /* C stack bookkeeping: limits of a new stack, of the thread's own, and making one current. */
 void c_stack_init(PyThreadState *ts, p_stack *stack);
 void c_stack_own(PyThreadState *ts, p_stack *stack);
@@ -139,6 +142,8 @@ void c_base_enter(PyThreadState *ts, void **cell);
 /* Tells whether the current call may be suspended softly, and fills `point`.
  * Without effect.  point->top is -1 when the stack depth is unknown. */
 int c_point_find(PyThreadState *ts, const c_state *state, const c_site *site, c_point *point);
+/* Both at once for the common kind of call: 1 when it was suspended; 0 says nothing. */
+int c_suspend_call(PyThreadState *ts, c_state *state, const c_site *site);
 /* Saves the state and makes the frames independent of the C stack. */
 void c_suspend(PyThreadState *ts, c_state *state, const c_point *point);
 /* Calls `func` as the first thing of a tasklet; args are the positional ones, then the keyword values. */

@@ -9,9 +9,10 @@
  *
  * Invariants:
  *   - One wrong or doubtful step makes the whole code object unknown: a way that
- *     leaves the code, two ways that meet at different depths, a depth below 0
- *     or above co_stacksize, an effect that CPython does not know.  The compiler
- *     never produces such code, tools that edit bytecode may.
+ *     leaves the code or leads into an instruction, two ways that meet at
+ *     different depths, a depth below 0 or above co_stacksize, an opcode that
+ *     CPython does not know.  The compiler never produces such code, tools that
+ *     edit bytecode may.
  *   - The result belongs to the code object (code-extra), is written once before
  *     others can see it, never replaced, and freed by CPython with the code.  So
  *     whoever holds the code may read it without a lock.
@@ -61,7 +62,8 @@ static int reach(depth_flow *flow, long unit, long depth)
 {
     if (unit < 0 || unit >= flow->units || depth < 0 || depth > flow->limit)
         return -1;
-    if (unit > 0 && flow->bytes[2 * (unit - 1)] == EXTENDED_ARG)
+    int prefixed = unit > 0 && flow->bytes[2 * (unit - 1)] == EXTENDED_ARG;
+    if (prefixed || flow->bytes[2 * unit] == CACHE)
         return -1;
     if (flow->depth[unit] != UNKNOWN)
         return flow->depth[unit] == depth ? 0 : -1;
@@ -187,8 +189,9 @@ static depth_table *compute(PyCodeObject *code)
         PyMem_Free(table);
         table = NULL;
     } else {
-        depth_flow flow = {(const uint8_t *)PyBytes_AS_STRING(bytes), table->depth, todo, 0,
-                           units, code->co_stacksize};
+        depth_flow flow = {.depth = table->depth, .todo = todo, .units = units};
+        flow.bytes = (const uint8_t *)PyBytes_AS_STRING(bytes);
+        flow.limit = code->co_stacksize;
         for (int i = 0; i < units; i++)
             table->depth[i] = UNKNOWN;
         table->units = follow_all(&flow, code->co_exceptiontable) < 0 ? 0 : units;
@@ -203,7 +206,8 @@ static depth_table *compute(PyCodeObject *code)
 #define RECENT 64
 
 static size_t generation;
-static _Thread_local struct {
+/* Too large for the static block that thread-locals of the initial-exec model share. */
+static _Thread_local __attribute__((tls_model("global-dynamic"))) struct {
     const PyCodeObject *code;
     const depth_table *table;
     size_t generation;
@@ -232,9 +236,8 @@ static void free_table(void *table)
 static inline const depth_table *recall(const PyCodeObject *code)
 {
     size_t at = recent_slot(code);
-    return recent[at].code == code && recent[at].generation == generation_now()
-               ? recent[at].table
-               : NULL;
+    int known = recent[at].code == code && recent[at].generation == generation_now();
+    return known ? recent[at].table : NULL;
 }
 
 static inline void remember(const PyCodeObject *code, const depth_table *table)

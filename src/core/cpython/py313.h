@@ -137,6 +137,7 @@ static inline int ip_oparg(const _Py_CODEUNIT *ip)
 #define C_OP_END_FOR END_FOR
 
 /* [callable, self or NULL, args...] */
+#define C_CALL_BASE(f, site) ((slot *)(site)->args - 2)
 #define C_CALL_TARGET(slots) slot_object((slots)[0])
 /* f(*args): callable, NULL, args [, kwargs] */
 #define C_EX_TARGET(slots) slot_object((slots)[0])

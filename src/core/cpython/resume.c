@@ -16,13 +16,14 @@
  * nothing is owned by a C variable across a run of the interpreter.
  */
 #include "cpython/layout.h"
+#include "cpython/save.h"
 
 #ifdef C_HAS_SOFT
 
 void c_suspend(PyThreadState *ts, c_state *state, const c_point *point)
 {
-    c_state_save(ts, state);
-    frame_set_top(state->frame, point->top);
+    c_frame *f = thread_frame(ts);
+    frame_set_top(f, point->top);
     for (int i = 0; i < point->splices; i++) {
         c_frame *lower = point->splice[i].lower;
         point->splice[i].upper->previous = lower;
@@ -33,16 +34,16 @@ void c_suspend(PyThreadState *ts, c_state *state, const c_point *point)
     state->depth = point->depth;
     state->advance = point->advance;
     state->end_advance = point->end_advance;
-    thread_abandon(ts);
+    c_state_save_soft(ts, state, f);
 }
 
+/* The depth is set first: a destructor that runs here sees a frame in order. */
 static inline void drop_operands(c_frame *f, int depth)
 {
-    for (int top = frame_top(f); top > depth;) {
-        slot operand = f->localsplus[--top];
-        frame_set_top(f, top);
-        slot_close(operand);
-    }
+    slot *end = f->localsplus + frame_top(f), *at = f->localsplus + depth;
+    frame_set_top(f, depth);
+    for (; at < end; at++)
+        slot_close(*at);
 }
 
 static inline void push(c_frame *f, PyObject *value)
@@ -61,7 +62,7 @@ static inline PyObject *run_frame(PyThreadState *ts, c_state *state, c_frame *f,
 }
 
 /* Runs `f` and then every frame below it that waits for its result. */
-static PyObject *run_chain(PyThreadState *ts, c_state *state, c_frame *f, int throwing)
+static inline PyObject *run_chain(PyThreadState *ts, c_state *state, c_frame *f, int throwing)
 {
     for (;;) {
         PyGenObject *gen = f->owner == FRAME_OWNED_BY_GENERATOR ? frame_generator(f) : NULL;
@@ -79,32 +80,22 @@ static PyObject *run_chain(PyThreadState *ts, c_state *state, c_frame *f, int th
     }
 }
 
-/* The iteration at which the tasklet sleeps has no further value. */
-static void end_iteration(c_state *state)
-{
-    c_frame *f = state->frame;
-    drop_operands(f, state->depth - C_ITER_END_POPS);
-    frame_set_ip(f, frame_ip(f) + state->end_advance);
-}
-
 PyObject *c_resume(PyThreadState *ts, c_state *state, PyObject *value, PyObject *error)
 {
     c_frame *f = state->frame;
+    int ends = value == NULL && error == NULL;
+    drop_operands(f, state->depth - (ends ? C_ITER_END_POPS : 0));
     if (B_UNLIKELY(error != NULL)) {
         Py_XDECREF(value);
-        drop_operands(f, state->depth);
         PyErr_SetObject((PyObject *)Py_TYPE(error), error);
         Py_DECREF(error);
-        return run_chain(ts, state, f, 1);
+    } else if (B_UNLIKELY(ends)) {
+        frame_set_ip(f, frame_ip(f) + state->end_advance);
+    } else {
+        push(f, value);
+        frame_set_ip(f, frame_ip(f) + state->advance);
     }
-    if (B_UNLIKELY(value == NULL)) {
-        end_iteration(state);
-        return run_chain(ts, state, f, 0);
-    }
-    drop_operands(f, state->depth);
-    push(f, value);
-    frame_set_ip(f, frame_ip(f) + state->advance);
-    return run_chain(ts, state, f, 0);
+    return run_chain(ts, state, f, error != NULL);
 }
 
 void c_drop(PyThreadState *ts, c_state *state)

@@ -26,6 +26,7 @@
  * be an inline cache that looks like one).
  */
 #include "cpython/layout.h"
+#include "cpython/save.h"
 
 #ifdef C_HAS_SOFT
 
@@ -185,6 +186,36 @@ static inline int at_instruction(c_frame *f, const c_site *site, c_point *out)
     return C_OPCODE;
 }
 
+/* The same rules for the common case, a plain CALL of a method or function with its
+ * operands in place and no splice, in as few instructions as they take. */
+int c_suspend_call(PyThreadState *ts, c_state *state, const c_site *site)
+{
+    c_frame *f = thread_frame(ts);
+    if (f == NULL || f->owner > FRAME_OWNED_BY_GENERATOR)
+        return 0;
+    const _Py_CODEUNIT *ip = frame_ip(f);
+    if (ip_opcode(ip) != C_OP_CALL || ip_oparg(ip) != site->nargs)
+        return 0;
+    const PyCodeObject *code = frame_code(f);
+    slot *base = C_CALL_BASE(f, site);
+    size_t above = (size_t)(base - f->localsplus) - (size_t)code->co_nlocalsplus;
+    if (above >= (size_t)code->co_stacksize || site->nargs + 2 > C_MAX_OPERANDS ||
+        !is_ours(C_CALL_TARGET(base), site->function) || thread_in_section(ts) ||
+        thread_in_dealloc(ts))
+        return 0;
+    c_frame *bottom = f;
+    while (!frame_is_entry(bottom->previous))
+        bottom = bottom->previous;
+    if (bottom->previous->previous != state->rest)
+        return 0;
+    state->depth = (int)(base - f->localsplus);
+    state->advance = C_AFTER(C_OP_CALL);
+    frame_set_top(f, state->depth + (int)site->nargs + 2);
+    bottom->previous = state->rest;
+    c_state_save_soft(ts, state, f);
+    return 1;
+}
+
 int c_point_find(PyThreadState *ts, const c_state *state, const c_site *site, c_point *out)
 {
     out->top = -1;
@@ -205,6 +236,12 @@ int c_point_find(PyThreadState *ts, const c_state *state, const c_site *site, c_
 }
 
 #else
+
+int c_suspend_call(PyThreadState *ts, c_state *state, const c_site *site)
+{
+    (void)ts, (void)state, (void)site;
+    return 0;
+}
 
 int c_point_find(PyThreadState *ts, const c_state *state, const c_site *site, c_point *out)
 {

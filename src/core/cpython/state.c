@@ -10,11 +10,13 @@
  * called without one, and finish with one only after they were resumed.
  */
 #include "cpython/layout.h"
+#include "cpython/save.h"
 
 #define EXC_ROOT(state) ((_PyErr_StackItem *)&(state)->exc_root)
 
 static const char *const why_names[C_WHY_COUNT] = {
     [C_SOFT] = "soft",         [C_NEVER] = "no soft switching on this interpreter",
+    [C_MAIN] = "main tasklet",
     [C_NO_FRAME] = "no frame", [C_OPCODE] = "instruction",
     [C_OPERANDS] = "operands", [C_UNKNOWN] = "unknown depth",
     [C_NESTED] = "C between",  [C_SECTION] = "critical section",
@@ -31,7 +33,7 @@ PyThreadState *c_thread(void)
     return PyThreadState_Get();
 }
 
-static int c_budget(void)
+int c_stack_budget(void)
 {
 #ifdef C_STACK_PER_COUNT
     return (int)(p_stack_size() / C_STACK_PER_COUNT);
@@ -60,18 +62,12 @@ void c_state_init(PyThreadState *ts, c_state *state, void *chunk, size_t size)
     state->exc_info = &state->exc_root;
     state->frame = thread_base_frame(ts);
     state->py_left = thread_py_limit(ts);
-    state->c_left = c_budget();
+    state->c_left = c_stack_budget();
 }
 
 void c_state_save(PyThreadState *ts, c_state *state)
 {
-    state->frame = thread_frame(ts);
-    state->chunk = ts->datastack_chunk;
-    state->top = ts->datastack_top;
-    state->limit = ts->datastack_limit;
-    state->exc_info = ts->exc_info;
-    state->context = ts->context;
-    state->py_left = thread_py_left(ts);
+    save_common(ts, state, thread_frame(ts));
     state->c_left = thread_c_left(ts);
 }
 

@@ -11,21 +11,6 @@
  */
 #include "sched/internal.h"
 
-void s_ready(s_sched *s, s_tasklet *t)
-{
-    t->state = S_READY;
-    b_append(&s->ready, &t->wait.link);
-}
-
-int s_may_block(s_sched *s)
-{
-    if (B_UNLIKELY(s->trap))
-        return S_E_TRAPPED;
-    if (B_UNLIKELY(s->current->cancelled))
-        return S_E_CANCELLED;
-    return S_OK;
-}
-
 static uint64_t next_random(s_sched *s)
 {
     s->random ^= s->random << 13;

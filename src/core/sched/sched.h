@@ -230,9 +230,19 @@ static inline s_tasklet *s_of_link(b_link *link)
 }
 
 /* Whether the current tasklet may begin to wait: 0, S_E_TRAPPED, S_E_CANCELLED. */
-int s_may_block(s_sched *s);
+static inline int s_may_block(s_sched *s)
+{
+    if (__builtin_expect(s->trap, 0))
+        return S_E_TRAPPED;
+    return __builtin_expect(s->current->cancelled, 0) ? S_E_CANCELLED : S_OK;
+}
+
 /* Appends a tasklet of this scheduler that the caller owns and nobody queues. */
-void s_ready(s_sched *s, s_tasklet *t);
+static inline void s_ready(s_sched *s, s_tasklet *t)
+{
+    t->state = S_READY;
+    b_append(&s->ready, &t->wait.link);
+}
 /* Makes a claimed tasklet go on, wherever its home is.  Takes the reference. */
 void s_wake(s_sched *s, s_tasklet *t);
 int s_post(s_sched *to, enum s_request request, s_tasklet *t, PyObject *error);

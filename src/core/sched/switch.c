@@ -89,7 +89,7 @@ static PyObject *go_on(s_sched *s, s_tasklet *t)
     return c_start(s->ts, &t->c, t->func, t->args, t->kwnames);
 }
 
-static B_NORETURN void leave_for(s_sched *s, s_tasklet *next);
+static B_NORETURN void leave_for_kept(s_sched *s, s_tasklet *next);
 
 static void dispatch(void)
 {
@@ -105,7 +105,7 @@ static void dispatch(void)
         s_tasklet *next = s_next(s);
         make_current(s, next);
         if (next->kept == S_HARD)
-            leave_for(s, next);
+            leave_for_kept(s, next);
     }
 }
 
@@ -121,20 +121,23 @@ static inline void jump_to_kept(s_sched *s, s_tasklet *next, void **save, void *
     p_switch(save, stack->sp);
 }
 
-/* Leaves the present stack for good and goes on with the current tasklet `next`. */
-static B_NORETURN void leave_for(s_sched *s, s_tasklet *next)
+/* Forgets what is on the present stack and goes on with the current tasklet there. */
+static inline B_NORETURN void restart(p_stack *stack)
+{
+    track_abandon(stack->low, stack->size);
+    track_leave(NULL, stack->low, stack->size);
+    p_abandon(stack, dispatch);
+}
+
+/* Leaves the present stack for good: the current tasklet `next` has kept its own. */
+static B_NORETURN B_NOINLINE void leave_for_kept(s_sched *s, s_tasklet *next)
 {
     p_stack *mine = s->stack;
-    if (B_UNLIKELY(next->kept == S_HARD)) {
-        void *forgotten;
-        s_stack_give(s, mine);
-        track_abandon(mine->low, mine->size);
-        jump_to_kept(s, next, &forgotten, NULL);
-        __builtin_unreachable();
-    }
+    void *forgotten;
+    s_stack_give(s, mine);
     track_abandon(mine->low, mine->size);
-    track_leave(NULL, mine->low, mine->size);
-    p_abandon(mine, dispatch);
+    jump_to_kept(s, next, &forgotten, NULL);
+    __builtin_unreachable();
 }
 
 static PyObject *suspend_hard(s_sched *s, s_tasklet *me, s_tasklet *next, p_stack *fresh, int top)
@@ -161,7 +164,7 @@ static PyObject *suspend_hard(s_sched *s, s_tasklet *me, s_tasklet *next, p_stac
 
 /* The arguments are in the frame since the start; their tuple may go once no
  * object dies with it. */
-static void forget_args(s_tasklet *t)
+static B_NOINLINE void forget_args(s_tasklet *t)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(t->args); i++) {
         if (Py_REFCNT(PyTuple_GET_ITEM(t->args, i)) < 2)
@@ -170,17 +173,19 @@ static void forget_args(s_tasklet *t)
     Py_CLEAR(t->args);
 }
 
-static B_NORETURN void suspend_soft(s_sched *s, s_tasklet *me, s_tasklet *next, c_point *point)
+/* The current tasklet has been saved softly. */
+static inline B_NORETURN void leave_softly(s_sched *s, s_tasklet *me, s_tasklet *next)
 {
     s->count_soft++;
-    c_suspend(s->ts, &me->c, point);
     me->kept = S_SOFT;
-    if (me->args != NULL)
+    if (B_UNLIKELY(me->args != NULL))
         forget_args(me);
     if (B_UNLIKELY(c_state_grew(&me->c)))
         s_outgrown(me);
     make_current(s, next);
-    leave_for(s, next);
+    if (B_UNLIKELY(next->kept == S_HARD))
+        leave_for_kept(s, next);
+    restart(s->stack);
 }
 
 static PyObject *undo(s_sched *s, s_tasklet *me, s_tasklet *next)
@@ -195,26 +200,38 @@ static PyObject *undo(s_sched *s, s_tasklet *me, s_tasklet *next)
     return PyErr_NoMemory();
 }
 
-PyObject *s_transfer(s_sched *s, s_tasklet *next, const c_site *site)
+/* Every way but the most common one: rarer soft calls, and hard switching. */
+static B_NOINLINE PyObject *transfer_slow(s_sched *s, s_tasklet *me, s_tasklet *next,
+                                          const c_site *site)
 {
-    s_tasklet *me = s->current;
-    if (next == me) {
-        me->state = S_RUNNING;
-        return delivered(me);
-    }
     c_point point;
-    int why = C_NEVER;
+    int why = me->is_main ? C_MAIN : C_NEVER;
     point.top = -1;
-    if (B_LIKELY(s->soft && !me->is_main && site != NULL)) {
+    if (s->soft && !me->is_main && site != NULL) {
         why = c_point_find(s->ts, &me->c, site, &point);
-        if (B_LIKELY(why == C_SOFT))
-            suspend_soft(s, me, next, &point);
+        if (why == C_SOFT) {
+            c_suspend(s->ts, &me->c, &point);
+            leave_softly(s, me, next);
+        }
     }
     s->count_why[why]++;
     p_stack *fresh = NULL;
     if (next->kept != S_HARD && (fresh = s_stack_take(s)) == NULL)
         return undo(s, me, next);
     return suspend_hard(s, me, next, fresh, point.top);
+}
+
+PyObject *s_transfer(s_sched *s, s_tasklet *next, const c_site *site)
+{
+    s_tasklet *me = s->current;
+    if (B_UNLIKELY(next == me)) {
+        me->state = S_RUNNING;
+        return delivered(me);
+    }
+    if (B_LIKELY(s->soft && !me->is_main && site != NULL) &&
+        B_LIKELY(c_suspend_call(s->ts, &me->c, site)))
+        leave_softly(s, me, next);
+    return transfer_slow(s, me, next, site);
 }
 
 PyObject *s_suspend(s_sched *s, const c_site *site)
@@ -225,7 +242,16 @@ PyObject *s_suspend(s_sched *s, const c_site *site)
 PyObject *s_schedule(s_sched *s, const c_site *site)
 {
     s_tasklet *me = s->current;
+    if (B_LIKELY(--s->budget > 0)) {
+        b_link *link = s->ready.next;
+        if (link == &s->ready)
+            return Py_NewRef(Py_None);
+        b_unlink(link);
+        me->wait.value = Py_NewRef(Py_None);
+        s_ready(s, me);
+        return s_transfer(s, s_of_link(link), site);
+    }
     me->wait.value = Py_NewRef(Py_None);
     s_ready(s, me);
-    return s_transfer(s, s_next(s), site);
+    return s_transfer(s, s_next_slow(s), site);
 }
