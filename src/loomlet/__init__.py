@@ -5,6 +5,7 @@ The names below are all that programs import; docs/reference explains them.
 
 from loomlet._core import (
     Channel,
+    Lock,
     Tasklet,
     current,
     now,
@@ -32,6 +33,7 @@ __all__ = [
     "ChannelClosed",
     "DeadTasklet",
     "Deadlock",
+    "Lock",
     "LoomletError",
     "SwitchTrapped",
     "Tasklet",

@@ -92,7 +92,7 @@ class SwitchTrapped(TaskletError):
 # The codes of sched.h.
 _EXIT = 0
 _DEAD, _THREAD, _TRAPPED, _BLOCKED, _CURRENT = -3, -4, -5, -6, -7
-_CANCELLED, _CLOSED, _TIMEOUT, _MAIN, _NESTED, _DEADLOCK = -8, -9, -10, -11, -12, -13
+_CANCELLED, _CLOSED, _TIMEOUT, _MAIN, _NESTED, _DEADLOCK, _FREE = range(-8, -15, -1)
 
 
 def _closed(about: object) -> BaseException:
@@ -154,6 +154,7 @@ _makers: dict[int, _Maker] = {
         "run() cannot be nested; spawn() what should run beside the others",
     ),
     _DEADLOCK: _deadlock,
+    _FREE: lambda about: RuntimeError(f"expected a held lock, found {about!r}; release it once"),
 }
 
 

@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from loomlet import _core, errors
+from loomlet import _core, _selftest, errors
 
 __all__ = ["run", "set_error_handler"]
 
@@ -84,3 +84,4 @@ def _install() -> None:
 
 
 _install()
+_selftest.check()

@@ -24,7 +24,8 @@ import threading
 import tracemalloc
 from collections.abc import Callable, Iterator
 from importlib.machinery import SourceFileLoader
-from types import CodeType
+from types import CodeType, FunctionType
+from typing import Any
 
 import pytest
 
@@ -54,9 +55,9 @@ MODULES = """
     pprint queue random re._compiler re._parser shutil socket ssl statistics subprocess tarfile
     tempfile textwrap threading tokenize traceback turtle types typing unittest.async_case
     unittest.case unittest.mock urllib.request uuid xml.dom.minidom xmlrpc.client zipfile
-""".split()
+"""
 
-UNUSUAL = '''
+UNUSUAL = """
 async def producers(cms, items, other):
     async with cms[0] as a, cms[1]:
         async for x in items:
@@ -117,7 +118,7 @@ class Generic[T: (int, str), *Ts, **P](Base[T], metaclass=Meta, key=[x for x in 
         return a if b and c or d else (a and b) or [*a, *b] or {**d, 'k': a}
     @property
     async def later(self): return (i async for i in self if await i)
-'''
+"""
 
 
 def nested(code: CodeType) -> Iterator[CodeType]:
@@ -141,6 +142,12 @@ def function(source: str) -> CodeType:
     """The code of the one function defined by `source`."""
     (found,) = (c for c in compile(source, "<test>", "exec").co_consts if isinstance(c, CodeType))
     return found
+
+
+def assembled(*lines: str) -> bytes:
+    """Bytecode of lines such as "NOP 0"; a name that this Python does not have becomes 255."""
+    parts = (line.split() for line in lines)
+    return b"".join(bytes([dis.opmap.get(name, 255), int(arg)]) for name, arg in parts)
 
 
 def exception_table(code: CodeType) -> Iterator[tuple[int, int, int, int, bool]]:
@@ -208,7 +215,8 @@ def check(code: CodeType) -> None:
     """All that must be true of the depths of one code object."""
     depths = told(code)
     assert depths == expected(code), code
-    assert 0 <= min(depths.values()) and max(depths.values()) <= code.co_stacksize, code
+    assert min(depths.values()) >= 0, code
+    assert max(depths.values()) <= code.co_stacksize, code
     for instruction in dis.get_instructions(code):
         if instruction.opname == "RETURN_VALUE" and instruction.offset in depths:
             assert depths[instruction.offset] == 1, (code, instruction.offset)
@@ -218,7 +226,7 @@ def check(code: CodeType) -> None:
 
 
 @needs_depth
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", MODULES.split())
 def test_depths_of_the_standard_library(name: str) -> None:
     """Every instruction of every code object has the depth that the flow in Python finds."""
     for code in nested(module_code(name)):
@@ -323,30 +331,30 @@ def busy(a: list[int], b: list[int]) -> list[int]:
     return [*out, *(y for y in out)]
 
 
-@needs_depth
-def test_depth_of_code_that_ran() -> None:
-    """Specialised instructions and filled caches change nothing."""
-    code = compile_again(busy)
-    before = expected(code)
-    for _ in range(50):
-        function_of(code)([1], [2])
-    assert told(code) == before
-
-
-def compile_again(python: Callable[..., object]) -> CodeType:
+def fresh_code(python: Callable[..., object]) -> CodeType:
     """A copy of the code of a function of which nothing has been asked yet."""
     return python.__code__.replace()
 
 
 def function_of(code: CodeType) -> Callable[..., object]:
     """A function with that very code."""
-    return type(busy)(code, globals())
+    return FunctionType(code, globals())
+
+
+@needs_depth
+def test_depth_of_code_that_ran() -> None:
+    """Specialised instructions and filled caches change nothing."""
+    code = fresh_code(busy)
+    before = expected(code)
+    for _ in range(50):
+        function_of(code)([1], [2])
+    assert told(code) == before
 
 
 @needs_depth
 def test_depth_of_traced_code() -> None:
     """Asked while a trace function has every instruction replaced, and again after it."""
-    code = compile_again(busy)
+    code = fresh_code(busy)
     seen: list[dict[int, int]] = []
 
     def trace(frame: object, event: str, arg: object) -> object:
@@ -367,8 +375,8 @@ def test_depth_of_traced_code() -> None:
 @needs_depth
 def test_depth_of_monitored_code() -> None:
     """The same with events for each instruction, call, jump and line."""
-    code = compile_again(busy)
-    monitoring = sys.monitoring
+    code = fresh_code(busy)
+    monitoring: Any = vars(sys)["monitoring"]
     events = monitoring.events
     tool = next(t for t in range(5, -1, -1) if monitoring.get_tool(t) is None)
     monitoring.use_tool_id(tool, "depth")
@@ -383,11 +391,6 @@ def test_depth_of_monitored_code() -> None:
     assert told(code) == expected(code)
 
 
-def encoded(*numbers: int) -> bytes:
-    """Numbers below 64 as the exception table writes them."""
-    return bytes(numbers)
-
-
 @needs_depth
 @pytest.mark.parametrize(
     "change",
@@ -395,20 +398,22 @@ def encoded(*numbers: int) -> bytes:
         {"co_stacksize": 1},  # goes deeper than the code admits
         {"co_stacksize": 40_000},  # more than the table can hold
         {"co_exceptiontable": b"\x40"},  # a number that does not end
-        {"co_exceptiontable": encoded(0, 1)},  # an entry that does not end
-        {"co_exceptiontable": encoded(0, 1, 63, 0)},  # a handler outside
-        {"co_exceptiontable": encoded(0, 1, 1, 62)},  # a handler at another depth
-        {"co_code": bytes([dis.opmap["NOP"], 0] * 4)},  # runs out of the code
-        {"co_code": bytes([dis.opmap["EXTENDED_ARG"], 1] * 4)},  # no instruction follows
-        {"co_code": bytes([dis.opmap["POP_TOP"], 0, dis.opmap["NOP"], 0])},  # below the bottom
-        {"co_code": bytes([dis.opmap["JUMP_FORWARD"], 200, dis.opmap["NOP"], 0])},  # jumps outside
-        {"co_code": bytes([dis.opmap["JUMP_BACKWARD"], 200, dis.opmap["NOP"], 0])},
-        {"co_code": bytes([255, 0, dis.opmap["NOP"], 0])},  # no instruction at all
-        {"co_code": bytes([dis.opmap["PUSH_NULL"], 0, dis.opmap["JUMP_BACKWARD"], 3, 0, 0])},
-        {"co_code": bytes([dis.opmap["JUMP_FORWARD"], 1, dis.opmap["EXTENDED_ARG"], 0])
-         + bytes([dis.opmap["RETURN_CONST" if TOLD else "NOP"], 0])},
+        {"co_exceptiontable": bytes([0, 1])},  # an entry that does not end
+        {"co_exceptiontable": bytes([0, 1, 63, 0])},  # a handler outside
+        {"co_exceptiontable": bytes([0, 1, 1, 62])},  # a handler at another depth
+        {"co_code": assembled("NOP 0", "NOP 0")},  # runs out of the code
+        {"co_code": assembled("NOP 0", "EXTENDED_ARG 1")},  # no instruction follows
+        {"co_code": assembled("POP_TOP 0", "RETURN_CONST 0")},  # below the bottom
+        {"co_code": assembled("JUMP_FORWARD 200", "RETURN_CONST 0")},
+        {"co_code": assembled("JUMP_BACKWARD 200", "RETURN_CONST 0")},
+        {"co_code": assembled("<255> 0", "RETURN_CONST 0")},  # no instruction at all
+        {"co_code": assembled("PUSH_NULL 0", "JUMP_BACKWARD_NO_INTERRUPT 2")},  # 0, then 1
+        {"co_code": assembled("JUMP_FORWARD 1", "COMPARE_OP 0", "CACHE 0", "RETURN_CONST 0")}
+        | {"co_exceptiontable": bytes([0, 1, 2, 0])},  # a handler in an inline cache
+        # into an instruction behind its EXTENDED_ARG
+        {"co_code": assembled("JUMP_FORWARD 1", "EXTENDED_ARG 0", "RETURN_CONST 0")},
     ],
-)  # fmt: skip
+)
 def test_doubtful_bytecode_is_unknown(change: dict[str, object]) -> None:
     """Code that no compiler makes (it is not run): unknown everywhere, and nothing breaks."""
     plain = function("def f(c, a):\n c(*a)")
@@ -416,6 +421,21 @@ def test_doubtful_bytecode_is_unknown(change: dict[str, object]) -> None:
     code = plain.replace(**change)  # type: ignore[arg-type]
     assert told(code) == {}
     assert told(code) == {}
+
+
+@needs_depth
+@pytest.mark.parametrize(
+    "lines, depths",
+    [
+        (["JUMP_FORWARD 1", "RETURN_CONST 0", "JUMP_BACKWARD_NO_INTERRUPT 2"], [0, 0, 0]),
+        (["PUSH_NULL 0", "PUSH_NULL 0", "SEND 1", "CACHE 0", "RAISE_VARARGS 2", "RERAISE 0"],
+         [0, 1, 2, -1, 2, 2]),
+    ],
+)  # fmt: skip
+def test_instructions_reached_by_one_jump_only(lines: list[str], depths: list[int]) -> None:
+    """Jumps after which compiled code always has another way to the same place."""
+    code = function("def f(): return 1").replace(co_code=assembled(*lines), co_stacksize=9)
+    assert [_core._depth_at(code, UNIT * unit) for unit in range(len(lines))] == depths
 
 
 @needs_depth

@@ -16,7 +16,8 @@
 #define BIND_SITE(self, args, nargs, f) \
     {(PyObject *)(self), (args), (nargs), (void *)(f), C_CALL}
 
-extern PyTypeObject bind_tasklet_type, bind_channel_type, bind_timer_type;
+extern PyTypeObject bind_tasklet_type, bind_channel_type, bind_lock_type, bind_timer_type;
+extern const c_with bind_lock_with;
 
 #define bind_is_tasklet(o) PyObject_TypeCheck((o), &bind_tasklet_type)
 #define bind_is_channel(o) PyObject_TypeCheck((o), &bind_channel_type)

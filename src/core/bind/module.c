@@ -3,12 +3,13 @@
 
 static int add_types(PyObject *module)
 {
-    PyTypeObject *types[] = {&bind_tasklet_type, &bind_channel_type, &bind_timer_type};
+    PyTypeObject *types[] = {&bind_tasklet_type, &bind_channel_type, &bind_lock_type,
+                             &bind_timer_type};
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         if (PyModule_AddType(module, types[i]) < 0)
             return -1;
     }
-    return 0;
+    return c_with_install(&bind_lock_type, &bind_lock_with);
 }
 
 static int exec(PyObject *module)

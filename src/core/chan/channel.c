@@ -19,9 +19,9 @@ static PyObject *object(s_tasklet *t)
     return Py_NewRef((PyObject *)t->on);
 }
 
-static const s_wait_kind sending = {"send", detach, object, 0};
-static const s_wait_kind receiving = {"receive", detach, object, 0};
-static const s_wait_kind iterating = {"iterate", detach, object, 0};
+static const s_wait_kind sending = {"send", detach, object, NULL};
+static const s_wait_kind receiving = {"receive", detach, object, NULL};
+static const s_wait_kind iterating = {"iterate", detach, object, NULL};
 
 static inline void enqueue(n_channel *ch, b_link *queue, s_tasklet *me, const s_wait_kind *kind)
 {
@@ -299,26 +299,12 @@ int n_visit(n_channel *ch, visitproc visit, void *arg)
     return stop ? stop : visit_queue(&ch->receivers, visit, arg);
 }
 
-/* Lets go of waiters that nothing can wake any more. */
-static void drop_queue(b_link *queue)
-{
-    b_link *at;
-    while ((at = b_first(queue)) != NULL) {
-        s_tasklet *t = n_wait_of(at)->task;
-        if (!t->kind->detach(t))
-            break;
-        t->state = S_PAUSED;
-        t->kind = NULL;
-        Py_DECREF((PyObject *)t);
-    }
-}
-
 void n_clear(n_channel *ch)
 {
     if (ch->senders.next == NULL)
         return;
-    drop_queue(&ch->senders);
-    drop_queue(&ch->receivers);
+    s_forget_waiters(&ch->senders);
+    s_forget_waiters(&ch->receivers);
     while (ch->count > 0)
         Py_DECREF(get(ch));
     Py_CLEAR(ch->name);

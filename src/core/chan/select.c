@@ -100,7 +100,7 @@ PyObject *n_select_channels(s_tasklet *t)
     return channels;
 }
 
-static const s_wait_kind selecting = {"select", select_detach, n_select_channels, 0};
+static const s_wait_kind selecting = {"select", select_detach, n_select_channels, NULL};
 
 static int try_case(const n_case *c, PyObject **value, s_wait **partner)
 {

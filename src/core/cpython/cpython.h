@@ -60,7 +60,7 @@ typedef struct {
 } c_state;
 
 /* How a blocking C function was called: what the call's operands must look like. */
-enum { C_CALL, C_ITER };
+enum { C_CALL, C_ITER, C_WITH };
 typedef struct {
     PyObject *self;
     PyObject *const *args; /* as handed to a METH_FASTCALL function, else NULL */
@@ -75,6 +75,7 @@ typedef struct {
 typedef struct {
     c_frame *bottom;
     int depth, top, advance, end_advance;
+    PyObject *enter, *exit; /* C_WITH: what the instruction holds in C, else NULL */
     int splices;
     struct {
         c_frame *upper, *lower;
@@ -155,6 +156,17 @@ PyObject *c_start(PyThreadState *ts, c_state *state, PyObject *func, PyObject *a
 PyObject *c_resume(PyThreadState *ts, c_state *state, PyObject *value, PyObject *error);
 /* Destroys the frames of a softly suspended tasklet; no `finally` runs. */
 void c_drop(PyThreadState *ts, c_state *state);
+
+/* ---- `with` (with.c) ---------------------------------------------------------- */
+
+/* Gives a type its __enter__ and __exit__, so that a `with` that has to wait can be
+ * soft.  enter(self, site) returns a new reference or NULL; exit(self) too.  The
+ * type must be ready; `methods` lives for ever. */
+typedef struct {
+    PyObject *(*enter)(PyObject *self, const c_site *site);
+    PyObject *(*exit)(PyObject *self);
+} c_with;
+int c_with_install(PyTypeObject *type, const c_with *methods);
 
 /* ---- hard (state.c) -------------------------------------------------------- */
 

@@ -178,23 +178,29 @@ static int follow_all(depth_flow *flow, PyObject *exceptions)
     return 0;
 }
 
+static void fill(depth_table *table, PyCodeObject *code, PyObject *bytes, int *todo)
+{
+    depth_flow flow = {.depth = table->depth, .todo = todo};
+    flow.bytes = (const uint8_t *)PyBytes_AS_STRING(bytes);
+    flow.units = (int)Py_SIZE(code);
+    flow.limit = code->co_stacksize;
+    for (int i = 0; i < flow.units; i++)
+        table->depth[i] = UNKNOWN;
+    table->units = follow_all(&flow, code->co_exceptiontable) < 0 ? 0 : flow.units;
+}
+
 /* A new table, or NULL without memory (with or without an exception). */
 static depth_table *compute(PyCodeObject *code)
 {
-    int units = (int)Py_SIZE(code);
+    size_t units = (size_t)Py_SIZE(code);
     PyObject *bytes = PyCode_GetCode(code);
     int *todo = PyMem_Malloc(units * sizeof *todo);
     depth_table *table = PyMem_Malloc(sizeof *table + units * sizeof *table->depth);
-    if (bytes == NULL || todo == NULL || table == NULL) {
+    if (bytes != NULL && todo != NULL && table != NULL) {
+        fill(table, code, bytes, todo);
+    } else {
         PyMem_Free(table);
         table = NULL;
-    } else {
-        depth_flow flow = {.depth = table->depth, .todo = todo, .units = units};
-        flow.bytes = (const uint8_t *)PyBytes_AS_STRING(bytes);
-        flow.limit = code->co_stacksize;
-        for (int i = 0; i < units; i++)
-            table->depth[i] = UNKNOWN;
-        table->units = follow_all(&flow, code->co_exceptiontable) < 0 ? 0 : units;
     }
     PyMem_Free(todo);
     Py_XDECREF(bytes);

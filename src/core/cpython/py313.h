@@ -135,6 +135,7 @@ static inline int ip_oparg(const _Py_CODEUNIT *ip)
 #define C_OP_CALL_EX CALL_FUNCTION_EX
 #define C_OP_FOR_ITER FOR_ITER
 #define C_OP_END_FOR END_FOR
+#define C_OP_BEFORE_WITH BEFORE_WITH
 
 /* [callable, self or NULL, args...] */
 #define C_CALL_BASE(f, site) ((slot *)(site)->args - 2)

@@ -20,10 +20,20 @@
 
 #ifdef C_HAS_SOFT
 
+/* Takes over the references of the abandoned BEFORE_WITH: __exit__ stays on the
+ * value stack, as that instruction would have left it. */
+static void adopt_with(c_frame *f, const c_point *point)
+{
+    f->localsplus[point->top - 1] = slot_steal(point->exit);
+    Py_DECREF(point->enter);
+}
+
 void c_suspend(PyThreadState *ts, c_state *state, const c_point *point)
 {
     c_frame *f = thread_frame(ts);
     frame_set_top(f, point->top);
+    if (point->exit != NULL)
+        adopt_with(f, point);
     for (int i = 0; i < point->splices; i++) {
         c_frame *lower = point->splice[i].lower;
         point->splice[i].upper->previous = lower;

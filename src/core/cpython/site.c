@@ -27,6 +27,7 @@
  */
 #include "cpython/layout.h"
 #include "cpython/save.h"
+#include "cpython/with.h"
 
 #ifdef C_HAS_SOFT
 
@@ -122,6 +123,22 @@ static int at_iteration(c_frame *f, PyCodeObject *code, const c_site *site, c_po
     return C_SOFT;
 }
 
+#ifdef C_OP_BEFORE_WITH
+/* The manager's slot is stale, its reference is gone; the two methods are in C. */
+static int at_with(c_frame *f, PyCodeObject *code, const c_site *site, c_point *out)
+{
+    int at = out->top - 1;
+    PyObject *exit = c_with_exit_of(site->self);
+    if (site->kind != C_WITH || exit == NULL || at < code->co_nlocalsplus ||
+        slot_object(f->localsplus[at]) != site->self)
+        return C_OPERANDS;
+    out->enter = site->function;
+    out->exit = exit;
+    out->depth = out->top;
+    return C_SOFT;
+}
+#endif
+
 static int splice(c_frame *upper, c_frame *lower, c_point *out)
 {
     if (lower == NULL || lower == C_BELOW || frame_is_entry(lower) ||
@@ -175,6 +192,7 @@ static inline int at_instruction(c_frame *f, const c_site *site, c_point *out)
     out->top = top;
     out->advance = C_AFTER(op);
     out->end_advance = 0;
+    out->enter = out->exit = NULL;
     if (B_LIKELY(op == C_OP_CALL))
         return at_call(f, code, ip_oparg(ip) + 2, site, out);
     if (op == C_OP_CALL_KW)
@@ -183,6 +201,10 @@ static inline int at_instruction(c_frame *f, const c_site *site, c_point *out)
         return at_star_call(f, code, site, out);
     if (op == C_OP_FOR_ITER)
         return at_iteration(f, code, site, out);
+#ifdef C_OP_BEFORE_WITH
+    if (op == C_OP_BEFORE_WITH)
+        return at_with(f, code, site, out);
+#endif
     return C_OPCODE;
 }
 

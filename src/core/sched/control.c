@@ -154,7 +154,7 @@ static PyObject *join_object(s_tasklet *t)
     return Py_NewRef((PyObject *)t->on);
 }
 
-static const s_wait_kind joining = {"join", join_detach, join_object, 0};
+static const s_wait_kind joining = {"join", join_detach, join_object, NULL};
 
 static PyObject *outcome(s_tasklet *t, int want_result)
 {

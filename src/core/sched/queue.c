@@ -96,3 +96,15 @@ int s_interrupt(s_sched *s, s_tasklet *t, PyObject *error)
     s_wake(s, t);
     return 1;
 }
+
+void s_forget_waiters(b_link *queue)
+{
+    while (queue->next != NULL && !b_list_empty(queue)) {
+        s_tasklet *t = B_CONTAINER(queue->next, s_wait, link)->task;
+        if (!t->kind->detach(t))
+            break;
+        t->state = S_PAUSED;
+        t->kind = NULL;
+        Py_DECREF((PyObject *)t);
+    }
+}

@@ -51,6 +51,7 @@ enum {
     S_E_MAIN = -11,    /* the main tasklet cannot be used so */
     S_E_NESTED = -12,  /* run() inside run() */
     S_E_DEADLOCK = -13,
+    S_E_FREE = -14,    /* release of a lock that nobody holds */
 };
 
 enum s_state { S_NEW, S_READY, S_RUNNING, S_BLOCKED, S_PAUSED, S_DONE };
@@ -74,8 +75,8 @@ typedef struct s_wait_kind {
     int (*detach)(s_tasklet *t);
     /* The object waited for: a new reference, or NULL with no exception for none. */
     PyObject *(*object)(s_tasklet *t);
-    /* 1 when the wait ends by itself (a deadline). */
-    int bounded;
+    /* What the call returns when its deadline passes; NULL: it raises TimeoutError. */
+    PyObject *late;
 } s_wait_kind;
 
 typedef struct s_timer {
@@ -249,6 +250,8 @@ int s_post(s_sched *to, enum s_request request, s_tasklet *t, PyObject *error);
 void s_read_mail(s_sched *s);
 /* Ends the wait of a blocked tasklet with `error` (stolen).  1 when it did. */
 int s_interrupt(s_sched *s, s_tasklet *t, PyObject *error);
+/* Lets go of the waiters of a queue that is destroyed: nothing can wake them there. */
+void s_forget_waiters(b_link *queue);
 /* The next tasklet to run, taken out of the run queue; waits for one. */
 s_tasklet *s_next_slow(s_sched *s);
 

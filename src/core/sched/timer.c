@@ -38,6 +38,14 @@ static void expire(s_sched *s, s_timer *timer)
     s_tasklet *t = timer->owner;
     if (t->state != S_BLOCKED)
         return;
+    if (t->kind->late != NULL) {
+        PyObject *value = Py_NewRef(t->kind->late);
+        if (s_interrupt(s, t, NULL))
+            t->wait.value = value;
+        else
+            Py_DECREF(value);
+        return;
+    }
     PyObject *error = s_hook.error(S_E_TIMEOUT, (PyObject *)t);
     if (error == NULL)
         error = PyErr_GetRaisedException();
@@ -85,7 +93,7 @@ static PyObject *sleep_object(s_tasklet *t)
     return PyFloat_FromDouble((double)t->timer->node.when * 1e-9);
 }
 
-static const s_wait_kind sleeping = {"sleep", sleep_detach, sleep_object, 1};
+static const s_wait_kind sleeping = {"sleep", sleep_detach, sleep_object, NULL};
 
 static void wake_sleeper(s_sched *s, s_timer *timer)
 {

@@ -1,0 +1,10 @@
+/* What site.c must know of with.c. */
+#ifndef LOOMLET_WITH_H
+#define LOOMLET_WITH_H
+
+#include "cpython/layout.h"
+
+/* The bound __exit__ of `self` that this thread made last, borrowed, or NULL. */
+PyObject *c_with_exit_of(PyObject *self);
+
+#endif

@@ -1,0 +1,93 @@
+/* The lock of sync.h. */
+#include "sync/sync.h"
+
+static int detach(s_tasklet *t)
+{
+    y_lock *lock = t->on;
+    c_lock_take(&lock->guard);
+    int queued = b_linked(&t->wait.link);
+    if (queued)
+        b_unlink(&t->wait.link);
+    c_lock_give(&lock->guard);
+    return queued;
+}
+
+static PyObject *object(s_tasklet *t)
+{
+    return Py_NewRef((PyObject *)t->on);
+}
+
+static const s_wait_kind acquiring = {"acquire", detach, object, Py_False};
+
+void y_lock_init(y_lock *lock)
+{
+    b_list_init(&lock->waiters);
+}
+
+/* Held already, or taken now, or queued: 1, 1, 0. */
+static int take_or_queue(s_tasklet *me, y_lock *lock, int wait)
+{
+    c_lock_take(&lock->guard);
+    int taken = !lock->held;
+    if (taken) {
+        lock->held = 1;
+    } else if (wait) {
+        me->kind = &acquiring;
+        me->on = lock;
+        me->state = S_BLOCKED;
+        b_append(&lock->waiters, &me->wait.link);
+    }
+    c_lock_give(&lock->guard);
+    return taken;
+}
+
+PyObject *y_lock_acquire(s_sched *s, y_lock *lock, int64_t until, const c_site *site, int *code)
+{
+    s_tasklet *me = s->current;
+    *code = S_OK;
+    if (take_or_queue(me, lock, 0))
+        return Py_NewRef(Py_True);
+    if (until != S_FOREVER && until <= s_now(s))
+        *code = S_E_TIMEOUT;
+    else if ((*code = s_may_block(s)) == S_OK)
+        *code = s_deadline_set(s, me, until);
+    if (*code < 0)
+        return NULL;
+    if (take_or_queue(me, lock, 1)) {
+        s_deadline_drop(s, me);
+        return Py_NewRef(Py_True);
+    }
+    return s_suspend(s, site);
+}
+
+int y_lock_release(s_sched *s, y_lock *lock)
+{
+    c_lock_take(&lock->guard);
+    int held = lock->held;
+    b_link *first = held ? b_first(&lock->waiters) : NULL;
+    if (first != NULL)
+        b_unlink(first);
+    else
+        lock->held = 0;
+    c_lock_give(&lock->guard);
+    if (!held)
+        return S_E_FREE;
+    if (first != NULL) {
+        s_tasklet *next = B_CONTAINER(first, s_wait, link)->task;
+        next->wait.value = Py_NewRef(Py_True);
+        s_wake(s, next);
+    }
+    return S_OK;
+}
+
+int y_lock_visit(y_lock *lock, visitproc visit, void *arg)
+{
+    for (b_link *at = lock->waiters.next; at != NULL && at != &lock->waiters; at = at->next)
+        Py_VISIT(B_CONTAINER(at, s_wait, link)->task);
+    return 0;
+}
+
+void y_lock_clear(y_lock *lock)
+{
+    s_forget_waiters(&lock->waiters);
+}

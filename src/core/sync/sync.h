@@ -1,0 +1,30 @@
+/* Locks that serve tasklets and OS threads alike.
+ *
+ * A lock has one bit and a queue of waiters.  Release hands it over: with waiters
+ * it stays held and the first one goes on with it, so nobody overtakes and
+ * nobody is woken in vain.  `guard` (without a GIL) covers both fields.
+ */
+#ifndef LOOMLET_SYNC_H
+#define LOOMLET_SYNC_H
+
+#include "sched/sched.h"
+
+typedef struct y_lock {
+    PyObject_HEAD
+    PyObject *weakrefs;
+    b_link waiters; /* of s_wait */
+    char held;
+    c_lock guard;
+} y_lock;
+
+void y_lock_init(y_lock *lock);
+int y_lock_visit(y_lock *lock, visitproc visit, void *arg);
+void y_lock_clear(y_lock *lock);
+/* Takes the lock before `until` (S_FOREVER: no limit; s_now or less: without
+ * waiting).  Py_True; Py_False when the time is over; NULL with *code, S_E_TIMEOUT
+ * when it is not to be had without waiting. */
+PyObject *y_lock_acquire(s_sched *s, y_lock *lock, int64_t until, const c_site *site, int *code);
+/* S_E_FREE when nobody holds it. */
+int y_lock_release(s_sched *s, y_lock *lock);
+
+#endif
