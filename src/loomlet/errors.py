@@ -92,7 +92,7 @@ class SwitchTrapped(TaskletError):
 # The codes of sched.h.
 _EXIT = 0
 _DEAD, _THREAD, _TRAPPED, _BLOCKED, _CURRENT = -3, -4, -5, -6, -7
-_CANCELLED, _CLOSED, _TIMEOUT, _MAIN, _NESTED, _DEADLOCK, _FREE = range(-8, -15, -1)
+_CANCELLED, _CLOSED, _TIMEOUT, _MAIN, _NESTED, _DEADLOCK, _FREE, _STUCK = range(-8, -16, -1)
 
 
 def _closed(about: object) -> BaseException:
@@ -154,6 +154,11 @@ _makers: dict[int, _Maker] = {
         "run() cannot be nested; spawn() what should run beside the others",
     ),
     _DEADLOCK: _deadlock,
+    _STUCK: _state(
+        TaskletError,
+        "a tasklet that is suspended in Python code only",
+        "a C function on its stack holds it to this thread",
+    ),
     _FREE: lambda about: RuntimeError(f"expected a held lock, found {about!r}; release it once"),
 }
 

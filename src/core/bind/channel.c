@@ -209,10 +209,12 @@ static int channel_clear(PyObject *self)
 static void channel_dealloc(PyObject *self)
 {
     PyObject_GC_UnTrack(self);
+    Py_TRASHCAN_BEGIN(self, channel_dealloc)
     if (SELF->weakrefs != NULL)
         PyObject_ClearWeakRefs(self);
     n_free(SELF);
     Py_TYPE(self)->tp_free(self);
+    Py_TRASHCAN_END
 }
 
 static PyMethodDef methods[] = {

@@ -56,6 +56,18 @@ static PyObject *sleep_(PyObject *module, PyObject *const *args, Py_ssize_t narg
     return bind_result(done, code, (PyObject *)s->current);
 }
 
+/* _pause(): stops the running tasklet until somebody inserts it. */
+static PyObject *pause_(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    int code;
+    s_sched *s = s_self();
+    if (s == NULL || bind_count("_pause", nargs, 0) < 0)
+        return NULL;
+    c_site site = BIND_SITE(module, args, nargs, pause_);
+    PyObject *done = s_pause(s, &site, &code);
+    return bind_result(done, code, (PyObject *)s->current);
+}
+
 static PyObject *current(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
@@ -122,6 +134,7 @@ PyMethodDef bind_functions[] = {
     {"now", now, METH_NOARGS,
      PyDoc_STR("now()\n--\n\n"
                "The scheduler's clock in seconds (float, monotonic; virtual in tests).")},
+    {"_pause", BIND_FN(pause_), METH_FASTCALL, NULL},
     {"_run_begin", run_begin, METH_NOARGS, NULL},
     {"_run_end", run_end, METH_NOARGS, NULL},
     {"_set_hooks", bind_set_hooks, METH_VARARGS, NULL},

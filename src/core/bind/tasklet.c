@@ -141,6 +141,17 @@ static PyObject *tasklet_interrupt(PyObject *self, PyObject *error)
     return code < 0 ? bind_fail(code, self) : Py_NewRef(Py_True);
 }
 
+/* _move(thread_id): gives a paused tasklet to the scheduler of another thread. */
+static PyObject *tasklet_move(PyObject *self, PyObject *id)
+{
+    s_sched *s = s_self();
+    unsigned long thread_id = PyLong_AsUnsignedLong(id);
+    if (s == NULL || PyErr_Occurred())
+        return NULL;
+    int code = s_move(s, SELF, thread_id);
+    return code < 0 ? bind_fail(code, self) : Py_NewRef(Py_None);
+}
+
 /* _where() -> (code, line) of the innermost Python function, or None. */
 static PyObject *tasklet_where(PyObject *self, PyObject *unused)
 {
@@ -303,10 +314,12 @@ static void tasklet_dealloc(PyObject *self)
     if (SELF->kept != S_LIVE && PyObject_CallFinalizerFromDealloc(self) < 0)
         return;
     PyObject_GC_UnTrack(self);
+    Py_TRASHCAN_BEGIN(self, tasklet_dealloc)
     if (SELF->weakrefs != NULL)
         PyObject_ClearWeakRefs(self);
     s_free(SELF);
     Py_TYPE(self)->tp_free(self);
+    Py_TRASHCAN_END
 }
 
 static PyMethodDef methods[] = {
@@ -340,6 +353,7 @@ static PyMethodDef methods[] = {
      PyDoc_STR("run()\n--\n\n"
                "Runs this tasklet now; the caller stays runnable, first in the queue.")},
     {"_interrupt", tasklet_interrupt, METH_O, NULL},
+    {"_move", tasklet_move, METH_O, NULL},
     {"_where", tasklet_where, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

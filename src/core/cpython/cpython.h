@@ -119,6 +119,9 @@ void c_state_load(PyThreadState *ts, const c_state *state);
 void c_state_clear(c_state *state);
 /* 1 when the tasklet outgrew its first chunk. */
 int c_state_grew(const c_state *state);
+/* 1 when little is left of the running chunk: the interpreter then calls through C
+ * what it would else inline (an __init__, a property). */
+int c_chunk_tight(PyThreadState *ts);
 /* Bytes of its first chunk. */
 size_t c_chunk_size(const c_state *state);
 /* A copy of the running context for a new tasklet, NULL for an empty one (made when needed). */

@@ -173,3 +173,8 @@ size_t c_chunk_size(const c_state *state)
 {
     return ((_PyStackChunk *)state->root)->size;
 }
+
+int c_chunk_tight(PyThreadState *ts)
+{
+    return (char *)ts->datastack_limit - (char *)ts->datastack_top < 256;
+}

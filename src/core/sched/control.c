@@ -74,17 +74,41 @@ PyObject *s_run_before_me(s_sched *s, s_tasklet *t, const c_site *site)
     return s_run_before_me_with(s, t, Py_NewRef(Py_None), site);
 }
 
-static PyObject *pause_me(s_sched *s, s_tasklet *t, const c_site *site, int *code)
+/* From now on only its holders keep the current tasklet; a letter to ourselves
+ * holds it until the switch is done. */
+static int pause_current(s_sched *s)
 {
     s_tasklet *me = s->current;
-    *code = s_post(s, S_ASK_RELEASE, me, NULL);
-    if (*code < 0)
-        return NULL;
-    s->has_mail = 1;
+    int code = s_post(s, S_ASK_RELEASE, me, NULL);
+    if (code < 0)
+        return code;
     Py_XSETREF(me->wait.value, Py_NewRef(Py_None));
     me->state = S_PAUSED;
-    Py_DECREF((PyObject *)me); /* the letter holds it until the switch is done */
-    return s_transfer(s, t, site);
+    Py_DECREF((PyObject *)me);
+    return S_OK;
+}
+
+PyObject *s_pause(s_sched *s, const c_site *site, int *code)
+{
+    *code = s_may_block(s);
+    if (*code == S_OK)
+        *code = pause_current(s);
+    return *code < 0 ? NULL : s_suspend(s, site);
+}
+
+int s_move(s_sched *s, s_tasklet *t, unsigned long thread_id)
+{
+    if (t->home != s)
+        return S_E_THREAD;
+    if (t->state != S_PAUSED && t->state != S_NEW)
+        return t->state == S_DONE ? S_E_DEAD : S_E_BLOCKED;
+    if (t->kept != S_SOFT && t->kept != S_FRESH)
+        return S_E_STUCK;
+    s_sched *target = s_sched_of_thread(thread_id);
+    if (target == NULL)
+        return S_E_THREAD;
+    s_adopt(target, t);
+    return S_OK;
 }
 
 PyObject *s_run_now(s_sched *s, s_tasklet *t, int stay, const c_site *site, int *code)
@@ -102,7 +126,10 @@ PyObject *s_run_now(s_sched *s, s_tasklet *t, int stay, const c_site *site, int 
         claim(s, t);
         if (t->wait.value == NULL && t->error == NULL)
             t->wait.value = Py_NewRef(Py_None);
-        return stay ? s_run_before_me(s, t, site) : pause_me(s, t, site, code);
+        if (stay)
+            return s_run_before_me(s, t, site);
+        *code = pause_current(s);
+        return *code < 0 ? NULL : s_transfer(s, t, site);
     }
     return *code < 0 ? NULL : Py_NewRef(Py_None);
 }

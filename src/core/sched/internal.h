@@ -9,6 +9,7 @@
 
 void s_outgrown(s_tasklet *t);
 void s_adopt(s_sched *s, s_tasklet *t);
+s_sched *s_sched_of_thread(unsigned long thread_id);
 void s_stacks_trim(s_sched *s);
 void s_become_idle(s_sched *s);
 

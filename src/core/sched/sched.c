@@ -42,6 +42,7 @@ static void reset(s_sched *s, PyThreadState *ts)
     s->next = next;
     s->ts = ts;
     s->soft = s_soft_wanted && c_soft_supported;
+    s->thread_id = PyThread_get_thread_ident();
     s->budget = 1;
     s->virtual_now = -1;
     s->letters_end = &s->letters;
@@ -68,10 +69,11 @@ static s_sched *obtain(void)
     return s;
 }
 
+/* Reused only when no tasklet has its home here any more. */
 static void release(s_sched *s)
 {
     p_lock_take(&list_lock);
-    s->ended = 2;
+    s->ended = b_list_empty(&s->all) ? 2 : 1;
     p_lock_give(&list_lock);
 }
 
@@ -155,6 +157,14 @@ s_sched *s_sched_of(PyThreadState *ts)
 {
     s_sched *s = every;
     while (s != NULL && (s->ts != ts || s->ended))
+        s = s->next;
+    return s;
+}
+
+s_sched *s_sched_of_thread(unsigned long thread_id)
+{
+    s_sched *s = every;
+    while (s != NULL && (s->thread_id != thread_id || s->ended))
         s = s->next;
     return s;
 }

@@ -51,6 +51,7 @@ enum {
     S_E_MAIN = -11,    /* the main tasklet cannot be used so */
     S_E_NESTED = -12,  /* run() inside run() */
     S_E_DEADLOCK = -13,
+    S_E_STUCK = -15,   /* C frames hold the tasklet where it is */
     S_E_FREE = -14,    /* release of a lock that nobody holds */
 };
 
@@ -146,6 +147,7 @@ struct s_sched {
     int asleep;      /* waits for ever inside loomlet */
     int ended;       /* its thread has ended */
     int running;     /* inside run() */
+    unsigned long thread_id;
     s_sched *next;   /* in the list of all schedulers */
 };
 
@@ -191,7 +193,6 @@ extern int s_torture_hard, s_torture_move;
 /* Ends every tasklet of this scheduler but the current one; their `finally` runs. */
 int s_kill_all(s_sched *s);
 void s_after_fork(void);
-long s_scheds_asleep(void);
 s_sched *s_sched_of(PyThreadState *ts);
 
 /* ---- the life of a tasklet (tasklet.c) ---------------------------------------- */
@@ -260,6 +261,10 @@ s_tasklet *s_next_slow(s_sched *s);
 int s_insert(s_sched *s, s_tasklet *t);
 int s_remove(s_sched *s, s_tasklet *t);
 PyObject *s_run_now(s_sched *s, s_tasklet *t, int stay, const c_site *site, int *code);
+/* The current tasklet stops and is in no queue; somebody must insert() it. */
+PyObject *s_pause(s_sched *s, const c_site *site, int *code);
+/* Gives a paused tasklet of this thread that no C frame holds to another thread. */
+int s_move(s_sched *s, s_tasklet *t, unsigned long thread_id);
 /* Steals `error`. */
 PyObject *s_throw(s_sched *s, s_tasklet *t, PyObject *error, const c_site *site, int *code);
 PyObject *s_join(s_sched *s, s_tasklet *t, int64_t until, int want_result, const c_site *site,

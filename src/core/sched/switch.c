@@ -188,6 +188,7 @@ static inline B_NORETURN void leave_softly(s_sched *s, s_tasklet *me, s_tasklet 
     restart(s->stack);
 }
 
+/* No C stack is to be had: nothing has happened, the caller gets MemoryError. */
 static PyObject *undo(s_sched *s, s_tasklet *me, s_tasklet *next)
 {
     b_prepend(&s->ready, &next->wait.link);
@@ -195,6 +196,9 @@ static PyObject *undo(s_sched *s, s_tasklet *me, s_tasklet *next)
         me->kind->detach(me);
     else if (me->state == S_READY)
         b_unlink(&me->wait.link);
+    else if (me->state == S_PAUSED)
+        Py_INCREF((PyObject *)me);
+    s_deadline_drop(s, me);
     me->state = S_RUNNING;
     Py_CLEAR(me->wait.value);
     return PyErr_NoMemory();
@@ -215,6 +219,8 @@ static B_NOINLINE PyObject *transfer_slow(s_sched *s, s_tasklet *me, s_tasklet *
         }
     }
     s->count_why[why]++;
+    if (why == C_NESTED && c_chunk_tight(s->ts))
+        s_outgrown(me);
     p_stack *fresh = NULL;
     if (next->kept != S_HARD && (fresh = s_stack_take(s)) == NULL)
         return undo(s, me, next);

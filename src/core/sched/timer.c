@@ -65,6 +65,7 @@ static int deadline_new(s_sched *s, s_tasklet *t, int64_t when,
         return S_E_MEMORY;
     }
     t->timer = timer;
+    Py_INCREF((PyObject *)t); /* whoever has a deadline is never garbage */
     return S_OK;
 }
 
@@ -80,6 +81,7 @@ void s_deadline_drop(s_sched *s, s_tasklet *t)
     s_timer_disarm(s, t->timer);
     PyMem_Free(t->timer);
     t->timer = NULL;
+    Py_DECREF((PyObject *)t);
 }
 
 static int sleep_detach(s_tasklet *t)

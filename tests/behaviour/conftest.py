@@ -1,0 +1,106 @@
+"""What the behaviour tests share.
+
+Each test runs on the scheduler of pytest's own thread: the test function is the
+main tasklet.  Around every test the scheduler is put back as it was, and a
+tasklet that failed without anybody looking fails the test.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import loomlet
+import pytest
+from loomlet import _core
+
+Failures = list[tuple[loomlet.Tasklet, BaseException]]
+
+
+def _end_all() -> None:
+    """Ends every tasklet that the test left behind."""
+    for _ in range(10):
+        for tasklet in _core.tasklets()[1:]:
+            with contextlib.suppress(loomlet.LoomletError):
+                tasklet.kill()
+        if len(_core.tasklets()) == 1:
+            return
+
+
+@pytest.fixture(autouse=True)
+def failures() -> Iterator[Failures]:
+    """The (tasklet, exception) pairs that reached the error handler.
+
+    A test that expects some takes them out; what is left fails the test.
+    """
+    seen: Failures = []
+    soft = _core.soft()
+    previous = loomlet.set_error_handler(lambda tasklet, error: seen.append((tasklet, error)))
+    yield seen
+    unexpected = list(seen)
+    _core._virtual_clock(None)
+    _core._seed(0)
+    _end_all()
+    _core.soft(soft)
+    loomlet.set_error_handler(previous)
+    assert unexpected == []
+
+
+@pytest.fixture(params=["soft", "hard"])
+def mode(request: pytest.FixtureRequest) -> str:
+    """Runs the test twice: with soft switching where it is possible, and without."""
+    if request.param == "soft" and not _core.soft():
+        pytest.skip("soft switching is off or not supported here")
+    _core.soft(request.param == "soft")
+    return request.param
+
+
+class Count:
+    """Switches of spawned tasklets since the last look, by kind; the main tasklet's do not count."""
+
+    def __init__(self) -> None:
+        self._base = self._now()
+
+    @staticmethod
+    def _now() -> tuple[int, int]:
+        stats = _core.stats()
+        hard = sum(n for why, n in stats["why_hard"].items() if why != "main tasklet")
+        return stats["soft"], hard
+
+    def take(self) -> tuple[int, int]:
+        """(soft, hard) switches since the last call."""
+        now, base = self._now(), self._base
+        self._base = now
+        return now[0] - base[0], now[1] - base[1]
+
+
+@pytest.fixture
+def switches() -> Count:
+    """Counts switches; skips where every switch is hard."""
+    if not _core.soft() or "switch" in os.environ.get("LOOMLET_TORTURE", ""):
+        pytest.skip("soft switching is off or not supported here")
+    return Count()
+
+
+@pytest.fixture
+def clock() -> Callable[[], float]:
+    """A virtual clock: stands still and jumps to the next timer when nothing can run."""
+    _core._virtual_clock(0.0)
+    return loomlet.now
+
+
+@pytest.fixture
+def python() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs a program text in an interpreter of its own and returns what became of it."""
+
+    def run(program: str, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-X", "faulthandler", "-c", textwrap.dedent(program), *args]
+        options: dict[str, Any] = {"capture_output": True, "text": True, "timeout": 120}
+        return subprocess.run(command, env={**os.environ, **env}, check=False, **options)
+
+    return run
