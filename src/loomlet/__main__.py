@@ -1,0 +1,35 @@
+"""The command line: `python -m loomlet COMMAND`.
+
+Each command brings its own parser (`add_parser`), which sets `run` to a function from the parsed
+options to the exit status.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from loomlet.bench import cli as bench
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    whole = argparse.ArgumentParser(
+        prog="python -m loomlet",
+        description="Tools that come with loomlet: tasklets, channels and a scheduler.",
+    )
+    commands = whole.add_subparsers(metavar="COMMAND", required=True)
+    bench.add_parser(commands)
+    return whole
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Carry out the command line given, or the process's own; gives the exit status."""
+    options = parser().parse_args(arguments)
+    status: int = options.run(options)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,12 @@
+"""The experiments by name, in the order in which `all` runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from loomlet.bench import memory, ring, taskspeed
+from loomlet.bench.model import Experiment
+
+EXPERIMENTS: Mapping[str, Experiment] = {
+    each.name: each for each in (taskspeed.EXPERIMENT, ring.EXPERIMENT, memory.EXPERIMENT)
+}

@@ -1,0 +1,196 @@
+"""The pictures of the report, as SVG text: the founding documents' charts, drawn from the results.
+
+Needs `matplotlib`, which comes with the extra `loomlet[bench]`; nothing else imports it. A system
+has the same colour in every picture. The axes of the figures are logarithmic, since the systems lie
+up to a hundredfold apart; whiskers go from minimum to maximum.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from loomlet.bench import wording
+from loomlet.bench.model import Document, Row
+
+matplotlib.rcParams["svg.fonttype"] = "none"
+matplotlib.rcParams["svg.hashsalt"] = "loomlet"
+matplotlib.rcParams["font.size"] = 10
+
+COLOURS = {
+    "loomlet": "#c1272d",
+    "go": "#0072b2",
+    "go-2": "#56b4e9",
+    "erlang": "#7b4397",
+    "greenlet": "#009e73",
+    "tealet": "#66c2a5",
+    "gevent": "#1b7837",
+    "asyncio": "#e69f00",
+    "uvloop": "#b8860b",
+    "generator": "#888888",
+}
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A picture with its title."""
+
+    title: str
+    svg: str
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A line chart of the rows whose case fits `pattern`; the pattern's group is the x value.
+
+    With `bars` only the size that most systems have is drawn.
+    """
+
+    title: str
+    experiment: str
+    pattern: str
+    unit: str
+    along: str
+    bars: bool = False
+
+
+PLOTS = (
+    Plot(
+        "Ring of 100 and one token: seconds against M", "ring", r"N=100 M=(\d+)", "s", "M, rounds"
+    ),
+    Plot(
+        "Ring of N, one token, 100 rounds: seconds against N",
+        "ring",
+        r"N=(\d+) M=100",
+        "s",
+        "N, members",
+    ),
+    Plot(
+        "Necklace of 100: seconds against M", "ring", r"necklace N=100 M=(\d+)", "s", "M, messages"
+    ),
+    Plot(
+        "Necklace of N, 100 messages: seconds against N",
+        "ring",
+        r"necklace N=(\d+) M=100",
+        "s",
+        "N, members",
+    ),
+    Plot(
+        "Ring of 100 with a line printed per hop: seconds against M",
+        "ring",
+        r"N=100 M=(\d+) printed",
+        "s",
+        "M, rounds",
+    ),
+    Plot("Bytes per blocked task", "memory", r"N=(\d+)", "B", "N, blocked at once", bars=True),
+    Plot("Time to create one and block it", "memory", r"N=(\d+)", "ns", "N, blocked at once"),
+)
+
+UNIT_NAMES = {"s": "seconds", "ns": "nanoseconds", "B": "bytes"}
+
+
+def draw(documents: Sequence[Document]) -> list[Chart]:
+    """Every picture that the results have the figures for."""
+    by_name = {document.experiment: document for document in documents}
+    found: list[Chart] = []
+    if "taskspeed" in by_name:
+        found.append(_switch_table(by_name["taskspeed"]))
+    for plot in PLOTS:
+        document = by_name.get(plot.experiment)
+        found += _plot(plot, document) if document else []
+    return found
+
+
+def _switch_table(document: Document) -> Chart:
+    rows = sorted(document.rows, key=lambda row: row.median)
+    labels = [f"{row.system}: {row.case}" for row in rows]
+    return _bars("The switch table: nanoseconds each", rows, labels)
+
+
+def _plot(plot: Plot, document: Document) -> list[Chart]:
+    """Lines where there are at least two sizes, bars for a single one, nothing for none."""
+    points: dict[str, list[tuple[int, Row]]] = {}
+    for row in document.rows:
+        size = re.fullmatch(plot.pattern, row.case)
+        if size and row.unit == plot.unit:
+            points.setdefault(row.system, []).append((int(size[1]), row))
+    sizes = Counter(size for line in points.values() for size, _ in line)
+    if len(sizes) > 1 and not plot.bars:
+        return [_lines(plot, points)]
+    if not sizes:
+        return []
+    best = max(sizes, key=lambda size: (sizes[size], size))
+    rows = [row for line in points.values() for size, row in line if size == best]
+    rows.sort(key=lambda row: row.median)
+    return [_bars(f"{plot.title} ({rows[0].case})", rows, [wording.system(row) for row in rows])]
+
+
+def _lines(plot: Plot, points: Mapping[str, Sequence[tuple[int, Row]]]) -> Chart:
+    figure, axes = _figure(4.6)
+    for system in sorted(points, key=lambda name: -max(row.median for _, row in points[name])):
+        line = sorted(points[system], key=lambda point: point[0])
+        sizes = [size for size, _ in line]
+        values = [row.median for _, row in line]
+        below = [row.median - row.min for _, row in line]
+        above = [row.max - row.median for _, row in line]
+        label = wording.system(line[-1][1])
+        axes.errorbar(
+            sizes,
+            values,
+            (below, above),
+            label=label,
+            color=COLOURS[system],
+            linewidth=2.5 if system == "loomlet" else 1.3,
+            marker="o",
+            capsize=2,
+        )
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.set_xlabel(plot.along)
+    axes.set_ylabel(UNIT_NAMES[plot.unit])
+    axes.grid(alpha=0.3)
+    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
+    return _chart(plot.title, figure, axes)
+
+
+def _bars(title: str, rows: Sequence[Row], labels: Sequence[str]) -> Chart:
+    """Horizontal bars of rows sorted by median, with the figure at the end of each."""
+    figure, axes = _figure(0.9 + 0.3 * len(rows))
+    places = range(len(rows), 0, -1)
+    colours = [COLOURS[row.system] for row in rows]
+    axes.barh(places, [row.median for row in rows], color=colours, height=0.7)
+    axes.set_yticks(list(places), list(labels))
+    for place, row in zip(places, rows, strict=True):
+        text = f" {wording.amount(row.median, row.unit)}"
+        axes.text(row.median, place, text, va="center", fontsize=8)
+    least, most = rows[0].median, rows[-1].median
+    wide = most > 30 * least > 0
+    if wide:
+        axes.set_xscale("log")
+        axes.set_xlim(least / 3, most * 3)
+    else:
+        axes.set_xlim(right=most * 1.15)
+    axes.xaxis.set_major_formatter("{x:,g}")
+    axes.set_xlabel(UNIT_NAMES[rows[0].unit] + (", logarithmic" if wide else ""))
+    return _chart(title, figure, axes)
+
+
+def _figure(height: float) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(8.5, height), layout="constrained")
+    return figure, figure.add_subplot()
+
+
+def _chart(title: str, figure: Figure, axes: Axes) -> Chart:
+    axes.set_title(title, loc="left", fontweight="bold")
+    axes.spines[["top", "right"]].set_visible(False)
+    picture = io.StringIO()
+    figure.savefig(picture, format="svg", metadata={"Date": None})
+    return Chart(title, picture.getvalue())

@@ -1,0 +1,208 @@
+"""The command line of the bench: `python -m loomlet bench …`.
+
+Results go to the terminal and the cache folder, and to `--json PATH` if asked for. The exit status
+is 0 when the measurements ran, whatever they say, 1 when one of loomlet's own failed or the command
+cannot be carried out, 2 for a command line that is not understood, 130 when stopped from the
+keyboard.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from loomlet.bench import document, machine, measure
+from loomlet.bench.catalogue import EXPERIMENTS
+from loomlet.bench.model import BenchError, Cell, Document, Experiment
+from loomlet.bench.peers import SYSTEMS
+from loomlet.bench.targets import judge
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Commands = argparse._SubParsersAction  # the type that add_subparsers() gives has no public name
+
+EXTRA = ("rich", "matplotlib")
+STOPPED = 130
+EPILOG = """\
+Every experiment runs beside the peers found on this machine; `bench list` names them, and how to
+get the missing ones. In full, taskspeed takes a minute, ring and memory up to half an hour each.
+
+  python -m loomlet bench taskspeed --quick
+  python -m loomlet bench ring --case 'N=100 M=10000' --systems loomlet,go --json ring.json
+  python -m loomlet bench report report.html
+"""
+
+
+def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
+    """Add the command `bench` to the command line of loomlet."""
+    parser = commands.add_parser(
+        "bench",
+        help="run a founding experiment beside its peers",
+        description="Run a founding experiment beside its peers.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    names = parser.add_subparsers(metavar="NAME", required=True)
+    for experiment in EXPERIMENTS.values():
+        _add_experiment(names, experiment)
+    _add_together(names)
+    listing = names.add_parser("list", help="the experiments, and the systems on this machine")
+    listing.set_defaults(run=_guarded(list_all))
+    page = names.add_parser("report", help="one HTML page with pictures of the latest results")
+    page.add_argument("out", metavar="OUT.html", type=Path, help="the page to write")
+    words = "these results instead of the latest ones"
+    page.add_argument("results", metavar="RESULT.json", nargs="*", type=Path, help=words)
+    page.set_defaults(run=_guarded(report))
+
+
+def _add_experiment(names: Commands[argparse.ArgumentParser], experiment: Experiment) -> None:
+    parser = names.add_parser(experiment.name, help=experiment.summary)
+    _add_common(parser)
+    parser.add_argument("--quick", action="store_true", help="a few sizes, a few runs")
+    parser.add_argument("--json", metavar="PATH", type=Path, help="write the result there too")
+    words = "only this case, of any size, as in the printed table; may be repeated"
+    parser.add_argument("--case", metavar="CASE", action="append", default=[], help=words)
+    parser.set_defaults(run=_guarded(run_one), experiment=experiment.name)
+
+
+def _add_together(names: Commands[argparse.ArgumentParser]) -> None:
+    every = names.add_parser("all", help="every experiment, one after the other")
+    every.add_argument("--quick", action="store_true", help="a few sizes, a few runs")
+    demo = names.add_parser("demo", help="every experiment, quick, and the report page")
+    words = "write the page there (default: report.html in the folder of the latest results)"
+    demo.add_argument("--report", metavar="PATH", type=Path, help=words)
+    for parser in (every, demo):
+        _add_common(parser)
+        parser.set_defaults(run=_guarded(run_all), case=[], json=None)
+    every.set_defaults(report=None, page=False)
+    demo.set_defaults(quick=True, page=True)
+
+
+def _add_common(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--systems", metavar="A,B", help="only these systems")
+    words = "how often each system takes its turn"
+    parser.add_argument("--runs", metavar="R", type=_positive, help=words)
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"expected 1 or more, found {value}")
+    return value
+
+
+def _guarded(work: Callable[[argparse.Namespace], None]) -> Callable[[argparse.Namespace], int]:
+    """The work as a command: it gives the exit status, and a BenchError becomes one line."""
+
+    def command(options: argparse.Namespace) -> int:
+        try:
+            work(options)
+        except BenchError as error:
+            print(f"loomlet bench: {error}", file=sys.stderr)
+            return 1
+        except KeyboardInterrupt:
+            print("loomlet bench: stopped", file=sys.stderr)
+            return STOPPED
+        return 0
+
+    return command
+
+
+def list_all(options: argparse.Namespace) -> None:
+    """Print the experiments and the systems, plainly: this works without the extra."""
+    for experiment in EXPERIMENTS.values():
+        print(f"{experiment.name:<10} {experiment.summary}")
+        print(f"{'':<10} systems: {', '.join(experiment.systems)}")
+    print("\nsystems on this machine:")
+    for system in SYSTEMS.values():
+        print(f"  {system.name:<10} {system.version() or f'missing: {system.install}'}")
+
+
+def report(options: argparse.Namespace) -> None:
+    """Write the page for the named results, or for the latest ones."""
+    need_extra()
+    found = [document.load(path) for path in options.results] or document.latest(EXPERIMENTS)
+    if not found:
+        raise BenchError("no results yet: run python -m loomlet bench all --quick")
+    _write_page(found, options.out)
+
+
+def run_one(options: argparse.Namespace) -> None:
+    """Run one experiment."""
+    found = _run([EXPERIMENTS[options.experiment]], options)
+    if options.json:
+        document.save(found[0], options.json)
+        print(f"result: {options.json.resolve()}")
+
+
+def run_all(options: argparse.Namespace) -> None:
+    """Run every experiment; the demo then writes the page."""
+    found = _run(list(EXPERIMENTS.values()), options)
+    if options.page:
+        _write_page(found, options.report or machine.cache() / "report.html")
+
+
+def need_extra() -> None:
+    """BenchError where what the extra brings is not installed."""
+    absent = [name for name in EXTRA if importlib.util.find_spec(name) is None]
+    if absent:
+        raise BenchError(f"needs {' and '.join(absent)}: pip install loomlet[bench]")
+
+
+def _write_page(found: Sequence[Document], path: Path) -> None:
+    from loomlet.bench import report as pages
+
+    pages.write(found, path)
+    print(f"report: {path.resolve()}")
+
+
+def _run(experiments: Sequence[Experiment], options: argparse.Namespace) -> list[Document]:
+    """Measure with a bar, keep the results, print the tables."""
+    need_extra()
+    from loomlet.bench import screen
+
+    work = [(experiment, *_work(experiment, options)) for experiment in experiments]
+    console = screen.console()
+    with screen.Bar(console) as bar:
+        found = [measure.measure(*each, bar) for each in work]
+    for each in found:
+        document.keep(each)
+    _print(found, console)
+    return found
+
+
+def _work(experiment: Experiment, options: argparse.Namespace) -> tuple[list[Cell], list[str]]:
+    """The cells that the options ask for, and the systems."""
+    cells = experiment.cells(options.quick, options.case)
+    if options.runs:
+        cells = [replace(cell, runs=options.runs) for cell in cells]
+    if not options.systems:
+        return cells, list(experiment.systems)
+    chosen = options.systems.split(",")
+    unknown = sorted(set(chosen) - set(SYSTEMS))
+    if unknown:
+        raise BenchError(f"no system {', '.join(unknown)}; there are {', '.join(SYSTEMS)}")
+    known = [name for name in experiment.systems if name in chosen]
+    if not known:
+        raise BenchError(f"{experiment.name} knows only {', '.join(experiment.systems)}")
+    return cells, known
+
+
+def _print(found: Sequence[Document], console: Console) -> None:
+    from loomlet.bench import screen, wording
+
+    for each in found:
+        console.print(screen.rows(each, EXPERIMENTS[each.experiment]))
+    absent = [entry for each in found for entry in each.missing]
+    if absent:
+        console.print(screen.missing(list(dict.fromkeys(absent))))
+    console.print(screen.verdicts([verdict for each in found for verdict in judge(each)]))
+    if any(row.scaled > 1 for each in found for row in each.rows):
+        console.print(wording.SCALED)
+    console.print("Medians. Ratios count: absolute times belong to this machine and this hour.")

@@ -1,0 +1,171 @@
+"""Runs jobs: the systems of a cell take turns, and what they print becomes samples and rows.
+
+A failure of loomlet ends the benchmark; a failure of a peer takes it out of that cell and is named
+in the result. Only the caller's thread is used: two measurements never run at once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from loomlet.bench import machine
+from loomlet.bench.model import BenchError, Cell, Document, Experiment, Job, Missing, Row, Sample
+from loomlet.bench.peers import SYSTEMS
+
+OURS = "loomlet"
+LIMIT_SECONDS = 900
+MEMORY_SHARE = 0.7
+
+
+class Watcher(Protocol):
+    """Hears what is being measured; the progress bar is one."""
+
+    def begin(self, experiment: str, jobs: int) -> None:
+        """An experiment of so many processes starts."""
+
+    def job(self, job: Job) -> None:
+        """This process starts now."""
+
+    def done(self) -> None:
+        """A process is over, or has been left out."""
+
+
+@dataclass
+class _Outcome:
+    """What has been gathered so far."""
+
+    samples: list[Sample] = field(default_factory=list)
+    missing: list[Missing] = field(default_factory=list)
+
+    def leave_out(self, job: Job, why: str) -> None:
+        """Note that the job's system is not measured in the job's case."""
+        if job.system == OURS:
+            raise BenchError(f"{job.experiment} ({job.case}) on loomlet: {why}")
+        entry = Missing(job.system, why, job.case)
+        if entry not in self.missing:
+            self.missing.append(entry)
+
+
+def measure(
+    experiment: Experiment, cells: Sequence[Cell], chosen: Sequence[str], watch: Watcher
+) -> Document:
+    """Run the cells on those chosen systems that are installed.
+
+    Raises BenchError if loomlet's own measurement fails. `chosen` holds names from the
+    experiment's `systems`.
+    """
+    versions = {name: SYSTEMS[name].version() for name in chosen}
+    present = {name: version for name, version in versions.items() if version is not None}
+    outcome = _Outcome()
+    outcome.missing = [
+        Missing(name, SYSTEMS[name].install) for name in chosen if name not in present
+    ]
+    cells = [_restrict(cell, present) for cell in cells]
+    watch.begin(experiment.name, sum(cell.runs * len(cell.jobs) for cell in cells))
+    for cell in cells:
+        _run_cell(experiment, cell, outcome, watch)
+    rows = summarise(outcome.samples)
+    about = machine.describe(present)
+    return Document(experiment.name, machine.python(), about, rows, tuple(outcome.missing))
+
+
+def _restrict(cell: Cell, present: Iterable[str]) -> Cell:
+    jobs = tuple(job for job in cell.jobs if job.system in present)
+    return Cell(cell.case, cell.runs, jobs)
+
+
+def _run_cell(experiment: Experiment, cell: Cell, outcome: _Outcome, watch: Watcher) -> None:
+    failed: set[str] = set()
+    for job in turns(cell):
+        watch.job(job)
+        if job.system not in failed:
+            try:
+                outcome.samples += experiment.samples(job, execute(job))
+            except BenchError as error:
+                failed.add(job.system)
+                outcome.leave_out(job, str(error))
+        watch.done()
+
+
+def turns(cell: Cell) -> Iterator[Job]:
+    """The cell's jobs in the order they run: in turn, each time beginning with another system."""
+    for run in range(cell.runs):
+        shift = run % max(1, len(cell.jobs))
+        yield from cell.jobs[shift:]
+        yield from cell.jobs[:shift]
+
+
+def execute(job: Job) -> dict[str, Any]:
+    """Run the job's process and give the JSON object on the last line of its output."""
+    free = machine.free_memory() * MEMORY_SHARE
+    if job.needs > free:
+        raise BenchError(
+            f"needs about {job.needs >> 20} MB of memory, {int(free) >> 20} MB to spare"
+        )
+    command, extra = SYSTEMS[job.system].command(job)
+    try:
+        done = subprocess.run(
+            command,
+            env=os.environ | extra,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise BenchError(f"took more than {LIMIT_SECONDS} seconds") from None
+    if done.returncode:
+        reason = (done.stderr or done.stdout).strip().splitlines()[-1:] or ["no message"]
+        raise BenchError(f"ended with status {done.returncode}: {reason[0]}")
+    return _last_object(done.stdout)
+
+
+def _last_object(text: str) -> dict[str, Any]:
+    line = (text.strip().splitlines() or [""])[-1]
+    try:
+        result = json.loads(line)
+    except ValueError:
+        result = None
+    if not isinstance(result, dict):
+        raise BenchError(f"expected a line of JSON from the program, found {line[:80]!r}")
+    return result
+
+
+def summarise(samples: Sequence[Sample]) -> list[Row]:
+    """One row per system, case and unit, in the order in which they first appeared by case."""
+    groups: dict[tuple[str, str, str], list[Sample]] = {}
+    for sample in samples:
+        groups.setdefault((sample.case, sample.unit, sample.system), []).append(sample)
+    order = list(dict.fromkeys((case, unit) for case, unit, _ in groups))
+    keys = sorted(groups, key=lambda key: (order.index(key[:2]), key[2] != OURS))
+    return [_row(groups[key]) for key in keys]
+
+
+def _row(samples: Sequence[Sample]) -> Row:
+    first = samples[0]
+    values = [sample.value for sample in samples]
+    middle = statistics.median(values)
+    return Row(
+        first.system,
+        first.case,
+        first.unit,
+        middle,
+        min(values),
+        max(values),
+        len(values),
+        first.scale,
+    )
+
+
+def number(output: Mapping[str, Any], key: str) -> float:
+    """The number, not below zero, that a program printed under that key, or BenchError."""
+    value = output.get(key)
+    if not isinstance(value, int | float) or isinstance(value, bool) or value < 0:
+        raise BenchError(f"expected a number not below zero for {key!r}, found {value!r}")
+    return float(value)

@@ -1,0 +1,182 @@
+"""The systems that can be measured: whether each is on this machine, and how its program is run.
+
+A system answers two questions. `version()` is its version, or None where it is not installed.
+`command(job)` is the argument list and the extra environment of the process that does the job; it
+may first compile the program, into the bench's cache folder, and raises BenchError if that fails.
+
+Go and Erlang get one processor each, which is what one thread of tasklets has; `go-2` shows what a
+second one brings.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import metadata, util
+from pathlib import Path
+from typing import Any, Protocol
+
+from loomlet.bench import machine
+from loomlet.bench.model import BenchError, Job
+
+PROGRAMS = Path(__file__).with_name("programs")
+
+
+class System(Protocol):
+    """A system that can be measured."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the results, in lower case."""
+
+    @property
+    def install(self) -> str:
+        """How to install it; '' for what is always there."""
+
+    def version(self) -> str | None:
+        """Its version, or None where it is not installed."""
+
+    def command(self, job: Job) -> tuple[list[str], dict[str, str]]:
+        """Argument list and extra environment of the process that does the job."""
+
+
+@dataclass(frozen=True)
+class Python:
+    """A system whose program runs in this interpreter; without `module` the language brings it."""
+
+    name: str
+    program: str
+    module: str = ""
+    flavour: str = ""
+    install: str = ""
+
+    def version(self) -> str | None:
+        """The installed distribution's version."""
+        if not self.module:
+            return sys.version.split()[0]
+        if util.find_spec(self.module) is None:
+            return None
+        try:
+            return metadata.version(self.module)
+        except metadata.PackageNotFoundError:
+            return "from source"
+
+    def command(self, job: Job) -> tuple[list[str], dict[str, str]]:
+        """The driver, told which program to load."""
+        parameters = json.dumps({**job.parameters, "flavour": self.flavour})
+        driver = str(PROGRAMS / "driver.py")
+        return [sys.executable, "-P", driver, job.experiment, self.program, parameters], {}
+
+
+@dataclass(frozen=True)
+class Go:
+    """A Go program, built once per source and compiler."""
+
+    name: str
+    processors: int
+    install: str
+
+    def version(self) -> str | None:
+        """What `go version` says, without its first two words."""
+        words = _output(("go", "version"))
+        return words.split()[2] if words else None
+
+    def command(self, job: Job) -> tuple[list[str], dict[str, str]]:
+        """The built program on `processors` processors."""
+        source = PROGRAMS / f"{job.experiment}.go"
+        folder = _built(source, self.version() or "", self._build)
+        arguments = [str(folder / job.experiment), *_words(job.parameters)]
+        return arguments, {"GOMAXPROCS": str(self.processors)}
+
+    @staticmethod
+    def _build(source: Path, folder: Path) -> list[str]:
+        return ["go", "build", "-o", str(folder / source.stem), str(source)]
+
+
+@dataclass(frozen=True)
+class Erlang:
+    """An Erlang module, run by an emulator with one scheduler."""
+
+    name: str
+    install: str
+
+    def version(self) -> str | None:
+        """The OTP release, found without starting an emulator; both `erl` and `erlc` are needed."""
+        if shutil.which("erl") is None or shutil.which("erlc") is None:
+            return None
+        ask = "io:format(erlang:system_info(otp_release)), halt()."
+        release = _output(("erl", "-noshell", "-noinput", "-eval", ask))
+        return f"OTP {release}" if release else None
+
+    def command(self, job: Job) -> tuple[list[str], dict[str, str]]:
+        """The emulator, told to call the module's main()."""
+        source = PROGRAMS / f"{job.experiment}.erl"
+        folder = _built(source, self.version() or "", self._build)
+        emulator = ["erl", "+S", "1", "+P", "4194304", "-noshell", "-noinput", "-pa", str(folder)]
+        return [*emulator, "-run", job.experiment, "main", *_words(job.parameters)], {}
+
+    @staticmethod
+    def _build(source: Path, folder: Path) -> list[str]:
+        return ["erlc", "-o", str(folder), str(source)]
+
+
+def _words(parameters: Mapping[str, Any]) -> list[str]:
+    """Numbers and yes/no answers as the compiled programs take them, in the given order."""
+    return [str(int(value)) for value in parameters.values()]
+
+
+@lru_cache
+def _output(command: tuple[str, ...]) -> str:
+    """What a short command prints, or '' where it cannot be run."""
+    if shutil.which(command[0]) is None:
+        return ""
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def _built(source: Path, version: str, build: Callable[[Path, Path], list[str]]) -> Path:
+    """The folder that holds the built program; building happens aside and is moved into place."""
+    text = source.read_bytes() + version.encode()
+    folder = machine.cache() / "programs" / f"{source.name}-{hashlib.sha256(text).hexdigest()[:16]}"
+    if folder.exists():
+        return folder
+    folder.parent.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as aside:
+        command = build(source, Path(aside))
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+        if done.returncode:
+            reason = (done.stdout + done.stderr).strip().splitlines()[:1]
+            raise BenchError(f"building {source.name} failed: {' '.join(reason)}")
+        with contextlib.suppress(OSError):
+            os.rename(aside, folder)
+        Path(aside).mkdir(exist_ok=True)
+    return folder
+
+
+_PIP = "pip install {}"
+_GO = "install Go 1.19 or newer and put `go` on the PATH (Debian: apt install golang-go)"
+_ERLANG = "install Erlang and put `erl` and `erlc` on the PATH (Debian: apt install erlang-base)"
+
+_ALL: tuple[System, ...] = (
+    Python("loomlet", "on_loomlet", "loomlet", install=_PIP.format("loomlet")),
+    Python("greenlet", "on_greenlet", "greenlet", install=_PIP.format("greenlet")),
+    Python("tealet", "on_tealet", "tealet", install=_PIP.format("tealet")),
+    Python("gevent", "on_gevent", "gevent", install=_PIP.format("gevent")),
+    Python("asyncio", "on_asyncio"),
+    Python("uvloop", "on_asyncio", "uvloop", "uvloop", install=_PIP.format("uvloop")),
+    Python("generator", "on_generator"),
+    Go("go", 1, _GO),
+    Go("go-2", 2, _GO),
+    Erlang("erlang", _ERLANG),
+)
+
+SYSTEMS: Mapping[str, System] = {system.name: system for system in _ALL}

@@ -1,0 +1,184 @@
+"""The three experiments on asyncio tasks and queues; flavour `uvloop` runs them on its loop.
+
+asyncio has no rendezvous, so a queue of one item stands for the channel.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextvars import ContextVar
+from itertools import repeat
+from operator import length_hint
+from time import perf_counter, perf_counter_ns
+from typing import Any, TextIO
+
+SETTING: ContextVar[str] = ContextVar("SETTING")
+Hops = list[int]
+Queue = asyncio.Queue[str]
+
+
+def run(main: Coroutine[Any, Any, Any], flavour: str) -> Any:
+    """Run on the loop that the flavour names."""
+    factory: Callable[[], asyncio.AbstractEventLoop] | None = None
+    if flavour == "uvloop":
+        import uvloop
+
+        factory = uvloop.new_event_loop
+    with asyncio.Runner(loop_factory=factory) as runner:
+        return runner.run(main)
+
+
+async def yielding(count: int) -> None:
+    """A task that does nothing but let the other one run."""
+    sleep = asyncio.sleep
+    for _ in range(count):
+        await sleep(0)
+
+
+async def serve(count: int, out: Queue, back: Queue) -> None:
+    """One side of the ping-pong: sends first."""
+    for _ in range(count):
+        await out.put("ping")
+        await back.get()
+
+
+async def answer(count: int, out: Queue, back: Queue) -> None:
+    """The other side: receives first."""
+    for _ in range(count):
+        await out.get()
+        await back.put("pong")
+
+
+async def timed(count: int, *work: Coroutine[Any, Any, None]) -> float:
+    """Nanoseconds per switch or message of two tasks that do `count` each."""
+    tasks = [asyncio.ensure_future(each) for each in work]
+    started = perf_counter_ns()
+    for task in tasks:
+        await task
+    return (perf_counter_ns() - started) / (2 * count)
+
+
+async def speeds(count: int) -> dict[str, float]:
+    """The rows that asyncio answers to."""
+    out, back = Queue(1), Queue(1)
+    return {
+        "frame switch soft": await timed(count, yielding(count), yielding(count)),
+        "channel hop": await timed(count, serve(count, out, back), answer(count, out, back)),
+    }
+
+
+async def table(count: int, repeats: int) -> list[dict[str, float]]:
+    """`repeats` times the rows."""
+    return [await speeds(count) for _ in range(repeats)]
+
+
+def taskspeed(switches: int, repeats: int, flavour: str) -> list[dict[str, float]]:
+    """`repeats` times the rows, on the loop of the flavour."""
+    result: list[dict[str, float]] = run(table(switches // 2, repeats), flavour)
+    return result
+
+
+async def node(left: Queue, right: Queue, rounds: int, hops: Hops) -> None:
+    """A member of the ring: hands every message on."""
+    turns = repeat(None, rounds)
+    for _ in turns:
+        await right.put(await left.get())
+    hops.append(rounds - length_hint(turns))
+
+
+def loud(name: int, out: TextIO) -> Callable[..., Coroutine[Any, Any, None]]:
+    """The same member, printing a line per hop."""
+
+    async def node(left: Queue, right: Queue, rounds: int, hops: Hops) -> None:
+        hop = 0
+        for hop in range(1, rounds + 1):
+            message = await left.get()
+            print("node", name, "hop", hop, file=out)
+            await right.put(message)
+        hops.append(hop)
+
+    return node
+
+
+async def starter(left: Queue, right: Queue, rounds: int, hops: Hops) -> None:
+    """The member that puts the one token in, and counts it each time it comes round."""
+    turns = repeat(None, rounds)
+    for _ in turns:
+        await right.put("token")
+        await left.get()
+    hops.append(rounds - length_hint(turns))
+
+
+async def source(right: Queue, rounds: int) -> None:
+    """The open end of the necklace where the messages come in."""
+    for _ in range(rounds):
+        await right.put("message")
+
+
+async def sink(left: Queue, rounds: int) -> None:
+    """The open end where they leave."""
+    for _ in range(rounds):
+        await left.get()
+
+
+async def pass_round(
+    nodes: int, rounds: int, necklace: bool, out: TextIO | None
+) -> tuple[float, int]:
+    """Build the ring or necklace, let every member wait, then time its messages."""
+    hops: Hops = []
+    members = nodes if necklace else nodes - 1
+    links = [Queue(1) for _ in range(members + 1)]
+    works = [node if out is None else loud(name, out) for name in range(members)]
+    tasks = [
+        asyncio.create_task(work(links[at], links[at + 1], rounds, hops))
+        for at, work in enumerate(works)
+    ]
+    await asyncio.sleep(0)
+    started = perf_counter()
+    if necklace:
+        tasks.append(asyncio.create_task(source(links[0], rounds)))
+        await sink(links[-1], rounds)
+    else:
+        await starter(links[-1], links[0], rounds, hops)
+    seconds = perf_counter() - started
+    await asyncio.gather(*tasks)
+    return seconds, sum(hops)
+
+
+def ring(nodes: int, rounds: int, necklace: bool, printed: bool, flavour: str) -> tuple[float, int]:
+    """Seconds of the message phase, and the hops that the members counted."""
+    with open("/dev/null", "w", encoding="ascii") as null:
+        work = pass_round(nodes, rounds, necklace, null if printed else None)
+        result: tuple[float, int] = run(work, flavour)
+    return result
+
+
+async def block(queue: Queue, ended: list[int]) -> None:
+    """The blocked function: waits for one value and ends."""
+    await queue.get()
+    ended[0] += 1
+
+
+async def fill(count: int, rounds: int, meter: Any) -> None:
+    """Block `count` tasks on one queue and let them end, `rounds` times."""
+    queue = Queue()
+    for _ in range(rounds):
+        ended = [0]
+        meter.begin()
+        for _ in range(count):
+            asyncio.create_task(block(queue, ended))  # noqa: RUF006, the queue holds it
+        await asyncio.sleep(0)
+        meter.blocked(len(asyncio.all_tasks()) - 1)
+        for _ in range(count):
+            queue.put_nowait("value")
+        while ended[0] < count:
+            await asyncio.sleep(0)
+        meter.finished(ended[0])
+
+
+def memory(count: int, rounds: int, context: bool, flavour: str, meter: Any) -> None:
+    """Tasks waiting in Queue.get(); asyncio copies the context for each task by itself."""
+    if context:
+        SETTING.set("set before the tasks")
+    run(fill(count, rounds, meter), flavour)

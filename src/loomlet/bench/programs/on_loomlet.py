@@ -1,0 +1,229 @@
+"""The three experiments on loomlet itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from itertools import repeat
+from operator import length_hint
+from time import perf_counter, perf_counter_ns
+from typing import Any, TextIO
+
+import loomlet
+from loomlet import Channel, _core, schedule, spawn
+
+SETTING: ContextVar[str] = ContextVar("SETTING")
+CROSSING_DEPTHS = 400
+CROSSING_CALLS = 300
+CROSSING_TRIES = 7
+
+
+def yielding(count: int) -> None:
+    """A tasklet that does nothing but let the other one run."""
+    for _ in range(count):
+        schedule()
+
+
+def calling(count: int) -> float:
+    """Nanoseconds per C call that does nothing, in the very loop that the switches are timed in."""
+    noop = _core.noop
+    started = perf_counter_ns()
+    for _ in range(count):
+        noop()
+    return (perf_counter_ns() - started) / count
+
+
+def switching(count: int, soft: bool) -> float | None:
+    """Nanoseconds per schedule() between two tasklets; None where the mode cannot be had."""
+    before = _core.soft()
+    if _core.soft(soft) != soft and _core.soft() != soft:
+        return None
+    try:
+        return together(count, (yielding, count), (yielding, count)) / 2
+    finally:
+        _core.soft(before)
+
+
+def together(count: int, *calls: tuple[Any, ...]) -> float:
+    """Run the calls as tasklets, each doing `count` rounds; nanoseconds per round of all."""
+    tasklets = [spawn(*call) for call in calls]
+    started = perf_counter_ns()
+    for tasklet in tasklets:
+        tasklet.join()
+    return (perf_counter_ns() - started) / count
+
+
+def serve(count: int, out: Channel, back: Channel) -> None:
+    """One side of the ping-pong: sends first."""
+    for _ in range(count):
+        out.send(None)
+        back.receive()
+
+
+def answer(count: int, out: Channel, back: Channel) -> None:
+    """The other side: receives first."""
+    for _ in range(count):
+        out.receive()
+        back.send(None)
+
+
+def hopping(count: int) -> float:
+    """Nanoseconds per message: two messages a round, each a send, a receive and their switches."""
+    out, back = Channel(), Channel()
+    return together(count, (serve, count, out, back), (answer, count, out, back)) / 2
+
+
+# The callee's frame must not be smaller than the frame of `descend`, or a chunk's end could fall
+# between two depths and never be crossed by the timed call: hence the operands it never needs.
+def callee(a: int) -> int:
+    """A plain function that does nothing, with a frame as large as that of `descend`."""
+    return max(a, a, a, a, a, a, a, a) if a else a
+
+
+def burst() -> float:
+    """Nanoseconds per call of `callee` at the present depth: the best of a few bursts."""
+    best = float("inf")
+    for _ in range(CROSSING_TRIES):
+        started = perf_counter_ns()
+        for _ in range(CROSSING_CALLS):
+            callee(0)
+        best = min(best, perf_counter_ns() - started)
+    return best / CROSSING_CALLS
+
+
+def descend(depth: int, costs: list[float]) -> None:
+    """Time the call at every depth down to `depth`, so that some of them cross a chunk's end."""
+    costs.append(burst())
+    if depth:
+        descend(depth - 1, costs)
+
+
+def crossing() -> dict[str, float]:
+    """The call's usual cost over all depths, and its cost at the worst depth."""
+    costs: list[float] = []
+    spawn(descend, CROSSING_DEPTHS, costs).join()
+    costs.sort()
+    return {"call": costs[len(costs) // 2], "call across chunks": costs[-1]}
+
+
+def speeds(switches: int) -> dict[str, float]:
+    """Every row of the switch table, measured once, one after the other."""
+    half = switches // 2
+    rows: dict[str, float | None] = {
+        "no-op C call": calling(switches),
+        "frame switch soft": switching(half, True),
+        "frame switch hard": switching(half, False),
+        "channel hop": hopping(half),
+        "switch from C": _core.cswitch_ns(switches),
+        "hard switch 100 words": _core.cswitch_ns(switches, 100),
+        "hard switch 1000 words": _core.cswitch_ns(switches, 1000),
+    }
+    known = {case: value for case, value in rows.items() if value is not None}
+    return known | crossing()
+
+
+def taskspeed(switches: int, repeats: int, flavour: str) -> list[dict[str, float]]:
+    """`repeats` times the switch table."""
+    return loomlet.run(lambda: [speeds(switches) for _ in range(repeats)])
+
+
+def node(left: Channel, right: Channel, rounds: int, hops: list[int]) -> None:
+    """A member of the ring: hands every message on."""
+    turns = repeat(None, rounds)
+    for _ in turns:
+        right.send(left.receive())
+    hops.append(rounds - length_hint(turns))
+
+
+def loud(name: int, out: TextIO) -> Callable[..., None]:
+    """The same member, printing a line per hop."""
+
+    def node(left: Channel, right: Channel, rounds: int, hops: list[int]) -> None:
+        hop = 0
+        for hop in range(1, rounds + 1):
+            message = left.receive()
+            print("node", name, "hop", hop, file=out)
+            right.send(message)
+        hops.append(hop)
+
+    return node
+
+
+def starter(left: Channel, right: Channel, rounds: int, hops: list[int]) -> None:
+    """The member that puts the one token in, and counts it each time it comes round."""
+    turns = repeat(None, rounds)
+    for _ in turns:
+        right.send("token")
+        left.receive()
+    hops.append(rounds - length_hint(turns))
+
+
+def source(right: Channel, rounds: int) -> None:
+    """The open end of the necklace where the messages come in."""
+    for _ in range(rounds):
+        right.send("message")
+
+
+def sink(left: Channel, rounds: int) -> None:
+    """The open end where they leave."""
+    for _ in range(rounds):
+        left.receive()
+
+
+def strand(nodes: int, rounds: int, out: TextIO | None, hops: list[int]) -> list[Channel]:
+    """Spawn `nodes` members in a row and let each block; the channels before, between and after."""
+    links = [Channel() for _ in range(nodes + 1)]
+    for name in range(nodes):
+        work = node if out is None else loud(name, out)
+        spawn(work, links[name], links[name + 1], rounds, hops)
+    schedule()
+    return links
+
+
+def pass_round(nodes: int, rounds: int, necklace: bool, out: TextIO | None) -> tuple[float, int]:
+    """Build the ring or necklace, then time its messages."""
+    hops: list[int] = []
+    links = strand(nodes if necklace else nodes - 1, rounds, out, hops)
+    started = perf_counter()
+    if necklace:
+        spawn(source, links[0], rounds)
+        last = spawn(sink, links[-1], rounds)
+    else:
+        last = spawn(starter, links[-1], links[0], rounds, hops)
+    last.join()
+    seconds = perf_counter() - started
+    schedule()
+    return seconds, sum(hops)
+
+
+def ring(nodes: int, rounds: int, necklace: bool, printed: bool, flavour: str) -> tuple[float, int]:
+    """Seconds of the message phase, and the hops that the members counted."""
+    with open("/dev/null", "w", encoding="ascii") as null:
+        return loomlet.run(pass_round, nodes, rounds, necklace, null if printed else None)
+
+
+def block(channel: Channel) -> None:
+    """The blocked function: waits for one value and ends."""
+    channel.receive()
+
+
+def fill(count: int, rounds: int, meter: Any) -> None:
+    """Block `count` tasklets on one channel and let them end, `rounds` times."""
+    channel = Channel()
+    for _ in range(rounds):
+        meter.begin()
+        for _ in range(count):
+            spawn(block, channel)
+        schedule()
+        meter.blocked(-channel.balance)
+        for _ in range(count):
+            channel.send(None)
+        schedule()
+        meter.finished(count + channel.balance)
+
+
+def memory(count: int, rounds: int, context: bool, flavour: str, meter: Any) -> None:
+    """Tasklets blocked in receive(), in a context of their own, which may hold a variable."""
+    if context:
+        SETTING.set("set before the spawn")
+    loomlet.run(fill, count, rounds, meter)

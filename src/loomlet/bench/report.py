@@ -1,0 +1,107 @@
+"""The report: one HTML page that needs nothing else, with the pictures and every number.
+
+Pictures are embedded as SVG; the page loads no script, font or style from anywhere.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Sequence
+from html import escape
+from pathlib import Path
+
+from loomlet.bench import charts, wording
+from loomlet.bench.catalogue import EXPERIMENTS
+from loomlet.bench.model import Document
+from loomlet.bench.targets import judge
+
+STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem;
+       color: #222; background: #fff; }
+h1, h2 { line-height: 1.2; } h2 { margin-top: 2.5rem; }
+img { max-width: 100%; display: block; margin: 1.5rem 0; }
+table { border-collapse: collapse; font-size: 13px; margin: 1rem 0; }
+th, td { padding: .2rem .7rem; text-align: right; border-bottom: 1px solid #ddd; }
+th:nth-child(-n+2), td:nth-child(-n+2) { text-align: left; }
+tr.ours { font-weight: 600; } .yes { color: #17692b; } .no { color: #b3261e; }
+.setting, .missing { color: #555; }
+"""
+
+
+def write(documents: Sequence[Document], path: Path) -> None:
+    """Write the page for these results; missing folders are made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page(documents), encoding="utf-8")
+
+
+def page(documents: Sequence[Document]) -> str:
+    """The page as text."""
+    body = ["<h1>loomlet bench</h1>", *_settings(documents)]
+    body += ["<h2>Numbers to reach</h2>", _verdicts(documents), "<h2>Pictures</h2>"]
+    body += [_picture(chart) for chart in charts.draw(documents)]
+    for document in documents:
+        body += _section(document)
+    head = f'<meta charset="utf-8"><title>loomlet bench</title><style>{STYLE}</style>'
+    return (
+        f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(body)}</body></html>\n'
+    )
+
+
+def _settings(documents: Sequence[Document]) -> Iterable[str]:
+    for line in dict.fromkeys(wording.setting(document) for document in documents):
+        yield f'<p class="setting">{escape(line)}</p>'
+    versions: dict[str, str] = {}
+    for document in documents:
+        versions |= document.machine.get("versions", {})
+    named = ", ".join(f"{name} {version}" for name, version in versions.items())
+    yield f'<p class="setting">{escape(named)}</p>'
+    yield (
+        "<p>Medians. In each experiment the systems took turns, each sample in a process of its "
+        "own. Ratios count: absolute times belong to one machine and one hour. "
+        f"{wording.SCALED}</p>"
+    )
+
+
+def _picture(chart: charts.Chart) -> str:
+    data = base64.b64encode(chart.svg.encode()).decode()
+    return f'<img alt="{escape(chart.title)}" src="data:image/svg+xml;base64,{data}">'
+
+
+def _section(document: Document) -> Iterable[str]:
+    experiment = EXPERIMENTS[document.experiment]
+    yield f"<h2>{escape(experiment.name)}</h2><p>{escape(experiment.summary)}.</p>"
+    headings = ("case", "system", "median", "min - max", "runs", "x loomlet", "rate")
+    lines = [_line(headings, "th")]
+    for row in document.rows:
+        cells = (
+            experiment.label(row),
+            wording.system(row),
+            wording.amount(row.median, row.unit),
+            wording.spread(row),
+            str(row.runs),
+            wording.ratio(document, row),
+            experiment.rate(row),
+        )
+        lines.append(_line(cells, "td", "ours" if row.system == "loomlet" else ""))
+    yield f"<table>{''.join(lines)}</table>"
+    for entry in document.missing:
+        words = (
+            f"{entry.system}{f' ({entry.case})' if entry.case else ''} not measured: {entry.how}"
+        )
+        yield f'<p class="missing">{escape(words)}</p>'
+
+
+def _verdicts(documents: Sequence[Document]) -> str:
+    lines = [_line(("what", "reached", "measured", "must", "aim"), "th")]
+    for document in documents:
+        for verdict in judge(document):
+            target = verdict.target
+            measured = "-" if verdict.measured is None else f"{verdict.measured:,.2f}"
+            bounds = target.bound(target.must), target.bound(target.aim)
+            lines.append(_line((target.what, verdict.word, measured, *bounds), "td", verdict.word))
+    return f"<table>{''.join(lines)}</table>"
+
+
+def _line(cells: Iterable[str], tag: str, kind: str = "") -> str:
+    inner = "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells)
+    return f'<tr class="{kind}">{inner}</tr>' if kind else f"<tr>{inner}</tr>"

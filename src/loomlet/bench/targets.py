@@ -1,0 +1,128 @@
+"""The numbers that loomlet promises, and whether a result keeps them.
+
+Each is a quotient of two rows of one result, or a single row. `must` is the promise, `aim` what we
+would like; a quotient with `at_least` has to reach it, the others have to stay below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from loomlet.bench.model import Document, Row
+
+Key = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Target:
+    """One promise: the row `over` divided by the row `under`, or `over` alone."""
+
+    what: str
+    experiment: str
+    over: Key
+    under: Key | None
+    must: float
+    aim: float
+    at_least: bool
+
+    def reached(self, measured: float) -> bool:
+        """Whether the promise is kept."""
+        return measured >= self.must if self.at_least else measured <= self.must
+
+    def bound(self, value: float) -> str:
+        """The bound as it is printed."""
+        return f"{'≥' if self.at_least else '≤'} {value:g}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a result says about a promise; `measured` is None where a row is missing."""
+
+    target: Target
+    measured: float | None
+
+    @property
+    def word(self) -> str:
+        """yes, no, or not measured."""
+        if self.measured is None:
+            return "not measured"
+        return "yes" if self.target.reached(self.measured) else "no"
+
+
+def _speed(what: str, over: Key, under: Key, must: float, aim: float) -> Target:
+    return Target(what, "taskspeed", over, under, must, aim, at_least=over[0] != "loomlet")
+
+
+def _ring(system: str, size: str, must: float, aim: float) -> Target:
+    over, ours = (system, size, "s"), ("loomlet", size, "s")
+    return Target(f"ring {size}: {system} / loomlet", "ring", over, ours, must, aim, at_least=True)
+
+
+def _bytes(count: int) -> Target:
+    what, over = f"bytes per blocked tasklet, N={count}", ("loomlet", f"N={count}", "B")
+    return Target(what, "memory", over, None, 800, 560, at_least=False)
+
+
+def _create(count: int) -> Target:
+    what, case = f"create and block, N={count}: greenlet / loomlet", f"N={count}"
+    over, ours = ("greenlet", case, "ns"), ("loomlet", case, "ns")
+    return Target(what, "memory", over, ours, 5, 8, at_least=True)
+
+
+def _third(what: str, unit: str, must: float) -> Target:
+    first, third = ("loomlet", _AGAIN, unit), ("loomlet", f"{_AGAIN} round=3", unit)
+    name = f"{what} in the third round / the first, {_AGAIN}"
+    return Target(name, "memory", third, first, must, 1, at_least=False)
+
+
+_AGAIN = "N=100000"
+_NOOP = ("loomlet", "no-op C call", "ns")
+_SOFT = ("loomlet", "frame switch soft", "ns")
+_HOP = ("loomlet", "channel hop", "ns")
+_CALL = ("loomlet", "call", "ns")
+_ACROSS = ("loomlet", "call across chunks", "ns")
+
+TARGETS: Sequence[Target] = (
+    _speed("schedule() / no-op C call", _SOFT, _NOOP, 2.0, 1.4),
+    _speed("greenlet switch / schedule()", ("greenlet", *_SOFT[1:]), _SOFT, 6, 10),
+    _speed("asyncio sleep(0) / schedule()", ("asyncio", *_SOFT[1:]), _SOFT, 40, 60),
+    _speed("channel hop / no-op C call", _HOP, _NOOP, 3.5, 2.6),
+    _speed("call across chunks / call", _ACROSS, _CALL, 1.5, 1.1),
+    _ring("go", "N=100 M=10000", 2.5, 4),
+    _ring("erlang", "N=100 M=10000", 3.5, 5),
+    _ring("asyncio", "N=100 M=10000", 35, 80),
+    _ring("go", "N=10000 M=100", 2.5, 4),
+    _ring("go", "N=90000 M=100", 2.5, 4),
+    _bytes(10_000),
+    _bytes(100_000),
+    _bytes(1_000_000),
+    _create(10_000),
+    _create(100_000),
+    _create(1_000_000),
+    _third("bytes", "B", 1.05),
+    _third("time to create", "ns", 1.1),
+)
+
+
+def judge(document: Document) -> Iterator[Verdict]:
+    """The verdict on every promise about this result's experiment."""
+    for target in TARGETS:
+        if target.experiment == document.experiment:
+            yield Verdict(target, _quotient(document, target))
+
+
+def _quotient(document: Document, target: Target) -> float | None:
+    over = document.find(*target.over)
+    under = document.find(*target.under) if target.under else None
+    if over is None or (target.under and under is None):
+        return None
+    return over.median / under.median if under else over.median
+
+
+def ours(document: Document, row: Row) -> Row | None:
+    """Our row that a row is compared with; the hard switch where there is no soft one."""
+    found = document.find("loomlet", row.case, row.unit)
+    if found is None and row.case == _SOFT[1]:
+        return document.find("loomlet", "frame switch hard", row.unit)
+    return found

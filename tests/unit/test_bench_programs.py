@@ -1,0 +1,108 @@
+"""Every program that is on this machine does its work: hops and blocked tasks are counted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from loomlet.bench import measure, memory, ring, taskspeed
+from loomlet.bench.model import BenchError, Job
+from loomlet.bench.peers import PROGRAMS, SYSTEMS
+from loomlet.bench.programs import driver
+
+
+@pytest.fixture(autouse=True, scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> object:
+    """Programs are compiled into a folder of the test, once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOOMLET_BENCH_DIR", str(tmp_path_factory.mktemp("bench")))
+        yield
+
+
+def job(jobs: list[Job], system: str) -> Job:
+    """The job of that system, or a skip where it is not installed."""
+    if SYSTEMS[system].version() is None:
+        pytest.skip(f"{system} is missing: {SYSTEMS[system].install}")
+    return next(job for job in jobs if job.system == system)
+
+
+@pytest.mark.parametrize("system", ring.SYSTEMS)
+@pytest.mark.parametrize("case", ["N=9 M=31", "necklace N=9 M=31", "N=9 M=31 printed"])
+def test_a_ring_makes_as_many_hops_as_it_should(system: str, case: str) -> None:
+    (cell,) = ring.cells(True, [case])
+    work = job(list(cell.jobs), system)
+    output = measure.execute(work)
+    assert output["hops"] == 9 * 31
+    assert ring.samples(work, output)[0].case == case
+
+
+@pytest.mark.parametrize("system", memory.SYSTEMS)
+def test_blocked_tasks_take_memory_and_end(system: str) -> None:
+    (cell,) = memory.cells(False, ["N=3000"])
+    work = job(list(cell.jobs), system)
+    found = memory.samples(work, measure.execute(work))
+    assert len(found) == 3 * memory.ROUNDS
+    assert next(each for each in found if each.unit == "B").value > 50
+
+
+@pytest.mark.parametrize("system", memory.WITH_CONTEXT)
+def test_memory_can_be_measured_with_a_context_variable_set(system: str) -> None:
+    (cell,) = memory.cells(False, ["N=500 context"])
+    work = job(list(cell.jobs), system)
+    assert memory.samples(work, measure.execute(work))[0].case == "N=500 context"
+
+
+@pytest.mark.parametrize("system", taskspeed.SYSTEMS)
+def test_the_switch_table_has_its_rows(system: str) -> None:
+    (cell,) = taskspeed.cells(True, [])
+    whole = job(list(cell.jobs), system)
+    small = Job(whole.experiment, system, "", {"switches": 500, "repeats": 2})
+    found = taskspeed.samples(small, measure.execute(small))
+    cases = {each.case for each in found}
+    assert len(found) == 2 * len(cases)
+    assert cases >= ({"channel hop"} if system in ("loomlet", "asyncio", "gevent") else set())
+    assert "frame switch soft" in cases or system == "loomlet"
+    if system == "loomlet":
+        assert set(taskspeed.CASES) - cases <= {"frame switch soft"}
+
+
+def test_a_meter_refuses_a_count_that_is_off() -> None:
+    meter = driver.Meter(3)
+    meter.begin()
+    with pytest.raises(SystemExit, match="expected 3 blocked tasks, found 2"):
+        meter.blocked(2)
+    meter.blocked(3)
+    with pytest.raises(SystemExit, match="expected 3 finished tasks, found 4"):
+        meter.finished(4)
+
+
+def test_the_timed_callee_cannot_slip_over_the_end_of_a_chunk() -> None:
+    """Its frame must be no smaller than the step from one depth to the next."""
+    program = driver.load("on_loomlet")
+    sizes = [
+        code.co_nlocals + code.co_stacksize
+        for code in (program.descend.__code__, program.callee.__code__)
+    ]
+    assert sizes[0] <= sizes[1]
+
+
+def test_peers_are_measured_without_loomlet_in_their_process() -> None:
+    for path in PROGRAMS.glob("*.py"):
+        if path.name not in ("on_loomlet.py", "__init__.py"):
+            lines = path.read_text(encoding="utf-8").splitlines()
+            assert not [
+                line
+                for line in lines
+                if line.lstrip().startswith(("import loomlet", "from loomlet"))
+            ]
+
+
+def test_a_program_that_does_not_compile_is_a_named_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_of_go = job([Job("ring", "go", "N=2 M=1", {"nodes": 2})], "go")
+    (tmp_path / "ring.go").write_text("package main\nfunc main() { missing() }\n")
+    monkeypatch.setattr("loomlet.bench.peers.PROGRAMS", tmp_path)
+    with pytest.raises(BenchError, match=r"building ring\.go failed"):
+        measure.execute(job_of_go)

@@ -1,0 +1,64 @@
+"""The numbers to reach are judged from the rows, and never from what is not there."""
+
+from __future__ import annotations
+
+import pytest
+
+from loomlet.bench.catalogue import EXPERIMENTS
+from loomlet.bench.model import Document, Row
+from loomlet.bench.targets import TARGETS, judge, ours
+
+
+def speed(**medians: float) -> Document:
+    """A switch table of single runs; `noop`, `soft` and `hard` are ours."""
+    names = {
+        "noop": ("loomlet", "no-op C call"),
+        "soft": ("loomlet", "frame switch soft"),
+        "hard": ("loomlet", "frame switch hard"),
+        "greenlet": ("greenlet", "frame switch soft"),
+    }
+    rows = [Row(*names[key], "ns", value, value, value, 1) for key, value in medians.items()]
+    return Document("taskspeed", "", {}, rows)
+
+
+def verdict(document: Document, what: str) -> tuple[float | None, str]:
+    found = next(each for each in judge(document) if each.target.what == what)
+    return found.measured, found.word
+
+
+@pytest.mark.parametrize(("soft", "word"), [(100.0, "yes"), (101.0, "no")])
+def test_a_quotient_to_stay_below_is_judged(soft: float, word: str) -> None:
+    document = speed(noop=50.0, soft=soft)
+    assert verdict(document, "schedule() / no-op C call") == (soft / 50, word)
+
+
+@pytest.mark.parametrize(("greenlet", "word"), [(600.0, "yes"), (599.0, "no")])
+def test_a_quotient_to_reach_is_judged(greenlet: float, word: str) -> None:
+    document = speed(soft=100.0, greenlet=greenlet)
+    assert verdict(document, "greenlet switch / schedule()") == (greenlet / 100, word)
+
+
+def test_what_was_not_measured_is_called_that() -> None:
+    assert verdict(speed(soft=1.0), "greenlet switch / schedule()") == (None, "not measured")
+
+
+def test_bytes_are_judged_by_themselves() -> None:
+    row = Row("loomlet", "N=100000", "B", 801.0, 801.0, 801.0, 1)
+    document = Document("memory", "", {}, [row])
+    assert verdict(document, "bytes per blocked tasklet, N=100000") == (801.0, "no")
+
+
+def test_without_a_soft_switch_peers_are_compared_with_the_hard_one() -> None:
+    document = speed(hard=100.0, greenlet=650.0)
+    assert ours(document, document.rows[1]) == document.rows[0]
+
+
+def test_every_target_names_rows_that_a_full_run_measures() -> None:
+    asked = {
+        name: {cell.case for cell in EXPERIMENTS[name].cells(False, [])} for name in EXPERIMENTS
+    }
+    for target in TARGETS:
+        for system, case, _ in filter(None, (target.over, target.under)):
+            assert system in EXPERIMENTS[target.experiment].systems
+            if target.experiment != "taskspeed":
+                assert case.split(" round=")[0] in asked[target.experiment]
