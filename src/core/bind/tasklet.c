@@ -161,9 +161,9 @@ static PyObject *tasklet_where(PyObject *self, PyObject *unused)
     s_sched *s = s_self();
     if (s == NULL)
         return NULL;
-    if (s->current == SELF)
+    if (SELF->state == S_RUNNING && s->current == SELF)
         found = c_where_now(s->ts, &code, &line);
-    else if (SELF->started && (SELF->kept == S_SOFT || SELF->kept == S_HARD))
+    else if (SELF->started && (SELF->kept != S_LIVE || SELF->state == S_BLOCKED))
         found = c_where(&SELF->c, &code, &line);
     if (!found)
         Py_RETURN_NONE;
@@ -189,7 +189,11 @@ static PyObject *default_name(s_tasklet *t)
 {
     if (t->is_main)
         return PyUnicode_FromString("main");
-    PyObject *qualname = t->func ? PyObject_GetAttrString(t->func, "__qualname__") : NULL;
+    PyObject *qualname = NULL;
+    if (t->func != NULL && PyUnicode_Check(t->func))
+        qualname = Py_NewRef(t->func);
+    else if (t->func != NULL)
+        qualname = PyObject_GetAttrString(t->func, "__qualname__");
     if (qualname == NULL) {
         PyErr_Clear();
         const char *type = t->func ? Py_TYPE(t->func)->tp_name : "tasklet";

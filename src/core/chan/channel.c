@@ -1,5 +1,5 @@
 /* send, receive, close: see chan.h for the rules. */
-#include "chan/internal.h"
+#include "chan/exchange.h"
 
 /* ---- waiting ---------------------------------------------------------------- */
 
@@ -31,39 +31,9 @@ static inline void enqueue(n_channel *ch, b_link *queue, s_tasklet *me, const s_
     b_append(queue, &me->wait.link);
 }
 
-s_wait *n_claim(b_link *queue)
-{
-    for (;;) {
-        b_link *link = b_first(queue);
-        if (link == NULL)
-            return NULL;
-        s_wait *wait = n_wait_of(link);
-        if (B_LIKELY(!n_is_case(wait))) {
-            b_unlink(link);
-            return wait;
-        }
-        if (n_select_claim(wait)) {
-            b_unlink(link);
-            return wait;
-        }
-        b_unlink(link);
-        n_select_forget(wait);
-    }
-}
-
-s_tasklet *n_settle(s_wait *wait, PyObject *value, PyObject *error)
-{
-    if (B_UNLIKELY(n_is_case(wait)))
-        return n_select_settle(wait, value, error);
-    s_tasklet *t = wait->task;
-    wait->value = value;
-    t->error = error;
-    return t;
-}
-
 /* ---- the buffer ---------------------------------------------------------------- */
 
-static int grow(n_channel *ch)
+int n_grow(n_channel *ch)
 {
     Py_ssize_t room = ch->room ? ch->room * 2 : 8;
     if (room > ch->capacity)
@@ -78,63 +48,6 @@ static int grow(n_channel *ch)
     ch->room = room;
     ch->first = 0;
     return S_OK;
-}
-
-static int put(n_channel *ch, PyObject *value)
-{
-    if (ch->count == ch->room && grow(ch) < 0)
-        return S_E_MEMORY;
-    Py_ssize_t at = ch->first + ch->count;
-    ch->items[at >= ch->room ? at - ch->room : at] = value;
-    ch->count++;
-    return S_OK;
-}
-
-static PyObject *get(n_channel *ch)
-{
-    PyObject *value = ch->items[ch->first];
-    if (++ch->first == ch->room)
-        ch->first = 0;
-    ch->count--;
-    return value;
-}
-
-/* ---- the halves that do not wait ---------------------------------------------------- */
-
-int n_give(n_channel *ch, PyObject *value, s_wait **partner)
-{
-    *partner = NULL;
-    if (B_UNLIKELY(ch->closed))
-        return S_E_CLOSED;
-    if ((*partner = n_claim(&ch->receivers)) != NULL)
-        return 1;
-    if (ch->count < ch->capacity) {
-        int code = put(ch, value);
-        if (code < 0)
-            return code;
-        Py_INCREF(value);
-        return 1;
-    }
-    return 0;
-}
-
-int n_take(n_channel *ch, PyObject **value, s_wait **partner)
-{
-    *partner = NULL;
-    if (ch->count > 0) {
-        *value = get(ch);
-        if ((*partner = n_claim(&ch->senders)) != NULL) {
-            put(ch, (*partner)->value);
-            (*partner)->value = NULL;
-        }
-        return 1;
-    }
-    if ((*partner = n_claim(&ch->senders)) != NULL) {
-        *value = (*partner)->value;
-        (*partner)->value = NULL;
-        return 1;
-    }
-    return ch->closed ? S_E_CLOSED : 0;
 }
 
 /* ---- send and receive ------------------------------------------------------------------ */
@@ -306,7 +219,7 @@ void n_clear(n_channel *ch)
     s_forget_waiters(&ch->senders);
     s_forget_waiters(&ch->receivers);
     while (ch->count > 0)
-        Py_DECREF(get(ch));
+        Py_DECREF(n_get(ch));
     Py_CLEAR(ch->name);
 }
 

@@ -29,18 +29,8 @@ static inline int n_is_case(const s_wait *wait)
     return wait != &wait->task->wait;
 }
 
-/* Takes the first waiter that can still be claimed out of a queue; under the lock. */
-s_wait *n_claim(b_link *queue);
-/* Lets a claimed waiter go on; its call returns `value` (stolen) or raises `error`
- * (stolen).  Not under the lock. */
-s_tasklet *n_settle(s_wait *wait, PyObject *value, PyObject *error);
-
 int n_select_claim(s_wait *wait);
 s_tasklet *n_select_settle(s_wait *wait, PyObject *value, PyObject *error);
 void n_select_forget(s_wait *wait);
-
-/* The non-blocking halves; under the lock.  *partner is claimed or NULL. */
-int n_give(n_channel *ch, PyObject *value, s_wait **partner);
-int n_take(n_channel *ch, PyObject **value, s_wait **partner);
 
 #endif

@@ -6,13 +6,12 @@
  * the other places out of their queues, each under its channel's lock, before it
  * wakes the tasklet.  Each queued place owns one reference to the tasklet.
  *
- * Between looking at a channel and queueing there the lock is not given up, so a
- * partner cannot slip by; a case that can go on after some places are queued
- * already must win the claim against the partners of those.
+ * All channels are locked while the cases are tried once more and queued, so no
+ * partner can slip by, and a select never meets a place of its own.
  *
  * Fair: the first channel looked at is chosen at random.
  */
-#include "chan/internal.h"
+#include "chan/exchange.h"
 
 static void take_out_places(n_selection *selection, const s_wait *except)
 {
@@ -173,31 +172,49 @@ static n_selection *new_selection(s_tasklet *me, const n_case *cases, int count)
     return selection;
 }
 
+/* Takes or gives the locks of all channels, each once, in the order of their
+ * addresses, so that two selects cannot wait for each other. */
+static void all_locks(const n_case *cases, int count, int take)
+{
+    n_channel *last = NULL;
+    while (C_FREE_THREADED) {
+        n_channel *next = NULL;
+        for (int i = 0; i < count; i++) {
+            n_channel *ch = cases[i].channel;
+            if (ch > last && (next == NULL || ch < next))
+                next = ch;
+        }
+        if (next == NULL)
+            return;
+        if (take)
+            c_lock_take(&next->lock);
+        else
+            c_lock_give(&next->lock);
+        last = next;
+    }
+}
+
 /* Queues a place in every channel: 1.  0 when a case could go on at once, which then
  * has been done, or failed. */
 static int queue_places(s_sched *s, n_selection *selection, const n_case *cases,
                         PyObject **result, int *at, int *code)
 {
-    for (int i = 0; i < selection->count; i++) {
-        const n_case *c = &cases[*at = i];
-        PyObject *value = NULL;
-        s_wait *partner;
-        c_lock_take(&c->channel->lock);
-        int done = try_case(c, &value, &partner);
-        if (done == 0) {
-            Py_INCREF((PyObject *)selection->places[i].wait.task);
-            b_append(c->value ? &c->channel->senders : &c->channel->receivers,
-                     &selection->places[i].wait.link);
-        }
-        c_lock_give(&c->channel->lock);
-        if (done == 0)
-            continue;
-        *code = done < 0 ? done : S_OK;
-        if (done > 0)
-            *result = finish_case(s, c, i, value, partner);
-        return 0;
+    int done = 0, count = selection->count;
+    PyObject *value = NULL;
+    s_wait *partner;
+    all_locks(cases, count, 1);
+    for (int i = 0; i < count && done == 0; i++)
+        done = try_case(&cases[*at = i], &value, &partner);
+    for (int i = 0; i < count && done == 0; i++) {
+        n_channel *ch = cases[i].channel;
+        Py_INCREF((PyObject *)selection->places[i].wait.task);
+        b_append(cases[i].value ? &ch->senders : &ch->receivers, &selection->places[i].wait.link);
     }
-    return 1;
+    all_locks(cases, count, 0);
+    *code = done < 0 ? done : S_OK;
+    if (done > 0)
+        *result = finish_case(s, &cases[*at], *at, value, partner);
+    return done == 0;
 }
 
 int n_select_wait(s_sched *s, const n_case *cases, int count, int64_t until, PyObject **result,
@@ -222,7 +239,6 @@ int n_select_wait(s_sched *s, const n_case *cases, int count, int64_t until, PyO
     }
     me->state = S_RUNNING;
     s_deadline_drop(s, me);
-    take_out_places(selection, NULL);
     free_selection(selection);
     return 0;
 }

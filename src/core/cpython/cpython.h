@@ -113,6 +113,8 @@ const char *c_why_name(int why);
 PyThreadState *c_thread(void);
 /* Makes `state` that of a tasklet not yet started, with its first frame chunk. */
 void c_state_init(PyThreadState *ts, c_state *state, void *chunk, size_t size);
+/* For the main tasklet, which keeps the thread's own C stack. */
+void c_state_never_soft(c_state *state);
 void c_state_save(PyThreadState *ts, c_state *state);
 void c_state_load(PyThreadState *ts, const c_state *state);
 /* Frees what the state owns after the end of its tasklet, but for the root chunk. */
@@ -130,6 +132,8 @@ PyObject *c_context_copy(PyThreadState *ts);
 size_t c_chunk_need(PyObject *callable);
 /* Address that stands for the code of `callable` in statistics, or NULL. */
 const void *c_code_key(PyObject *callable);
+/* The qualified name of a Python function: borrowed; NULL for other callables. */
+PyObject *c_function_name(PyObject *callable);
 
 /* The C recursion count that a tasklet's stack carries. */
 int c_stack_budget(void);

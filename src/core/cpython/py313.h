@@ -146,8 +146,8 @@ static inline int ip_oparg(const _Py_CODEUNIT *ip)
 #define C_EX_HAS_KWARGS(f, base, oparg) ((oparg)&1)
 /* CALL_KW has the tuple of names on the stack. */
 #define C_KW_OPERANDS(oparg) ((oparg) + 3)
-/* The operands always lie in the value stack. */
-#define C_MAX_OPERANDS 255
+/* The operands always lie in the value stack, whatever their number. */
+#define C_MAX_OPERANDS 257
 /* An iteration that ends keeps its iterator for POP_TOP and skips END_FOR. */
 #define C_ITER_END_POPS 0
 #define C_ITER_END_SKIPS 1
@@ -157,13 +157,20 @@ static inline int ip_oparg(const _Py_CODEUNIT *ip)
 /* The depth is told by the operands or by the bytecode. */
 #define C_EXACT_TOP 0
 
+/* What a trace function or a destructor calls has C between two activations. */
 static inline int thread_in_dealloc(PyThreadState *ts)
 {
-    return ts->tracing;
+    (void)ts;
+    return 0;
 }
 static inline int thread_in_section(PyThreadState *ts)
 {
+#ifdef Py_GIL_DISABLED
     return ts->critical_section != 0;
+#else
+    (void)ts;
+    return 0;
+#endif
 }
 
 static inline void frame_clear_pop(PyThreadState *ts, c_frame *f)

@@ -150,13 +150,45 @@ void c_drop(PyThreadState *ts, c_state *state)
 
 #endif
 
-/* Only a plain Python function leaves no C frame between us and the loop. */
+/* How CPython itself calls a Python function; NULL without memory. */
+static vectorcallfunc plain_call(void)
+{
+    static vectorcallfunc found;
+    if (found == NULL) {
+        PyCodeObject *code = PyCode_NewEmpty("", "", 1);
+        PyObject *globals = PyDict_New();
+        PyObject *probe = code && globals ? PyFunction_New((PyObject *)code, globals) : NULL;
+        found = probe ? ((PyFunctionObject *)probe)->vectorcall : NULL;
+        PyErr_Clear();
+        Py_XDECREF(probe);
+        Py_XDECREF(globals);
+        Py_XDECREF((PyObject *)code);
+    }
+    return found;
+}
+
+/* Whether nothing of C stays between us and the loop that runs `func`: a plain
+ * Python function, called as CPython does it, and no foreign code runs while its
+ * arguments are bound (a str subclass may compare in Python). */
+static int calls_straight(PyThreadState *ts, PyObject *func, PyObject *kwnames)
+{
+    if (!PyFunction_Check(func) || ((PyFunctionObject *)func)->vectorcall != plain_call() ||
+        _PyInterpreterState_GetEvalFrameFunc(ts->interp) != _PyEval_EvalFrameDefault)
+        return 0;
+    Py_ssize_t count = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (!PyUnicode_CheckExact(PyTuple_GET_ITEM(kwnames, i)))
+            return 0;
+    }
+    return 1;
+}
+
 PyObject *c_start(PyThreadState *ts, c_state *state, PyObject *func, PyObject *args,
                   PyObject *kwnames)
 {
     Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
     size_t positional = (size_t)(PyTuple_GET_SIZE(args) - named);
     PyObject *const *items = ((PyTupleObject *)args)->ob_item;
-    state->rest = PyFunction_Check(func) ? thread_base_frame(ts) : C_BELOW;
+    state->rest = calls_straight(ts, func, kwnames) ? thread_base_frame(ts) : C_BELOW;
     return PyObject_Vectorcall(func, items, positional, kwnames);
 }

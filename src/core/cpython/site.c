@@ -31,15 +31,34 @@
 
 #ifdef C_HAS_SOFT
 
-static inline int is_ours(PyObject *callable, void *function)
+static inline int is_ours(PyObject *callable, const c_site *site)
 {
     if (callable == NULL)
         return 0;
     if (Py_IS_TYPE(callable, &PyMethodDescr_Type))
-        return (void *)((PyMethodDescrObject *)callable)->d_method->ml_meth == function;
+        return (void *)((PyMethodDescrObject *)callable)->d_method->ml_meth == site->function;
     if (Py_IS_TYPE(callable, &PyCFunction_Type))
-        return (void *)PyCFunction_GET_FUNCTION(callable) == function;
-    return 0;
+        return (void *)PyCFunction_GET_FUNCTION(callable) == site->function;
+    return callable == site->function;
+}
+
+/* Half 1 once more, for while the loop drops the operands: a destructor may then
+ * call the same function through C.  Operands that are handed over in place prove
+ * by their address that the loop called, copied ones by being the same objects;
+ * the loop empties each slot before it drops what was there. */
+static inline int same_operands(const slot *base, const slot *end, const c_site *site)
+{
+    if (!C_EXACT_TOP)
+        return 1;
+    PyObject *callable = slot_object(base[0]), *self = slot_object(base[1]);
+    if (Py_IS_TYPE(callable, &PyCFunction_Type))
+        self = PyCFunction_GET_SELF(callable);
+    else if (self == NULL && end - base > 2)
+        self = slot_object(base[2]);
+    for (Py_ssize_t i = 1; i <= site->nargs; i++)
+        if (slot_object(end[-i]) != site->args[site->nargs - i])
+            return 0;
+    return self == site->self;
 }
 
 static inline int code_offset(PyCodeObject *code, const _Py_CODEUNIT *ip)
@@ -47,29 +66,37 @@ static inline int code_offset(PyCodeObject *code, const _Py_CODEUNIT *ip)
     return (int)((const char *)ip - (const char *)_PyCode_CODE(code));
 }
 
-/* Slots in use, the operands of the call included; -1 when unknown. */
+#define UNKNOWN (-1)
+#define ELSEWHERE (-2) /* the arguments are not in the frame: C called us */
+
+/* Slots in use, the operands of the call included. */
 static inline int find_top(c_frame *f, PyCodeObject *code, int op, const c_site *site)
 {
     if (C_EXACT_TOP)
         return frame_top(f);
     slot *base = f->localsplus + code->co_nlocalsplus;
     slot *args = (slot *)site->args;
-    if ((op == C_OP_CALL || op == C_OP_CALL_KW) && args >= base + 1 &&
-        args + site->nargs <= base + code->co_stacksize)
+    if (op == C_OP_CALL || op == C_OP_CALL_KW) {
+        if (args < base + 1 || args + site->nargs > base + code->co_stacksize)
+            return ELSEWHERE;
         return (int)(args - f->localsplus + site->nargs) + (op == C_OP_CALL_KW);
+    }
     int depth = c_depth_at(code, code_offset(code, frame_ip(f)));
-    return depth < 0 ? -1 : code->co_nlocalsplus + depth;
+    return depth < 0 ? UNKNOWN : code->co_nlocalsplus + depth;
 }
 
-static inline int at_call(c_frame *f, PyCodeObject *code, int operands, const c_site *site,
-                          c_point *out)
+/* `names`: 1 when the tuple of keyword names lies above the arguments. */
+static inline int at_call(c_frame *f, PyCodeObject *code, int operands, int names,
+                          const c_site *site, c_point *out)
 {
     int base = out->top - operands;
     if (base < code->co_nlocalsplus)
         return C_OPERANDS;
     if (operands > C_MAX_OPERANDS)
         return C_COPIED;
-    if (!is_ours(C_CALL_TARGET(f->localsplus + base), site->function))
+    slot *slots = f->localsplus;
+    if (!is_ours(C_CALL_TARGET(slots + base), site) ||
+        !same_operands(slots + base, slots + out->top - names, site))
         return C_OPERANDS;
     out->depth = base;
     return C_SOFT;
@@ -81,12 +108,13 @@ static int at_star_call(c_frame *f, PyCodeObject *code, const c_site *site, c_po
     int base = out->top - C_EX_OPERANDS(oparg);
     if (base < code->co_nlocalsplus)
         return C_OPERANDS;
-    if (!is_ours(C_EX_TARGET(f->localsplus + base), site->function))
+    if (!is_ours(C_EX_TARGET(f->localsplus + base), site))
         return C_OPERANDS;
-    PyObject *args = slot_object(f->localsplus[base + 2]);
-    int is_tuple = args != NULL && PyTuple_CheckExact(args);
-    if (!is_tuple || C_EX_HAS_KWARGS(f, base, oparg) ||
-        (site->args != NULL && site->args != ((PyTupleObject *)args)->ob_item)) {
+    PyTupleObject *args = (PyTupleObject *)slot_object(f->localsplus[base + 2]);
+    /* When the loop made a tuple of something else, the slot is stale: it may be
+     * looked at, not into, till the arguments prove to lie in it. */
+    if (site->args == NULL || args == NULL || site->args != args->ob_item ||
+        !PyTuple_CheckExact((PyObject *)args) || C_EX_HAS_KWARGS(f, base, oparg)) {
         out->top = -1;
         return C_COPIED;
     }
@@ -94,19 +122,24 @@ static int at_star_call(c_frame *f, PyCodeObject *code, const c_site *site, c_po
     return C_SOFT;
 }
 
-/* The jump of a FOR_ITER: trusted only if it lands on END_FOR. */
+/* The jump of a FOR_ITER is its argument, or 256 times that of an EXTENDED_ARG in
+ * front of it and its argument.  What looks like one may be an inline cache, so
+ * both are tried; the right one lands on END_FOR.  If both do, it is not known. */
 static int iteration_jump(PyCodeObject *code, const _Py_CODEUNIT *ip)
 {
-    int oparg = ip_oparg(ip);
     const _Py_CODEUNIT *end = ip + 1 + C_CACHES(C_OP_FOR_ITER);
-    for (int high = 0; high < 4; high++) {
-        int jump = oparg | high << 8;
-        if (code_offset(code, end + jump) >= _PyCode_NBYTES(code))
-            return -1;
-        if (ip_opcode(end + jump) == C_OP_END_FOR)
-            return jump;
-    }
-    return -1;
+    int room = (_PyCode_NBYTES(code) - code_offset(code, end)) / (int)sizeof(*ip);
+    int jump = ip_oparg(ip), found = -1;
+    if (jump < room && ip_opcode(end + jump) == C_OP_END_FOR)
+        found = jump;
+    if (code_offset(code, ip) < 2 * (int)sizeof(*ip) || ip_opcode(ip - 1) != EXTENDED_ARG)
+        return found;
+    if (ip_opcode(ip - 2) == EXTENDED_ARG)
+        return -1;
+    jump |= ip_oparg(ip - 1) << 8;
+    if (jump < room && ip_opcode(end + jump) == C_OP_END_FOR)
+        return found < 0 ? jump : -1;
+    return found;
 }
 
 static int at_iteration(c_frame *f, PyCodeObject *code, const c_site *site, c_point *out)
@@ -187,6 +220,8 @@ static inline int at_instruction(c_frame *f, const c_site *site, c_point *out)
     int op = ip_opcode(ip);
     PyCodeObject *code = frame_code(f);
     int top = find_top(f, code, op, site);
+    if (top == ELSEWHERE)
+        return C_OPERANDS;
     if (top < code->co_nlocalsplus || top > code->co_nlocalsplus + code->co_stacksize)
         return C_UNKNOWN;
     out->top = top;
@@ -194,9 +229,9 @@ static inline int at_instruction(c_frame *f, const c_site *site, c_point *out)
     out->end_advance = 0;
     out->enter = out->exit = NULL;
     if (B_LIKELY(op == C_OP_CALL))
-        return at_call(f, code, ip_oparg(ip) + 2, site, out);
+        return at_call(f, code, ip_oparg(ip) + 2, 0, site, out);
     if (op == C_OP_CALL_KW)
-        return at_call(f, code, C_KW_OPERANDS(ip_oparg(ip)), site, out);
+        return at_call(f, code, C_KW_OPERANDS(ip_oparg(ip)), 1, site, out);
     if (op == C_OP_CALL_EX)
         return at_star_call(f, code, site, out);
     if (op == C_OP_FOR_ITER)
@@ -222,7 +257,8 @@ int c_suspend_call(PyThreadState *ts, c_state *state, const c_site *site)
     slot *base = C_CALL_BASE(f, site);
     size_t above = (size_t)(base - f->localsplus) - (size_t)code->co_nlocalsplus;
     if (above >= (size_t)code->co_stacksize || site->nargs + 2 > C_MAX_OPERANDS ||
-        !is_ours(C_CALL_TARGET(base), site->function) || thread_in_section(ts) ||
+        !is_ours(C_CALL_TARGET(base), site) ||
+        !same_operands(base, base + 2 + site->nargs, site) || thread_in_section(ts) ||
         thread_in_dealloc(ts))
         return 0;
     c_frame *bottom = f;

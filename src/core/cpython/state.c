@@ -65,6 +65,11 @@ void c_state_init(PyThreadState *ts, c_state *state, void *chunk, size_t size)
     state->c_left = c_stack_budget();
 }
 
+void c_state_never_soft(c_state *state)
+{
+    state->rest = C_BELOW;
+}
+
 void c_state_save(PyThreadState *ts, c_state *state)
 {
     save_common(ts, state, thread_frame(ts));
@@ -118,6 +123,12 @@ const void *c_code_key(PyObject *callable)
 {
     PyFunctionObject *function = plain_function(callable);
     return function ? function->func_code : NULL;
+}
+
+PyObject *c_function_name(PyObject *callable)
+{
+    PyFunctionObject *function = plain_function(callable);
+    return function ? function->func_qualname : NULL;
 }
 
 size_t c_chunk_need(PyObject *callable)

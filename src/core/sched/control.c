@@ -74,26 +74,25 @@ PyObject *s_run_before_me(s_sched *s, s_tasklet *t, const c_site *site)
     return s_run_before_me_with(s, t, Py_NewRef(Py_None), site);
 }
 
-/* From now on only its holders keep the current tasklet; a letter to ourselves
- * holds it until the switch is done. */
-static int pause_current(s_sched *s)
+/* From now on only its holders keep the current tasklet; our reference goes at
+ * the first pick after the switch (s_next_slow). */
+static void pause_current(s_sched *s)
 {
     s_tasklet *me = s->current;
-    int code = s_post(s, S_ASK_RELEASE, me, NULL);
-    if (code < 0)
-        return code;
+    Py_CLEAR(s->leaving);
     Py_XSETREF(me->wait.value, Py_NewRef(Py_None));
     me->state = S_PAUSED;
-    Py_DECREF((PyObject *)me);
-    return S_OK;
+    s->leaving = me;
+    s->budget = 1;
 }
 
 PyObject *s_pause(s_sched *s, const c_site *site, int *code)
 {
     *code = s_may_block(s);
-    if (*code == S_OK)
-        *code = pause_current(s);
-    return *code < 0 ? NULL : s_suspend(s, site);
+    if (*code < 0)
+        return NULL;
+    pause_current(s);
+    return s_suspend(s, site);
 }
 
 int s_move(s_sched *s, s_tasklet *t, unsigned long thread_id)
@@ -128,8 +127,8 @@ PyObject *s_run_now(s_sched *s, s_tasklet *t, int stay, const c_site *site, int 
             t->wait.value = Py_NewRef(Py_None);
         if (stay)
             return s_run_before_me(s, t, site);
-        *code = pause_current(s);
-        return *code < 0 ? NULL : s_transfer(s, t, site);
+        pause_current(s);
+        return s_transfer(s, t, site);
     }
     return *code < 0 ? NULL : Py_NewRef(Py_None);
 }

@@ -24,25 +24,27 @@ static int is_awake(PyThreadState *other, void *arg)
     return s == NULL || !__atomic_load_n(&s->asleep, __ATOMIC_SEQ_CST);
 }
 
-/* Wakes the main tasklet with `error` (stolen), whatever it waits for. */
-static void tell_main(s_sched *s, PyObject *error)
+/* Wakes the main tasklet with `error` (stolen), whatever it waits for.  One that
+ * another thread has just claimed gets it with the mail. */
+void s_tell_main(s_sched *s, PyObject *error)
 {
     s_tasklet *main = s->main;
-    if (main->state == S_BLOCKED) {
-        s_interrupt(s, main, error);
+    Py_INCREF(error);
+    if (main->state == S_READY) {
+        Py_XSETREF(main->error, error);
     } else if (main->state == S_PAUSED) {
         Py_INCREF((PyObject *)main);
         Py_XSETREF(main->error, error);
         s_ready(s, main);
-    } else {
-        PyErr_SetRaisedException(error);
-        PyErr_WriteUnraisable((PyObject *)main);
+    } else if (!s_interrupt(s, main, error)) {
+        s_post(s, S_ASK_THROW, main, Py_NewRef(error));
     }
+    Py_DECREF(error);
 }
 
 static void tell_main_raised(s_sched *s)
 {
-    tell_main(s, PyErr_GetRaisedException());
+    s_tell_main(s, PyErr_GetRaisedException());
 }
 
 static void deadlocked(s_sched *s)
@@ -51,7 +53,7 @@ static void deadlocked(s_sched *s)
     if (error == NULL)
         tell_main_raised(s);
     else
-        tell_main(s, error);
+        s_tell_main(s, error);
 }
 
 static void sleep_until(s_sched *s, int64_t until)
@@ -69,6 +71,8 @@ static void sleep_until(s_sched *s, int64_t until)
 
 void s_idle(s_sched *s)
 {
+    if (s->current != s->idler)
+        c_state_save(s->ts, &s->current->c); /* shows where it waits */
     b_timer *first = b_heap_first(&s->timers);
     if (s->virtual_now >= 0 && first != NULL) {
         if (first->when > s->virtual_now)

@@ -12,6 +12,7 @@ void s_adopt(s_sched *s, s_tasklet *t);
 s_sched *s_sched_of_thread(unsigned long thread_id);
 void s_stacks_trim(s_sched *s);
 void s_become_idle(s_sched *s);
+void s_tell_main(s_sched *s, PyObject *error);
 
 static inline s_tasklet *s_next(s_sched *s)
 {

@@ -76,8 +76,6 @@ static void open_letter(s_sched *s, s_letter *letter)
     case S_ASK_INTERRUPT:
         s_interrupt(s, t, letter->error);
         break;
-    case S_ASK_RELEASE:
-        break;
     }
     Py_DECREF((PyObject *)t);
     free(letter);

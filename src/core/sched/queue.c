@@ -49,6 +49,8 @@ s_tasklet *s_next_slow(s_sched *s)
     s->trap++;
     do {
         s->budget = PICKS;
+        if (s->leaving != NULL && s->leaving != s->current)
+            Py_CLEAR(s->leaving);
         s_read_mail(s);
         if (b_heap_first(&s->timers) != NULL)
             s_timers_fire(s);
@@ -64,16 +66,15 @@ s_tasklet *s_next_slow(s_sched *s)
 
 static void wake_here(s_sched *s, s_tasklet *t)
 {
-    if (B_UNLIKELY(t->timer != NULL))
-        s_deadline_drop(s, t);
+    s_deadline_drop(s, t);
     s_ready(s, t);
 }
 
-void s_wake(s_sched *s, s_tasklet *t)
+void s_wake_slow(s_sched *s, s_tasklet *t)
 {
     t->kind = NULL;
     s_sched *home = t->home;
-    if (B_LIKELY(home == s)) {
+    if (home == s) {
         wake_here(s, t);
         return;
     }

@@ -7,7 +7,9 @@
  *
  * The thread's end is learned from a capsule in its thread state's dictionary:
  * the interpreter clears that dictionary while the thread can still run Python.
- * All tasklets of the thread are ended then, their `finally` blocks run.
+ * All tasklets of the thread are ended then, their `finally` blocks run.  One that
+ * waits again while it cleans up is killed again, after those that can go on did;
+ * one that has refused to end ten times is left as it is.
  *
  * Fork: the child has one thread, and only its scheduler goes on; the tasklets
  * of others never run again there.
@@ -20,6 +22,7 @@
 
 #define KEY "loomlet.scheduler"
 #define TRIES 10
+#define TURNS 1000
 #define IDLE_CHUNK 4096
 
 __thread s_sched *s_self_ __attribute__((tls_model("initial-exec")));
@@ -169,41 +172,63 @@ s_sched *s_sched_of_thread(unsigned long thread_id)
     return s;
 }
 
+/* The first of the list that was not killed in this round goes to the end, so that
+ * what is spawned meanwhile has its turn in the next round. */
 static s_tasklet *next_victim(s_sched *s)
 {
     s_tasklet *found = NULL;
     c_lock_take(&s->all_lock);
-    for (b_link *at = s->all.next; at != &s->all && found == NULL; at = at->next) {
-        s_tasklet *t = B_CONTAINER(at, s_tasklet, all);
-        if (t != s->current && t->state != S_DONE && t->tries < TRIES)
-            found = t;
-    }
-    if (found != NULL)
+    b_link *at = b_first(&s->all);
+    if (at != NULL && B_CONTAINER(at, s_tasklet, all)->round != s->round) {
+        found = B_CONTAINER(at, s_tasklet, all);
         Py_INCREF((PyObject *)found);
+        found->round = s->round;
+        b_unlink(at);
+        b_append(&s->all, at);
+    }
     c_lock_give(&s->all_lock);
     return found;
 }
 
 static int kill(s_sched *s, s_tasklet *t)
 {
-    int code;
-    t->tries++;
+    int code = S_OK;
+    if (t == s->current || t->state == S_DONE)
+        return S_OK;
     PyObject *error = s_hook.error(S_OK, (PyObject *)t);
     PyObject *done = error ? s_throw(s, t, error, NULL, &code) : NULL;
-    Py_XDECREF(done);
-    return done == NULL ? -1 : 0;
+    if (done == NULL)
+        return code < 0 ? code : S_E_SET;
+    Py_DECREF(done);
+    return S_OK;
+}
+
+/* Gives those that clean up the time to do it, as far as they need only each other. */
+static int let_others_run(s_sched *s)
+{
+    for (int turn = 0; turn < TURNS && !b_list_empty(&s->ready); turn++) {
+        PyObject *done = s_schedule(s, NULL);
+        if (done == NULL)
+            return S_E_SET;
+        Py_DECREF(done);
+    }
+    return S_OK;
 }
 
 int s_kill_all(s_sched *s)
 {
-    s_tasklet *t;
-    while ((t = next_victim(s)) != NULL) {
-        int code = kill(s, t);
-        Py_DECREF((PyObject *)t);
-        if (code < 0)
-            return S_E_SET;
+    int code = S_OK;
+    for (int tries = 0; code == S_OK && tries < TRIES && !b_list_empty(&s->all); tries++) {
+        s_tasklet *t;
+        s->round = s->round == 255 ? 1 : s->round + 1;
+        while (code == S_OK && (t = next_victim(s)) != NULL) {
+            code = kill(s, t);
+            Py_DECREF((PyObject *)t);
+        }
+        if (code == S_OK)
+            code = let_others_run(s);
     }
-    return S_OK;
+    return code;
 }
 
 void s_after_fork(void)

@@ -97,7 +97,7 @@ struct s_tasklet {
     p_stack *stack;   /* S_HARD: its C stack */
     s_sched *home;
     b_link all;       /* in home's list of all tasklets */
-    PyObject *func;
+    PyObject *func; /* after the end: its name, if it was a Python function */
     union {
         PyObject *args; /* before the start: positional ones, then keyword values */
         PyObject *result;
@@ -115,12 +115,14 @@ struct s_tasklet {
     unsigned char state, kept, started;
     unsigned char cancelled; /* every blocking call raises Cancelled */
     unsigned char owned;     /* a group takes its failure */
-    unsigned char is_main, seen, tries;
+    unsigned char is_main, seen;
+    unsigned char round; /* of s_kill_all that killed it last */
     c_lock lock;
 };
 
 struct s_sched {
     s_tasklet *current, *main, *idler;
+    s_tasklet *leaving; /* pauses itself; our reference goes once it is left */
     b_link ready;
     int budget;      /* picks until the clock and the mail are looked at */
     int trap;        /* > 0: inside a callback, nothing may switch */
@@ -147,12 +149,13 @@ struct s_sched {
     int asleep;      /* waits for ever inside loomlet */
     int ended;       /* its thread has ended */
     int running;     /* inside run() */
+    unsigned char round; /* of s_kill_all */
     unsigned long thread_id;
     s_sched *next;   /* in the list of all schedulers */
 };
 
 /* Requests to another thread's tasklet. */
-enum s_request { S_ASK_INSERT, S_ASK_RUN, S_ASK_THROW, S_ASK_INTERRUPT, S_ASK_RELEASE };
+enum s_request { S_ASK_INSERT, S_ASK_RUN, S_ASK_THROW, S_ASK_INTERRUPT };
 
 typedef struct s_letter {
     struct s_letter *next;
@@ -246,7 +249,16 @@ static inline void s_ready(s_sched *s, s_tasklet *t)
     b_append(&s->ready, &t->wait.link);
 }
 /* Makes a claimed tasklet go on, wherever its home is.  Takes the reference. */
-void s_wake(s_sched *s, s_tasklet *t);
+void s_wake_slow(s_sched *s, s_tasklet *t);
+static inline void s_wake(s_sched *s, s_tasklet *t)
+{
+    if (__builtin_expect(t->home != s || t->timer != NULL, 0)) {
+        s_wake_slow(s, t);
+        return;
+    }
+    t->kind = NULL;
+    s_ready(s, t);
+}
 int s_post(s_sched *to, enum s_request request, s_tasklet *t, PyObject *error);
 void s_read_mail(s_sched *s);
 /* Ends the wait of a blocked tasklet with `error` (stolen).  1 when it did. */

@@ -164,7 +164,7 @@ static PyObject *suspend_hard(s_sched *s, s_tasklet *me, s_tasklet *next, p_stac
 
 /* The arguments are in the frame since the start; their tuple may go once no
  * object dies with it. */
-static B_NOINLINE void forget_args(s_tasklet *t)
+static B_COLD void forget_args(s_tasklet *t)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(t->args); i++) {
         if (Py_REFCNT(PyTuple_GET_ITEM(t->args, i)) < 2)
@@ -205,7 +205,7 @@ static PyObject *undo(s_sched *s, s_tasklet *me, s_tasklet *next)
 }
 
 /* Every way but the most common one: rarer soft calls, and hard switching. */
-static B_NOINLINE PyObject *transfer_slow(s_sched *s, s_tasklet *me, s_tasklet *next,
+static B_COLD PyObject *transfer_slow(s_sched *s, s_tasklet *me, s_tasklet *next,
                                           const c_site *site)
 {
     c_point point;
@@ -234,8 +234,7 @@ PyObject *s_transfer(s_sched *s, s_tasklet *next, const c_site *site)
         me->state = S_RUNNING;
         return delivered(me);
     }
-    if (B_LIKELY(s->soft && !me->is_main && site != NULL) &&
-        B_LIKELY(c_suspend_call(s->ts, &me->c, site)))
+    if (B_LIKELY(s->soft && site != NULL) && B_LIKELY(c_suspend_call(s->ts, &me->c, site)))
         leave_softly(s, me, next);
     return transfer_slow(s, me, next, site);
 }

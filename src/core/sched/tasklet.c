@@ -92,6 +92,7 @@ int s_main_init(s_sched *s, s_tasklet *t)
     t->home = s;
     t->id = __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED);
     t->started = t->is_main = 1;
+    c_state_never_soft(&t->c);
     t->state = S_RUNNING;
     t->kept = S_LIVE;
     return S_OK;
@@ -149,8 +150,16 @@ static void wake_joiners(s_sched *s, s_tasklet *t)
     }
 }
 
-/* Stores how it ended; the failure may be reported to the error handler. */
-static void conclude(s_tasklet *t, PyObject *result)
+/* Ends the program, not a tasklet. */
+static int is_for_main(PyObject *failure)
+{
+    return PyErr_GivenExceptionMatches(failure, PyExc_KeyboardInterrupt) ||
+           PyErr_GivenExceptionMatches(failure, PyExc_SystemExit);
+}
+
+/* Stores how it ended.  A failure that nobody waits for goes to the error handler,
+ * or to the main tasklet. */
+static void conclude(s_sched *s, s_tasklet *t, PyObject *result)
 {
     PyObject *failure = result == NULL ? PyErr_GetRaisedException() : NULL;
     int silent = failure != NULL && s_hook.is_exit(failure);
@@ -159,7 +168,11 @@ static void conclude(s_tasklet *t, PyObject *result)
     Py_CLEAR(t->kwnames);
     t->result = result;
     t->failure = failure;
-    if (failure != NULL && !silent && !watched)
+    if (failure == NULL || silent || watched)
+        return;
+    if (is_for_main(failure))
+        s_tell_main(s, Py_NewRef(failure));
+    else
         s_hook.failed(t, failure);
 }
 
@@ -173,14 +186,16 @@ void s_become_idle(s_sched *s)
 void s_finish(s_sched *s, s_tasklet *t, PyObject *result)
 {
     s->trap++;
-    conclude(t, result);
+    conclude(s, t, result);
+    c_lock_take(&t->lock);
     t->state = S_DONE;
+    c_lock_give(&t->lock);
     leave_roll(t);
     t->c.context = s->ts->context;
     s_become_idle(s);
     free_chunk(t);
     wake_joiners(s, t);
-    Py_CLEAR(t->func);
+    Py_XSETREF(t->func, Py_XNewRef(c_function_name(t->func))); /* what its name is made of */
     Py_CLEAR(t->scope);
     Py_DECREF((PyObject *)t);
     s->trap--;
@@ -233,6 +248,8 @@ static void take_from_garbage(s_tasklet *t)
 void s_finalize(s_tasklet *t)
 {
     if (t->is_main || !t->started || !suspended(t) || c_finalizing())
+        return;
+    if (t->state == S_READY) /* the finalizer of another one has woken it */
         return;
     s_sched *s = s_self();
     PyObject *pending = PyErr_GetRaisedException(), *error = NULL;

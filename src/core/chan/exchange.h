@@ -1,0 +1,103 @@
+/* The exchange between a channel and its waiters, inline: it is the whole price of
+ * a message that finds its partner.  All of it runs under the channel's lock but
+ * for n_settle.
+ */
+#ifndef LOOMLET_CHAN_EXCHANGE_H
+#define LOOMLET_CHAN_EXCHANGE_H
+
+#include "chan/internal.h"
+
+/* Takes the first waiter that can still be claimed out of a queue. */
+static inline s_wait *n_claim(b_link *queue)
+{
+    for (;;) {
+        b_link *link = b_first(queue);
+        if (link == NULL)
+            return NULL;
+        s_wait *wait = n_wait_of(link);
+        if (B_LIKELY(!n_is_case(wait))) {
+            b_unlink(link);
+            return wait;
+        }
+        if (n_select_claim(wait)) {
+            b_unlink(link);
+            return wait;
+        }
+        b_unlink(link);
+        n_select_forget(wait);
+    }
+}
+
+/* Lets a claimed waiter go on; its call returns `value` (stolen) or raises `error`
+ * (stolen). */
+static inline s_tasklet *n_settle(s_wait *wait, PyObject *value, PyObject *error)
+{
+    if (B_UNLIKELY(n_is_case(wait)))
+        return n_select_settle(wait, value, error);
+    s_tasklet *t = wait->task;
+    wait->value = value;
+    t->error = error;
+    return t;
+}
+
+int n_grow(n_channel *ch);
+
+static inline int n_put(n_channel *ch, PyObject *value)
+{
+    if (ch->count == ch->room && n_grow(ch) < 0)
+        return S_E_MEMORY;
+    Py_ssize_t at = ch->first + ch->count;
+    ch->items[at >= ch->room ? at - ch->room : at] = value;
+    ch->count++;
+    return S_OK;
+}
+
+static inline PyObject *n_get(n_channel *ch)
+{
+    PyObject *value = ch->items[ch->first];
+    if (++ch->first == ch->room)
+        ch->first = 0;
+    ch->count--;
+    return value;
+}
+
+/* The halves that do not wait: 1 done, 0 would block, negative code.  *partner is a
+ * claimed waiter or NULL. */
+
+static inline int n_give(n_channel *ch, PyObject *value, s_wait **partner)
+{
+    *partner = NULL;
+    if (B_UNLIKELY(ch->closed))
+        return S_E_CLOSED;
+    if ((*partner = n_claim(&ch->receivers)) != NULL)
+        return 1;
+    if (ch->count < ch->capacity) {
+        int code = n_put(ch, value);
+        if (code < 0)
+            return code;
+        Py_INCREF(value);
+        return 1;
+    }
+    return 0;
+}
+
+static inline int n_take(n_channel *ch, PyObject **value, s_wait **partner)
+{
+    *partner = NULL;
+    if (ch->count > 0) {
+        *value = n_get(ch);
+        if ((*partner = n_claim(&ch->senders)) != NULL) {
+            n_put(ch, (*partner)->value);
+            (*partner)->value = NULL;
+        }
+        return 1;
+    }
+    if ((*partner = n_claim(&ch->senders)) != NULL) {
+        *value = (*partner)->value;
+        (*partner)->value = NULL;
+        return 1;
+    }
+    return ch->closed ? S_E_CLOSED : 0;
+}
+
+#endif

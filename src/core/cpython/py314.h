@@ -1,0 +1,265 @@
+/* CPython 3.14 with the GIL: where things live.
+ *
+ * Frames hold tagged stack references.  A reference may be borrowed (the tag
+ * says so): then somebody else owns the object, mostly a local variable of the
+ * same tasklet, and it is neither visited nor released here.  The interpreter
+ * writes a frame's stack pointer before everything that can leave the loop, so
+ * the depth of the value stack is always exact and nothing has to be told from
+ * the bytecode.
+ *
+ * There is no count of C recursion: three words of the thread state say between
+ * which addresses the C stack may grow.  They belong to a stack, not to a
+ * tasklet, and are exchanged with it; without that, every container would be
+ * freed late and a deep repr() would run off the end of our stack.  How far the
+ * limits lie from the end is taken from the limits that CPython gave the thread,
+ * because the call that computes them came in a later bugfix release of 3.14.
+ *
+ * A loop that the interpreter compiled (JIT) holds a reference to itself through
+ * current_executor; an abandoned C stack cannot drop it, so thread_abandon does.
+ */
+#ifndef LOOMLET_PY314_H
+#define LOOMLET_PY314_H
+
+#ifdef Py_GIL_DISABLED
+#error "loomlet supports CPython 3.14 with the GIL; without it, use 3.13t"
+#endif
+
+#ifdef C_OPCODE_TABLES
+#define NEED_OPCODE_METADATA 1
+#endif
+#include <frameobject.h>
+#include <internal/pycore_ceval.h>
+#include <internal/pycore_code.h>
+#include <internal/pycore_context.h>
+#include <internal/pycore_frame.h>
+#include <internal/pycore_genobject.h>
+#include <internal/pycore_interpframe.h>
+#include <internal/pycore_opcode_metadata.h>
+#include <internal/pycore_opcode_utils.h>
+#include <internal/pycore_pystate.h>
+#include <internal/pycore_stackref.h>
+#include <internal/pycore_tstate.h>
+#include <opcode.h>
+
+#define C_HAS_SOFT 1
+
+typedef _PyStackRef slot;
+#define SLOT_NULL PyStackRef_NULL
+
+/* NULL for an empty slot and for a small integer that is no object. */
+static inline PyObject *slot_object(slot s)
+{
+    return PyStackRef_IsNullOrInt(s) ? NULL : PyStackRef_AsPyObjectBorrow(s);
+}
+static inline slot slot_steal(PyObject *object)
+{
+    return PyStackRef_FromPyObjectSteal(object);
+}
+static inline void slot_close(slot s)
+{
+    PyStackRef_XCLOSE(s);
+}
+static inline PyObject *slot_owned(slot s)
+{
+    return PyStackRef_RefcountOnObject(s) ? slot_object(s) : NULL;
+}
+
+static inline int frame_top(const c_frame *f)
+{
+    return (int)(f->stackpointer - f->localsplus);
+}
+static inline void frame_set_top(c_frame *f, int top)
+{
+    f->stackpointer = f->localsplus + top;
+}
+static inline PyCodeObject *frame_code(const c_frame *f)
+{
+    return (PyCodeObject *)PyStackRef_AsPyObjectBorrow(f->f_executable);
+}
+static inline _Py_CODEUNIT *frame_ip(const c_frame *f)
+{
+    return f->instr_ptr;
+}
+static inline void frame_set_ip(c_frame *f, _Py_CODEUNIT *ip)
+{
+    f->instr_ptr = ip;
+}
+static inline int frame_is_entry(const c_frame *f)
+{
+    return f->owner >= FRAME_OWNED_BY_INTERPRETER;
+}
+static inline PyObject *frame_funcobj(const c_frame *f)
+{
+    return slot_owned(f->f_funcobj);
+}
+static inline PyObject *frame_executable(const c_frame *f)
+{
+    return slot_owned(f->f_executable);
+}
+
+static inline c_frame *thread_frame(PyThreadState *ts)
+{
+    return ts->current_frame;
+}
+static inline void thread_set_frame(PyThreadState *ts, c_frame *f)
+{
+    ts->current_frame = f;
+}
+static inline int thread_py_left(PyThreadState *ts)
+{
+    return ts->py_recursion_remaining;
+}
+static inline void thread_set_py_left(PyThreadState *ts, int left)
+{
+    ts->py_recursion_remaining = left;
+}
+static inline int thread_py_limit(PyThreadState *ts)
+{
+    return ts->py_recursion_limit;
+}
+/* The C stack is limited by addresses, not by a count. */
+static inline int thread_c_left(PyThreadState *ts)
+{
+    (void)ts;
+    return 0;
+}
+static inline void thread_set_c_left(PyThreadState *ts, int left)
+{
+    (void)ts, (void)left;
+}
+/* The first frame under a new tasklet. */
+static inline c_frame *thread_base_frame(PyThreadState *ts)
+{
+    (void)ts;
+    return NULL;
+}
+
+static inline int ip_opcode(const _Py_CODEUNIT *ip)
+{
+    return _PyOpcode_Deopt[ip->op.code];
+}
+static inline int ip_oparg(const _Py_CODEUNIT *ip)
+{
+    return ip->op.arg;
+}
+#define C_CACHES(op) (_PyOpcode_Caches[op])
+/* The instruction pointer stands at the instruction: step over it and its cache. */
+#define C_AFTER(op) (1 + C_CACHES(op))
+
+#define C_OP_CALL CALL
+#define C_OP_CALL_KW CALL_KW
+#define C_OP_CALL_EX CALL_FUNCTION_EX
+#define C_OP_FOR_ITER FOR_ITER
+#define C_OP_END_FOR END_FOR
+
+/* [callable, self or NULL, args...] */
+#define C_CALL_BASE(f, site) ((f)->stackpointer - (site)->nargs - 2)
+#define C_CALL_TARGET(slots) slot_object((slots)[0])
+/* f(*args): callable, NULL, args, kwargs or NULL */
+#define C_EX_TARGET(slots) slot_object((slots)[0])
+#define C_EX_OPERANDS(oparg) ((void)(oparg), 4)
+#define C_EX_HAS_KWARGS(f, base, oparg) (!PyStackRef_IsNull((f)->localsplus[(base) + 3]))
+/* CALL_KW has the tuple of names on the stack. */
+#define C_KW_OPERANDS(oparg) ((oparg) + 3)
+/* The loop copies the arguments of a C call to plain pointers: up to this many
+ * on the C stack, more in a block that it must free. */
+#define C_MAX_OPERANDS 10
+/* An iteration that ends keeps its iterator for POP_ITER and skips END_FOR. */
+#define C_ITER_END_POPS 0
+#define C_ITER_END_SKIPS 1
+#define C_ITER_SLOT(top) ((top)-1)
+/* What a frame at FOR_ITER must add when the generator that it runs returns. */
+#define C_RETURN_FROM_FOR_ITER(jump) (C_AFTER(FOR_ITER) + (jump))
+/* The frame itself knows its depth. */
+#define C_EXACT_TOP 1
+
+static inline int thread_in_dealloc(PyThreadState *ts)
+{
+    return ts->tracing;
+}
+static inline int thread_in_section(PyThreadState *ts)
+{
+    (void)ts;
+    return 0;
+}
+
+static inline void frame_clear_pop(PyThreadState *ts, c_frame *f)
+{
+    _PyEval_FrameClearAndPop(ts, f);
+}
+
+static inline int generator_is_suspended(PyGenObject *gen)
+{
+    return FRAME_STATE_SUSPENDED(gen->gi_frame_state);
+}
+static inline PyGenObject *frame_generator(c_frame *f)
+{
+    return (PyGenObject *)((char *)f - offsetof(PyGenObject, gi_iframe));
+}
+
+static inline Py_ssize_t context_size(PyObject *context)
+{
+    return ((PyContext *)context)->ctx_vars->h_count;
+}
+
+/* Objects in ts->delete_later stay with the thread: whoever has room frees them. */
+static inline void thread_nesting_leave(PyThreadState *ts, c_hard *kept)
+{
+    kept->tracing = ts->tracing;
+    kept->event = ts->what_event;
+    kept->executor = ts->current_executor;
+    ts->tracing = 0;
+    ts->what_event = -1;
+    ts->current_executor = NULL;
+}
+static inline void thread_nesting_back(PyThreadState *ts, c_hard *kept)
+{
+    ts->tracing = kept->tracing;
+    ts->what_event = kept->event;
+    ts->current_executor = kept->executor;
+}
+static inline void thread_abandon(PyThreadState *ts)
+{
+    PyObject *executor = ts->current_executor;
+    if (B_UNLIKELY(executor != NULL)) {
+        ts->current_executor = NULL;
+        Py_DECREF(executor);
+    }
+}
+
+/* Nothing of the thread state lies on the C stack. */
+static inline void base_init(PyThreadState *ts, void **cell)
+{
+    (void)ts, (void)cell;
+}
+static inline void base_enter(PyThreadState *ts, void **cell)
+{
+    (void)ts, (void)cell;
+}
+
+static inline void stack_limits_own(PyThreadState *ts, p_stack *stack)
+{
+    const _PyThreadStateImpl *thread = (const _PyThreadStateImpl *)ts;
+    stack->limits[0] = thread->c_stack_top;
+    stack->limits[1] = thread->c_stack_soft_limit;
+    stack->limits[2] = thread->c_stack_hard_limit;
+}
+/* As CPython does it: a margin above the end the hard limit, two the soft one. */
+static inline void stack_limits_init(PyThreadState *ts, p_stack *stack)
+{
+    const _PyThreadStateImpl *thread = (const _PyThreadStateImpl *)ts;
+    uintptr_t low = (uintptr_t)stack->low;
+    uintptr_t margin = thread->c_stack_soft_limit - thread->c_stack_hard_limit;
+    stack->limits[0] = low + stack->size;
+    stack->limits[1] = low + 2 * margin;
+    stack->limits[2] = low + margin;
+}
+static inline void stack_limits_use(PyThreadState *ts, const p_stack *stack)
+{
+    _PyThreadStateImpl *thread = (_PyThreadStateImpl *)ts;
+    thread->c_stack_top = stack->limits[0];
+    thread->c_stack_soft_limit = stack->limits[1];
+    thread->c_stack_hard_limit = stack->limits[2];
+}
+
+#endif
