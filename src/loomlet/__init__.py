@@ -20,14 +20,17 @@ from loomlet.errors import (
     Deadlock,
     DeadTasklet,
     LoomletError,
+    ScopeError,
     SwitchTrapped,
     TaskletError,
     TaskletExit,
     WrongThread,
 )
 from loomlet.runtime import run, set_error_handler
+from loomlet.scopes import CancelScope, TaskGroup, timeout
 
 __all__ = [
+    "CancelScope",
     "Cancelled",
     "Channel",
     "ChannelClosed",
@@ -35,7 +38,9 @@ __all__ = [
     "Deadlock",
     "Lock",
     "LoomletError",
+    "ScopeError",
     "SwitchTrapped",
+    "TaskGroup",
     "Tasklet",
     "TaskletError",
     "TaskletExit",
@@ -48,4 +53,5 @@ __all__ = [
     "set_error_handler",
     "sleep",
     "spawn",
+    "timeout",
 ]

@@ -11,6 +11,7 @@
           DeadTasklet          it has ended
           WrongThread          it belongs to another thread
           SwitchTrapped        nothing may switch here
+        ScopeError           (RuntimeError)  a cancel scope or a group used out of order
 
 TimeoutError and ExceptionGroup are the builtins.  Each text says what was
 expected, what was found and what to do.  The native core knows only codes; this
@@ -31,6 +32,7 @@ __all__ = [
     "DeadTasklet",
     "Deadlock",
     "LoomletError",
+    "ScopeError",
     "SwitchTrapped",
     "TaskletError",
     "TaskletExit",
@@ -48,6 +50,9 @@ class Cancelled(BaseException):
     Raised by every blocking operation inside the scope until it is left.  The
     scope itself catches it; other code lets it pass.
     """
+
+    def __str__(self) -> str:
+        return super().__str__() or "the cancel scope around this operation was cancelled"
 
 
 class LoomletError(Exception):
@@ -89,10 +94,15 @@ class SwitchTrapped(TaskletError):
     """A blocking operation inside a callback of the scheduler."""
 
 
+class ScopeError(LoomletError, RuntimeError):
+    """A cancel scope, timeout or group used twice, left out of order, or used when closed."""
+
+
 # The codes of sched.h.
 _EXIT = 0
 _DEAD, _THREAD, _TRAPPED, _BLOCKED, _CURRENT = -3, -4, -5, -6, -7
 _CANCELLED, _CLOSED, _TIMEOUT, _MAIN, _NESTED, _DEADLOCK, _FREE, _STUCK = range(-8, -16, -1)
+_SCOPE_USED, _SCOPE_ORDER, _SCOPE_LATE, _GROUP_CLOSED = range(-16, -20, -1)
 
 
 def _closed(about: object) -> BaseException:
@@ -108,6 +118,10 @@ def _state(kind: type[TaskletError], expected: str, hint: str) -> _Maker:
         return kind(f"expected {expected}, found {about!r}; {hint}")
 
     return build
+
+
+def _scope(expected: str, hint: str) -> _Maker:
+    return lambda about: ScopeError(f"expected {expected}, found {about!r}; {hint}")
 
 
 def _deadlock(about: object) -> BaseException:
@@ -144,7 +158,7 @@ _makers: dict[int, _Maker] = {
     _CURRENT: _state(
         TaskletError, "another tasklet than the running one", "a tasklet cannot do this to itself"
     ),
-    _CANCELLED: lambda about: Cancelled("the cancel scope around this operation was cancelled"),
+    _CANCELLED: lambda about: Cancelled(),
     _CLOSED: _closed,
     _TIMEOUT: lambda about: TimeoutError("the time for this operation is over"),
     _MAIN: _state(TaskletError, "a spawned tasklet", "the main tasklet cannot be used so"),
@@ -160,6 +174,17 @@ _makers: dict[int, _Maker] = {
         "a C function on its stack holds it to this thread",
     ),
     _FREE: lambda about: RuntimeError(f"expected a held lock, found {about!r}; release it once"),
+    _SCOPE_USED: _scope("a scope that was never entered", "make a new one for each `with`"),
+    _SCOPE_ORDER: _scope(
+        "the innermost scope of the running tasklet",
+        "leave scopes in reverse order, in the tasklet that entered them; "
+        "do not `yield` inside one",
+    ),
+    _SCOPE_LATE: lambda about: TimeoutError("the time for this block is over"),
+    _GROUP_CLOSED: _scope(
+        "an open group",
+        "spawn inside its `with` block, before it is cancelled or a child has failed",
+    ),
 }
 
 

@@ -78,7 +78,22 @@ def _abandoned(tasklet: _core.Tasklet) -> None:
     )
 
 
+_TORTURE = {"switch": 1, "move": 2, "alloc": 4}
+
+
+def _torture_bits(wanted: str) -> int:
+    """The core's bits for LOOMLET_TORTURE=switch,move,alloc."""
+    names = [name.strip() for name in wanted.split(",") if name.strip()]
+    unknown = [name for name in names if name not in _TORTURE]
+    if unknown:
+        raise ValueError(
+            f"LOOMLET_TORTURE takes {', '.join(_TORTURE)}, found {', '.join(unknown)}"
+        )
+    return sum(_TORTURE[name] for name in set(names))
+
+
 def _install() -> None:
+    _core._torture(_torture_bits(os.environ.get("LOOMLET_TORTURE", "")))
     _core._set_hooks(errors.make, _failed, _abandoned, (errors.TaskletExit, errors.Cancelled))
     os.register_at_fork(after_in_child=_core._after_fork)
 

@@ -17,6 +17,7 @@
     {(PyObject *)(self), (args), (nargs), (void *)(f), C_CALL}
 
 extern PyTypeObject bind_tasklet_type, bind_channel_type, bind_lock_type, bind_timer_type;
+extern PyTypeObject bind_scope_type, bind_timeout_type, bind_group_type;
 extern const c_with bind_lock_with;
 
 #define bind_is_tasklet(o) PyObject_TypeCheck((o), &bind_tasklet_type)
@@ -31,7 +32,8 @@ static inline PyObject *bind_result(PyObject *result, int code, PyObject *about)
 {
     return result != NULL || code >= 0 || code == S_E_SET ? result : bind_fail(code, about);
 }
-/* _set_hooks(error, failed, abandoned, exits): see loomlet.errors and loomlet.runtime. */
+int bind_is_cancelled(PyObject *exception);
+/* _set_hooks(error, failed, abandoned, (exit, cancelled)): see loomlet.errors and loomlet.runtime. */
 PyObject *bind_set_hooks(PyObject *module, PyObject *args);
 
 /* ---- arguments.c ------------------------------------------------------------ */

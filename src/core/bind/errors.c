@@ -8,8 +8,22 @@
 
 static PyObject *make_error, *report_failure, *warn_abandoned, *exit_types;
 
+static PyObject *cancelled_type(void)
+{
+    return exit_types ? PyTuple_GET_ITEM(exit_types, 1) : NULL;
+}
+
+int bind_is_cancelled(PyObject *exception)
+{
+    return exit_types != NULL && PyErr_GivenExceptionMatches(exception, cancelled_type());
+}
+
+/* Cancelled is made without running Python code, in which a signal could come and
+ * take its place. */
 static PyObject *new_error(int code, PyObject *about)
 {
+    if (code == S_E_CANCELLED && exit_types != NULL)
+        return PyObject_CallNoArgs(cancelled_type());
     if (make_error == NULL) {
         PyErr_Format(PyExc_RuntimeError, "loomlet: error %d before loomlet was imported", code);
         return NULL;
@@ -69,6 +83,10 @@ PyObject *bind_set_hooks(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "OOOO!:_set_hooks", &error, &failure, &warning, &PyTuple_Type,
                           &exits))
         return NULL;
+    if (PyTuple_GET_SIZE(exits) != 2) {
+        PyErr_SetString(PyExc_ValueError, "_set_hooks() takes the types (exit, cancelled)");
+        return NULL;
+    }
     Py_XSETREF(make_error, Py_NewRef(error));
     Py_XSETREF(report_failure, Py_NewRef(failure));
     Py_XSETREF(warn_abandoned, Py_NewRef(warning));

@@ -79,7 +79,7 @@ static PyObject *now(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     s_sched *s = s_self();
-    return s ? PyFloat_FromDouble((double)s_now(s) * 1e-9) : NULL;
+    return s ? PyFloat_FromDouble((double)s_now(s) / 1e9) : NULL;
 }
 
 /* _run_begin(): marks the scheduler as inside run(); S_E_NESTED inside one. */

@@ -23,9 +23,22 @@ static PyObject *soft(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
         if (wanted < 0)
             return NULL;
         s_soft_wanted = wanted;
-        s->soft = wanted && c_soft_supported;
+        s->soft = s_soft_mode(wanted);
     }
     return PyBool_FromLong(before);
+}
+
+/* _torture(bits): see S_TORTURE_... */
+static PyObject *torture(PyObject *module, PyObject *bits)
+{
+    (void)module;
+    s_sched *s = s_self();
+    long wanted = PyLong_AsLong(bits);
+    if (s == NULL || PyErr_Occurred())
+        return NULL;
+    s_torture = (int)wanted;
+    s->soft = s_soft_mode(s_soft_wanted);
+    Py_RETURN_NONE;
 }
 
 static PyObject *stats(PyObject *module, PyObject *unused)
@@ -52,23 +65,26 @@ static PyObject *stats(PyObject *module, PyObject *unused)
 static PyObject *tasklets(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
+    s_tasklet **found;
     s_sched *s = s_self();
-    PyObject *list = s ? PyList_New(0) : NULL;
-    if (list == NULL || PyList_Append(list, (PyObject *)s->main) < 0)
-        return list ? NULL : list;
-    c_lock_take(&s->all_lock);
-    for (b_link *at = s->all.next; at != &s->all; at = at->next) {
-        PyObject *t = (PyObject *)B_CONTAINER(at, s_tasklet, all);
-        if (PyList_Append(list, t) < 0) {
-            Py_CLEAR(list);
-            break;
-        }
+    Py_ssize_t count = s ? s_tasklets(s, &found) : S_E_SET;
+    if (count < 0)
+        return bind_fail((int)count, NULL);
+    PyObject *list = PyList_New(count + 1);
+    if (list != NULL)
+        PyList_SET_ITEM(list, 0, Py_NewRef((PyObject *)s->main));
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (list != NULL)
+            PyList_SET_ITEM(list, i + 1, (PyObject *)found[i]);
+        else
+            Py_DECREF((PyObject *)found[i]);
     }
-    c_lock_give(&s->all_lock);
+    PyMem_RawFree(found);
     return list;
 }
 
-/* _virtual_clock(seconds or None): stands still and jumps to the next timer. */
+/* _virtual_clock(seconds or None): stands still and jumps to the next timer.  Returns
+ * what it was: for nested use. */
 static PyObject *virtual_clock(PyObject *module, PyObject *value)
 {
     int64_t nanoseconds = -1;
@@ -76,11 +92,13 @@ static PyObject *virtual_clock(PyObject *module, PyObject *value)
     s_sched *s = s_self();
     if (s == NULL || (value != Py_None && bind_seconds(value, &nanoseconds) < 0))
         return NULL;
+    int64_t before = s->virtual_now;
     s->virtual_now = nanoseconds;
-    Py_RETURN_NONE;
+    return before < 0 ? Py_NewRef(Py_None) : PyFloat_FromDouble((double)before * 1e-9);
 }
 
-/* _seed(n): run order chosen at random from this seed; 0: first in, first out. */
+/* _seed(n): run order chosen at random from this seed; 0: first in, first out.
+ * Returns a negative n that brings back the order that was, or 0. */
 static PyObject *seed(PyObject *module, PyObject *value)
 {
     (void)module;
@@ -88,9 +106,17 @@ static PyObject *seed(PyObject *module, PyObject *value)
     unsigned long long bits = PyLong_AsUnsignedLongLongMask(value);
     if (s == NULL || PyErr_Occurred())
         return NULL;
-    s->random = bits ? bits * 0x9E3779B97F4A7C15u | 1 : 0;
+    int overflow;
+    long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    int raw = overflow ? overflow < 0 : number < 0;
+    PyObject *before = PyLong_FromUnsignedLongLong(s->random);
+    PyObject *back = before ? PyNumber_Negative(before) : NULL;
+    Py_XDECREF(before);
+    if (back == NULL)
+        return NULL;
+    s->random = raw ? -bits : bits ? bits * 0x9E3779B97F4A7C15u | 1 : 0;
     s->budget = 1;
-    Py_RETURN_NONE;
+    return back;
 }
 
 static PyObject *depth_at(PyObject *module, PyObject *args)
@@ -166,6 +192,7 @@ PyMethodDef bind_inspect_functions[] = {
                "Nanoseconds of one bare C stack switch above `words` words of stack.")},
     {"_virtual_clock", virtual_clock, METH_O, NULL},
     {"_seed", seed, METH_O, NULL},
+    {"_torture", torture, METH_O, NULL},
     {"_depth_at", depth_at, METH_VARARGS, NULL},
     {"_after_fork", after_fork, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},

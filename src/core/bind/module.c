@@ -4,7 +4,8 @@
 static int add_types(PyObject *module)
 {
     PyTypeObject *types[] = {&bind_tasklet_type, &bind_channel_type, &bind_lock_type,
-                             &bind_timer_type};
+                             &bind_timer_type,   &bind_scope_type,   &bind_timeout_type,
+                             &bind_group_type};
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         if (PyModule_AddType(module, types[i]) < 0)
             return -1;

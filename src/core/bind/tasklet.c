@@ -260,17 +260,10 @@ static int set_flag(PyObject *self, PyObject *value, void *offset)
     return 0;
 }
 
-static PyObject *get_object(PyObject *self, void *offset)
+static PyObject *get_scope(PyObject *self, void *unused)
 {
-    PyObject *value = *(PyObject **)((char *)self + (size_t)offset);
-    return Py_NewRef(value ? value : Py_None);
-}
-
-static int set_object(PyObject *self, PyObject *value, void *offset)
-{
-    PyObject **place = (PyObject **)((char *)self + (size_t)offset);
-    Py_XSETREF(*place, value == Py_None ? NULL : Py_XNewRef(value));
-    return 0;
+    (void)unused;
+    return Py_NewRef(SELF->scope ? SELF->scope : Py_None);
 }
 
 static PyObject *get_failure(PyObject *self, void *unused)
@@ -315,9 +308,17 @@ static void tasklet_finalize(PyObject *self)
 
 static void tasklet_dealloc(PyObject *self)
 {
-    if (SELF->kept != S_LIVE && PyObject_CallFinalizerFromDealloc(self) < 0)
+    if (SELF->kept != S_LIVE && PyObject_CallFinalizerFromDealloc(self) < 0) {
+        if (SELF->kept == S_HARD)
+            c_finalize_again(self);
         return;
+    }
     PyObject_GC_UnTrack(self);
+    if (SELF->kept == S_HARD) {
+        s_strand(SELF);
+        return;
+    }
+    s_leave_roll(SELF);
     Py_TRASHCAN_BEGIN(self, tasklet_dealloc)
     if (SELF->weakrefs != NULL)
         PyObject_ClearWeakRefs(self);
@@ -382,7 +383,7 @@ static PyGetSetDef getset[] = {
     {"_failure", get_failure, NULL, NULL, NULL},
     {"_cancelled", FLAG(cancelled)},
     {"_owned", FLAG(owned)},
-    {"_scope", get_object, set_object, NULL, (void *)offsetof(s_tasklet, scope)},
+    {"_scope", get_scope, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

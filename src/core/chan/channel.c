@@ -5,13 +5,7 @@
 
 static int detach(s_tasklet *t)
 {
-    n_channel *ch = t->on;
-    c_lock_take(&ch->lock);
-    int queued = b_linked(&t->wait.link);
-    if (queued)
-        b_unlink(&t->wait.link);
-    c_lock_give(&ch->lock);
-    return queued;
+    return s_leave_queue(t, &((n_channel *)t->on)->lock);
 }
 
 static PyObject *object(s_tasklet *t)
@@ -19,17 +13,9 @@ static PyObject *object(s_tasklet *t)
     return Py_NewRef((PyObject *)t->on);
 }
 
-static const s_wait_kind sending = {"send", detach, object, NULL};
-static const s_wait_kind receiving = {"receive", detach, object, NULL};
-static const s_wait_kind iterating = {"iterate", detach, object, NULL};
-
-static inline void enqueue(n_channel *ch, b_link *queue, s_tasklet *me, const s_wait_kind *kind)
-{
-    me->kind = kind;
-    me->on = ch;
-    me->state = S_BLOCKED;
-    b_append(queue, &me->wait.link);
-}
+static const s_wait_kind sending = {.name = "send", .detach = detach, .object = object};
+static const s_wait_kind receiving = {.name = "receive", .detach = detach, .object = object};
+static const s_wait_kind iterating = {.name = "iterate", .detach = detach, .object = object};
 
 /* ---- the buffer ---------------------------------------------------------------- */
 
@@ -78,7 +64,7 @@ PyObject *n_send(s_sched *s, n_channel *ch, PyObject *value, const c_site *site,
     int done = n_give(ch, value, &partner);
     if (done == 0 && (done = s_may_block(s)) == S_OK) {
         me->wait.value = Py_NewRef(value);
-        enqueue(ch, &ch->senders, me, &sending);
+        s_enqueue(me, &ch->senders, &sending, ch);
         c_lock_give(&ch->lock);
         return s_suspend(s, site);
     }
@@ -106,7 +92,7 @@ PyObject *n_receive(s_sched *s, n_channel *ch, const c_site *site, int *code)
     c_lock_take(&ch->lock);
     int done = n_take(ch, &value, &partner);
     if (done == 0 && (done = s_may_block(s)) == S_OK) {
-        enqueue(ch, &ch->receivers, me, site->kind == C_ITER ? &iterating : &receiving);
+        s_enqueue(me, &ch->receivers, site->kind == C_ITER ? &iterating : &receiving, ch);
         c_lock_give(&ch->lock);
         return s_suspend(s, site);
     }
@@ -194,12 +180,8 @@ void n_init(n_channel *ch, Py_ssize_t capacity)
 
 static int visit_queue(b_link *queue, visitproc visit, void *arg)
 {
-    for (b_link *at = queue->next; at != queue; at = at->next) {
-        s_wait *wait = n_wait_of(at);
-        Py_VISIT(wait->task);
-        if (n_is_case(wait))
-            Py_VISIT(wait->value);
-    }
+    for (b_link *at = queue->next; at != queue; at = at->next)
+        Py_VISIT(n_wait_of(at)->task);
     return 0;
 }
 

@@ -16,7 +16,7 @@ static inline s_wait *n_claim(b_link *queue)
             return NULL;
         s_wait *wait = n_wait_of(link);
         if (B_LIKELY(!n_is_case(wait))) {
-            b_unlink(link);
+            s_dequeue(link);
             return wait;
         }
         if (n_select_claim(wait)) {

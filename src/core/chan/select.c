@@ -63,6 +63,13 @@ static PyObject *outcome(int index, PyObject *value)
     return pair;
 }
 
+/* The selection is freed at home only: there a deadline may just look at its claim. */
+static void arrived(s_tasklet *t)
+{
+    free_selection(t->on);
+    t->on = NULL;
+}
+
 s_tasklet *n_select_settle(s_wait *wait, PyObject *value, PyObject *error)
 {
     n_place *place = B_CONTAINER(wait, n_place, wait);
@@ -73,8 +80,8 @@ s_tasklet *n_select_settle(s_wait *wait, PyObject *value, PyObject *error)
         error = PyErr_GetRaisedException();
     t->wait.value = value;
     t->error = error;
-    t->on = NULL;
-    free_selection(selection);
+    if (t->home == s_self_)
+        arrived(t);
     return t;
 }
 
@@ -85,8 +92,7 @@ static int select_detach(s_tasklet *t)
         return 0;
     Py_INCREF((PyObject *)t);
     take_out_places(selection, NULL);
-    free_selection(selection);
-    t->on = NULL;
+    arrived(t);
     return 1;
 }
 
@@ -99,7 +105,21 @@ PyObject *n_select_channels(s_tasklet *t)
     return channels;
 }
 
-static const s_wait_kind selecting = {"select", select_detach, n_select_channels, NULL};
+static int select_visit(s_tasklet *t, visitproc visit, void *arg)
+{
+    n_selection *selection = t->on;
+    for (int i = 0; i < selection->count; i++) {
+        Py_VISIT(selection->places[i].wait.value);
+        Py_VISIT(selection->places[i].channel);
+    }
+    return 0;
+}
+
+static const s_wait_kind selecting = {.name = "select",
+                                      .detach = select_detach,
+                                      .object = n_select_channels,
+                                      .visit = select_visit,
+                                      .arrived = arrived};
 
 static int try_case(const n_case *c, PyObject **value, s_wait **partner)
 {

@@ -55,7 +55,8 @@ typedef struct {
     PyObject *context;
     void *cframe; /* 3.11, 3.12: the _PyCFrame of the C stack */
     int py_left, c_left;
-    int depth, top_slots;   /* value stack without and with the call's operands */
+    int depth;              /* of the value stack without the call's operands */
+    int hushed;             /* the collector does not close the generators on it */
     int advance, end_advance; /* code units to step over when the call returns, or an iteration ends */
 } c_state;
 
@@ -121,9 +122,9 @@ void c_state_load(PyThreadState *ts, const c_state *state);
 void c_state_clear(c_state *state);
 /* 1 when the tasklet outgrew its first chunk. */
 int c_state_grew(const c_state *state);
-/* 1 when little is left of the running chunk: the interpreter then calls through C
- * what it would else inline (an __init__, a property). */
-int c_chunk_tight(PyThreadState *ts);
+/* 1 when little or nothing is left of the running tasklet's first chunk: the
+ * interpreter then calls through C what it would else inline (an __init__, a property). */
+int c_chunk_tight(PyThreadState *ts, const c_state *state);
 /* Bytes of its first chunk. */
 size_t c_chunk_size(const c_state *state);
 /* A copy of the running context for a new tasklet, NULL for an empty one (made when needed). */
@@ -182,7 +183,11 @@ void c_hard_back(PyThreadState *ts, c_state *state, c_hard *kept);
 
 /* ---- looking at suspended frames (visit.c) --------------------------------- */
 
-int c_visit(const c_state *state, int started, visitproc visit, void *arg);
+int c_visit(c_state *state, int started, visitproc visit, void *arg);
+/* Undoes what c_visit did to the generators of a tasklet that goes on. */
+void c_unhush(c_state *state);
+/* Lets the collector finalize an object that it has finalized before. */
+void c_finalize_again(PyObject *object);
 /* The innermost Python function of a suspended tasklet: new references, or 0. */
 int c_where(const c_state *state, PyObject **code, int *line);
 /* The same for the running one. */
@@ -220,6 +225,11 @@ typedef struct {
 #define c_lock_give(lock) ((void)(lock))
 #define C_FREE_THREADED 0
 #endif
+
+/* A reference to an object that nothing may own any more: 1, or 0 when it is being
+ * destroyed.  Its memory must be valid; c_allow_try_incref was called when it was new. */
+int c_try_incref(PyObject *object);
+void c_allow_try_incref(PyObject *object);
 
 /* ---- proving the rules at import (selftest.c) ------------------------------- */
 

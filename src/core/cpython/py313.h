@@ -23,6 +23,7 @@
 #include <opcode.h>
 #ifdef Py_GIL_DISABLED
 #include <internal/pycore_critical_section.h>
+#include <internal/pycore_object.h>
 #endif
 
 #define C_HAS_SOFT 1
@@ -59,6 +60,11 @@ static inline PyCodeObject *frame_code(const c_frame *f)
 {
     return (PyCodeObject *)f->f_executable;
 }
+/* Words of the data stack that a call of `code` takes. */
+static inline int code_frame_words(const PyCodeObject *code)
+{
+    return code->co_framesize;
+}
 static inline _Py_CODEUNIT *frame_ip(const c_frame *f)
 {
     return f->instr_ptr;
@@ -88,6 +94,19 @@ static inline void thread_set_frame(PyThreadState *ts, c_frame *f)
 {
     ts->current_frame = f;
 }
+/* The thread state itself names the running frame. */
+static inline void thread_save_cframe(PyThreadState *ts, c_state *state)
+{
+    (void)ts, (void)state;
+}
+static inline void thread_drop_cframe(c_state *state)
+{
+    (void)state;
+}
+static inline void thread_load_frame(PyThreadState *ts, const c_state *state)
+{
+    ts->current_frame = state->frame;
+}
 static inline int thread_py_left(PyThreadState *ts)
 {
     return ts->py_recursion_remaining;
@@ -99,6 +118,11 @@ static inline void thread_set_py_left(PyThreadState *ts, int left)
 static inline int thread_py_limit(PyThreadState *ts)
 {
     return ts->py_recursion_limit;
+}
+/* Python calls that a tasklet may nest: the recursion limit. */
+static inline int thread_py_budget(PyThreadState *ts)
+{
+    return thread_py_limit(ts);
 }
 static inline int thread_c_left(PyThreadState *ts)
 {
@@ -129,6 +153,11 @@ static inline int ip_oparg(const _Py_CODEUNIT *ip)
 #define C_CACHES(op) (_PyOpcode_Caches[op])
 /* The instruction pointer stands at the instruction: step over it and its cache. */
 #define C_AFTER(op) (1 + C_CACHES(op))
+/* A frame that waits for another one stays at its instruction, and goes on behind
+ * it when the other one yields.  That is SEND or FOR_ITER, which are equally long;
+ * tracing may have put another opcode there. */
+#define C_WAIT_ADVANCE(op) 0
+#define C_YIELD_ADVANCE C_AFTER(SEND)
 
 #define C_OP_CALL CALL
 #define C_OP_CALL_KW CALL_KW
@@ -138,8 +167,9 @@ static inline int ip_oparg(const _Py_CODEUNIT *ip)
 #define C_OP_BEFORE_WITH BEFORE_WITH
 
 /* [callable, self or NULL, args...] */
-#define C_CALL_BASE(f, site) ((slot *)(site)->args - 2)
+#define C_CALL_BASE(f, site) ((slot *)((uintptr_t)(site)->args - 2 * sizeof(slot)))
 #define C_CALL_TARGET(slots) slot_object((slots)[0])
+#define C_CALL_FITS(slots, site) 1
 /* f(*args): callable, NULL, args [, kwargs] */
 #define C_EX_TARGET(slots) slot_object((slots)[0])
 #define C_EX_OPERANDS(oparg) (3 + ((oparg)&1))

@@ -76,6 +76,11 @@ static inline PyCodeObject *frame_code(const c_frame *f)
 {
     return (PyCodeObject *)PyStackRef_AsPyObjectBorrow(f->f_executable);
 }
+/* Words of the data stack that a call of `code` takes. */
+static inline int code_frame_words(const PyCodeObject *code)
+{
+    return code->co_framesize;
+}
 static inline _Py_CODEUNIT *frame_ip(const c_frame *f)
 {
     return f->instr_ptr;
@@ -105,6 +110,19 @@ static inline void thread_set_frame(PyThreadState *ts, c_frame *f)
 {
     ts->current_frame = f;
 }
+/* The thread state itself names the running frame. */
+static inline void thread_save_cframe(PyThreadState *ts, c_state *state)
+{
+    (void)ts, (void)state;
+}
+static inline void thread_drop_cframe(c_state *state)
+{
+    (void)state;
+}
+static inline void thread_load_frame(PyThreadState *ts, const c_state *state)
+{
+    ts->current_frame = state->frame;
+}
 static inline int thread_py_left(PyThreadState *ts)
 {
     return ts->py_recursion_remaining;
@@ -116,6 +134,11 @@ static inline void thread_set_py_left(PyThreadState *ts, int left)
 static inline int thread_py_limit(PyThreadState *ts)
 {
     return ts->py_recursion_limit;
+}
+/* Python calls that a tasklet may nest: the recursion limit. */
+static inline int thread_py_budget(PyThreadState *ts)
+{
+    return thread_py_limit(ts);
 }
 /* The C stack is limited by addresses, not by a count. */
 static inline int thread_c_left(PyThreadState *ts)
@@ -145,6 +168,11 @@ static inline int ip_oparg(const _Py_CODEUNIT *ip)
 #define C_CACHES(op) (_PyOpcode_Caches[op])
 /* The instruction pointer stands at the instruction: step over it and its cache. */
 #define C_AFTER(op) (1 + C_CACHES(op))
+/* A frame that waits for another one stays at its instruction, and goes on behind
+ * it when the other one yields.  That is SEND or FOR_ITER, which are equally long;
+ * tracing may have put another opcode there. */
+#define C_WAIT_ADVANCE(op) 0
+#define C_YIELD_ADVANCE C_AFTER(SEND)
 
 #define C_OP_CALL CALL
 #define C_OP_CALL_KW CALL_KW
@@ -155,6 +183,7 @@ static inline int ip_oparg(const _Py_CODEUNIT *ip)
 /* [callable, self or NULL, args...] */
 #define C_CALL_BASE(f, site) ((f)->stackpointer - (site)->nargs - 2)
 #define C_CALL_TARGET(slots) slot_object((slots)[0])
+#define C_CALL_FITS(slots, site) 1
 /* f(*args): callable, NULL, args, kwargs or NULL */
 #define C_EX_TARGET(slots) slot_object((slots)[0])
 #define C_EX_OPERANDS(oparg) ((void)(oparg), 4)
@@ -244,13 +273,16 @@ static inline void stack_limits_own(PyThreadState *ts, p_stack *stack)
     stack->limits[1] = thread->c_stack_soft_limit;
     stack->limits[2] = thread->c_stack_hard_limit;
 }
-/* As CPython does it: a margin above the end the hard limit, two the soft one. */
+/* As CPython does it: a margin above the end the hard limit, two the soft one.  The
+ * end is moved up a little, for C code that takes much stack without asking: below
+ * ours there is no guard page but the next stack. */
+#define C_STACK_RESERVE ((uintptr_t)64 << 10)
 static inline void stack_limits_init(PyThreadState *ts, p_stack *stack)
 {
     const _PyThreadStateImpl *thread = (const _PyThreadStateImpl *)ts;
-    uintptr_t low = (uintptr_t)stack->low;
+    uintptr_t low = (uintptr_t)stack->low + C_STACK_RESERVE;
     uintptr_t margin = thread->c_stack_soft_limit - thread->c_stack_hard_limit;
-    stack->limits[0] = low + stack->size;
+    stack->limits[0] = (uintptr_t)stack->low + stack->size;
     stack->limits[1] = low + 2 * margin;
     stack->limits[2] = low + margin;
 }

@@ -24,7 +24,8 @@
  * value stack, as that instruction would have left it. */
 static void adopt_with(c_frame *f, const c_point *point)
 {
-    f->localsplus[point->top - 1] = slot_steal(point->exit);
+    f->localsplus[point->top] = slot_steal(point->exit);
+    frame_set_top(f, point->top + 1);
     Py_DECREF(point->enter);
 }
 
@@ -39,6 +40,7 @@ void c_suspend(PyThreadState *ts, c_state *state, const c_point *point)
         point->splice[i].upper->previous = lower;
         frame_set_top(lower, point->splice[i].top);
         lower->return_offset = (uint16_t)point->splice[i].offset;
+        frame_set_ip(lower, frame_ip(lower) + C_WAIT_ADVANCE(C_OP_FOR_ITER));
     }
     point->bottom->previous = state->rest;
     state->depth = point->depth;
@@ -83,10 +85,9 @@ static inline PyObject *run_chain(PyThreadState *ts, c_state *state, c_frame *f,
         throwing = result == NULL;
         if (throwing)
             continue;
-        int op = ip_opcode(frame_ip(f));
         int yielded = gen != NULL && generator_is_suspended(gen);
         push(f, result);
-        frame_set_ip(f, frame_ip(f) + (yielded ? C_AFTER(op) : f->return_offset));
+        frame_set_ip(f, frame_ip(f) + (yielded ? C_YIELD_ADVANCE : f->return_offset));
     }
 }
 
@@ -94,6 +95,8 @@ PyObject *c_resume(PyThreadState *ts, c_state *state, PyObject *value, PyObject 
 {
     c_frame *f = state->frame;
     int ends = value == NULL && error == NULL;
+    if (B_UNLIKELY(state->hushed))
+        c_unhush(state);
     drop_operands(f, state->depth - (ends ? C_ITER_END_POPS : 0));
     if (B_UNLIKELY(error != NULL)) {
         Py_XDECREF(value);

@@ -19,6 +19,7 @@ static inline void save_common(PyThreadState *ts, c_state *state, c_frame *frame
 static inline void c_state_save_soft(PyThreadState *ts, c_state *state, c_frame *frame)
 {
     save_common(ts, state, frame);
+    thread_drop_cframe(state);
     state->c_left = c_stack_budget();
     thread_abandon(ts);
 }

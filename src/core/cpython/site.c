@@ -29,8 +29,6 @@
 #include "cpython/save.h"
 #include "cpython/with.h"
 
-#ifdef C_HAS_SOFT
-
 static inline int is_ours(PyObject *callable, const c_site *site)
 {
     if (callable == NULL)
@@ -42,6 +40,8 @@ static inline int is_ours(PyObject *callable, const c_site *site)
     return callable == site->function;
 }
 
+#ifdef C_HAS_SOFT
+
 /* Half 1 once more, for while the loop drops the operands: a destructor may then
  * call the same function through C.  Operands that are handed over in place prove
  * by their address that the loop called, copied ones by being the same objects;
@@ -51,7 +51,9 @@ static inline int same_operands(const slot *base, const slot *end, const c_site 
     if (!C_EXACT_TOP)
         return 1;
     PyObject *callable = slot_object(base[0]), *self = slot_object(base[1]);
-    if (Py_IS_TYPE(callable, &PyCFunction_Type))
+    if (callable == site->function)
+        self = site->self;
+    else if (Py_IS_TYPE(callable, &PyCFunction_Type))
         self = PyCFunction_GET_SELF(callable);
     else if (self == NULL && end - base > 2)
         self = slot_object(base[2]);
@@ -95,11 +97,18 @@ static inline int at_call(c_frame *f, PyCodeObject *code, int operands, int name
     if (operands > C_MAX_OPERANDS)
         return C_COPIED;
     slot *slots = f->localsplus;
-    if (!is_ours(C_CALL_TARGET(slots + base), site) ||
+    if (!is_ours(C_CALL_TARGET(slots + base), site) || !C_CALL_FITS(slots + base, site) ||
         !same_operands(slots + base, slots + out->top - names, site))
         return C_OPERANDS;
     out->depth = base;
     return C_SOFT;
+}
+
+/* f(*args, **kwargs) without any kwargs hands the tuple over as it is. */
+static inline int is_empty_dict(slot s)
+{
+    PyObject *dict = slot_object(s);
+    return dict != NULL && PyDict_CheckExact(dict) && PyDict_GET_SIZE(dict) == 0;
 }
 
 static int at_star_call(c_frame *f, PyCodeObject *code, const c_site *site, c_point *out)
@@ -114,7 +123,8 @@ static int at_star_call(c_frame *f, PyCodeObject *code, const c_site *site, c_po
     /* When the loop made a tuple of something else, the slot is stale: it may be
      * looked at, not into, till the arguments prove to lie in it. */
     if (site->args == NULL || args == NULL || site->args != args->ob_item ||
-        !PyTuple_CheckExact((PyObject *)args) || C_EX_HAS_KWARGS(f, base, oparg)) {
+        !PyTuple_CheckExact((PyObject *)args) ||
+        (C_EX_HAS_KWARGS(f, base, oparg) && !is_empty_dict(f->localsplus[base + 3]))) {
         out->top = -1;
         return C_COPIED;
     }
@@ -168,6 +178,7 @@ static int at_with(c_frame *f, PyCodeObject *code, const c_site *site, c_point *
     out->enter = site->function;
     out->exit = exit;
     out->depth = out->top;
+    out->top = at;
     return C_SOFT;
 }
 #endif
@@ -301,10 +312,23 @@ int c_suspend_call(PyThreadState *ts, c_state *state, const c_site *site)
     return 0;
 }
 
+/* Slots in use when the loop called us with operands in place, else -1. */
+static int operands_top(const c_frame *f, const c_site *site)
+{
+    const PyCodeObject *code = frame_code(f);
+    slot *base = (slot *)f->localsplus + code->co_nlocalsplus, *args = (slot *)site->args;
+    if (args < base + 2 || args + site->nargs > base + code->co_stacksize ||
+        !is_ours(C_CALL_TARGET(args - 2), site) || !C_CALL_FITS(args - 2, site))
+        return -1;
+    return (int)(args - f->localsplus + site->nargs);
+}
+
+/* Only for the collector, which then sees the operands of a hard-suspended call. */
 int c_point_find(PyThreadState *ts, const c_state *state, const c_site *site, c_point *out)
 {
-    (void)ts, (void)state, (void)site;
-    out->top = -1;
+    c_frame *f = thread_frame(ts);
+    (void)state;
+    out->top = f != NULL ? operands_top(f, site) : -1;
     return C_NEVER;
 }
 

@@ -36,7 +36,7 @@ PyThreadState *c_thread(void)
 int c_stack_budget(void)
 {
 #ifdef C_STACK_PER_COUNT
-    return (int)(p_stack_size() / C_STACK_PER_COUNT);
+    return (int)(p_stack_size() / 2 / C_STACK_PER_COUNT);
 #else
     return 0;
 #endif
@@ -61,7 +61,7 @@ void c_state_init(PyThreadState *ts, c_state *state, void *chunk, size_t size)
     chunk_init(state, chunk, size);
     state->exc_info = &state->exc_root;
     state->frame = thread_base_frame(ts);
-    state->py_left = thread_py_limit(ts);
+    state->py_left = thread_py_budget(ts);
     state->c_left = c_stack_budget();
 }
 
@@ -73,12 +73,13 @@ void c_state_never_soft(c_state *state)
 void c_state_save(PyThreadState *ts, c_state *state)
 {
     save_common(ts, state, thread_frame(ts));
+    thread_save_cframe(ts, state);
     state->c_left = thread_c_left(ts);
 }
 
 void c_state_load(PyThreadState *ts, const c_state *state)
 {
-    thread_set_frame(ts, state->frame);
+    thread_load_frame(ts, state);
     ts->datastack_chunk = state->chunk;
     ts->datastack_top = state->top;
     ts->datastack_limit = state->limit;
@@ -134,7 +135,7 @@ PyObject *c_function_name(PyObject *callable)
 size_t c_chunk_need(PyObject *callable)
 {
     PyFunctionObject *function = plain_function(callable);
-    int words = function ? ((PyCodeObject *)function->func_code)->co_framesize : 16;
+    int words = function ? code_frame_words((PyCodeObject *)function->func_code) : 16;
     size_t header = offsetof(_PyStackChunk, data) + sizeof(PyObject *);
     return header + (size_t)words * sizeof(PyObject *);
 }
@@ -176,6 +177,8 @@ void c_hard_leave(PyThreadState *ts, c_state *state, c_hard *kept, int top)
 void c_hard_back(PyThreadState *ts, c_state *state, c_hard *kept)
 {
     thread_nesting_back(ts, kept);
+    if (state->hushed)
+        c_unhush(state);
     if (kept->top)
         frame_set_top(state->frame, -1);
 }
@@ -185,7 +188,8 @@ size_t c_chunk_size(const c_state *state)
     return ((_PyStackChunk *)state->root)->size;
 }
 
-int c_chunk_tight(PyThreadState *ts)
+int c_chunk_tight(PyThreadState *ts, const c_state *state)
 {
-    return (char *)ts->datastack_limit - (char *)ts->datastack_top < 256;
+    return ts->datastack_chunk != state->root ||
+           (char *)ts->datastack_limit - (char *)ts->datastack_top < 256;
 }

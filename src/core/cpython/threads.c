@@ -37,3 +37,28 @@ int c_finalizing(void)
     return _Py_IsFinalizing();
 #endif
 }
+
+#ifdef Py_GIL_DISABLED
+int c_try_incref(PyObject *object)
+{
+    return _Py_TryIncref(object);
+}
+
+void c_allow_try_incref(PyObject *object)
+{
+    _PyObject_SetMaybeWeakref(object);
+}
+#else
+int c_try_incref(PyObject *object)
+{
+    if (Py_REFCNT(object) == 0)
+        return 0;
+    Py_INCREF(object);
+    return 1;
+}
+
+void c_allow_try_incref(PyObject *object)
+{
+    (void)object;
+}
+#endif

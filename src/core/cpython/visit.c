@@ -5,8 +5,15 @@
  * belong to generators are left out, because their generator visits them (twice
  * would make the collector free what lives).  Visiting too little is safe, a
  * cycle then stays; visiting too much is not.
+ *
+ * A generator that runs in the tasklet ends with it.  If the collector finds both
+ * and comes to the generator first, it would try to close it and print that it
+ * "is already executing".  So a visit marks such generators as finalized already,
+ * and the mark goes when the tasklet goes on.
  */
 #include "cpython/layout.h"
+
+#include <internal/pycore_gc.h>
 
 static int visit_frame(const c_frame *f, visitproc visit, void *arg)
 {
@@ -21,13 +28,30 @@ static int visit_frame(const c_frame *f, visitproc visit, void *arg)
     return 0;
 }
 
-int c_visit(const c_state *state, int started, visitproc visit, void *arg)
+static void set_finalized(PyObject *object, int done)
+{
+#ifdef Py_GIL_DISABLED
+    if (done)
+        __atomic_fetch_or(&object->ob_gc_bits, (uint8_t)_PyGC_BITS_FINALIZED, __ATOMIC_RELAXED);
+    else
+        __atomic_fetch_and(&object->ob_gc_bits, (uint8_t)~_PyGC_BITS_FINALIZED, __ATOMIC_RELAXED);
+#else
+    uintptr_t mask = _PyGC_PREV_MASK_FINALIZED, *bits = &_Py_AS_GC(object)->_gc_prev;
+    *bits = done ? *bits | mask : *bits & ~mask;
+#endif
+}
+
+int c_visit(c_state *state, int started, visitproc visit, void *arg)
 {
     Py_VISIT(state->exc_root.value);
     Py_VISIT(state->context);
     if (!started)
         return 0;
-    for (const c_frame *f = state->frame; f != NULL; f = f->previous) {
+    for (c_frame *f = state->frame; f != NULL; f = f->previous) {
+        if (f->owner == FRAME_OWNED_BY_GENERATOR) {
+            state->hushed = 1;
+            set_finalized((PyObject *)frame_generator(f), 1);
+        }
         if (f->owner != FRAME_OWNED_BY_THREAD)
             continue;
         int stop = visit_frame(f, visit, arg);
@@ -35,6 +59,20 @@ int c_visit(const c_state *state, int started, visitproc visit, void *arg)
             return stop;
     }
     return 0;
+}
+
+void c_unhush(c_state *state)
+{
+    state->hushed = 0;
+    for (c_frame *f = state->frame; f != NULL; f = f->previous) {
+        if (f->owner == FRAME_OWNED_BY_GENERATOR)
+            set_finalized((PyObject *)frame_generator(f), 0);
+    }
+}
+
+void c_finalize_again(PyObject *object)
+{
+    set_finalized(object, 0);
 }
 
 static int describe(const c_frame *f, PyObject **code, int *line)

@@ -1,11 +1,11 @@
 /* C stacks cut from large reserved regions (mmap).
  *
- * One region is one kernel mapping for 65 536 stacks: the kernel allows 65 530
+ * One region is one kernel mapping for 16 384 stacks: the kernel allows 65 530
  * mappings in all, so a guard page for each stack would end at about 32 000
  * tasklets.  Overflow is caught by the interpreter's own limits instead, which
- * the cpython room sets to fit.  A stack is 1 MiB of address space, because the
- * interpreter's parser may take more than half of that; only touched pages
- * cost memory.  Huge pages are refused: one touched byte must not cost 2 MiB.
+ * the cpython room sets to fit half of a stack.  A stack is 4 MiB of address space,
+ * because the interpreter's parser has a limit of its own and takes up to 1.5 MiB
+ * at any depth; only touched pages cost memory.  Huge pages are refused: one touched byte must not cost 2 MiB.
  *
  * Stacks of one size interleave in the cache badly when all tops share a page
  * offset, so each top is shifted by a few lines ("colour").
@@ -21,7 +21,7 @@
 #include "base/b_check.h"
 #include "plat/plat.h"
 
-#define STACK_SIZE ((size_t)1 << 20)
+#define STACK_SIZE ((size_t)4 << 20)
 #define REGION_SIZE ((size_t)1 << 36)
 #define REGION_LEAST (STACK_SIZE * 64)
 #define COLOURS 16

@@ -152,10 +152,8 @@ PyObject *s_throw(s_sched *s, s_tasklet *t, PyObject *error, const c_site *site,
         Py_DECREF(error);
         return NULL;
     }
-    if (!claim(s, t)) {
-        Py_XSETREF(t->error, error);
-        return Py_NewRef(Py_None);
-    }
+    if (!claim(s, t)) /* its wake-up is on the way: the exception follows it */
+        return (*code = s_post(s, S_ASK_THROW, t, error)) < 0 ? NULL : Py_NewRef(Py_None);
     Py_CLEAR(t->wait.value);
     Py_XSETREF(t->error, error);
     t->kind = NULL;
@@ -166,13 +164,7 @@ PyObject *s_throw(s_sched *s, s_tasklet *t, PyObject *error, const c_site *site,
 
 static int join_detach(s_tasklet *t)
 {
-    s_tasklet *target = t->on;
-    c_lock_take(&target->lock);
-    int queued = b_linked(&t->wait.link);
-    if (queued)
-        b_unlink(&t->wait.link);
-    c_lock_give(&target->lock);
-    return queued;
+    return s_leave_queue(t, &((s_tasklet *)t->on)->lock);
 }
 
 static PyObject *join_object(s_tasklet *t)
@@ -180,7 +172,7 @@ static PyObject *join_object(s_tasklet *t)
     return Py_NewRef((PyObject *)t->on);
 }
 
-static const s_wait_kind joining = {"join", join_detach, join_object, NULL};
+static const s_wait_kind joining = {.name = "join", .detach = join_detach, .object = join_object};
 
 static PyObject *outcome(s_tasklet *t, int want_result)
 {
@@ -200,10 +192,7 @@ static int queue_join(s_tasklet *me, s_tasklet *t, int want_result)
         if (!b_linked(&t->joiners))
             b_list_init(&t->joiners);
         Py_XSETREF(me->wait.value, want_result ? Py_NewRef(Py_None) : NULL);
-        me->kind = &joining;
-        me->on = t;
-        me->state = S_BLOCKED;
-        b_append(&t->joiners, &me->wait.link);
+        s_enqueue(me, &t->joiners, &joining, t);
     }
     c_lock_give(&t->lock);
     return alive;

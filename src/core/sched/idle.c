@@ -17,11 +17,14 @@
 
 #define LONGEST 250000000
 
+/* A sleeper with mail has been woken and only has not run yet.  In this order: it
+ * says that it is awake before it takes its mail. */
 static int is_awake(PyThreadState *other, void *arg)
 {
     (void)arg;
     s_sched *s = s_sched_of(other);
-    return s == NULL || !__atomic_load_n(&s->asleep, __ATOMIC_SEQ_CST);
+    return s == NULL || __atomic_load_n(&s->has_mail, __ATOMIC_SEQ_CST) ||
+           !__atomic_load_n(&s->asleep, __ATOMIC_SEQ_CST);
 }
 
 /* Wakes the main tasklet with `error` (stolen), whatever it waits for.  One that

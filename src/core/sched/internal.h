@@ -5,6 +5,7 @@
 #include "base/b_check.h"
 #include "sched/sched.h"
 
+#define SCRIBBLE 0xDB /* what torture fills memory with */
 #define PICKS 61 /* between two looks at the clock and the mail */
 
 void s_outgrown(s_tasklet *t);

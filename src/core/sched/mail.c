@@ -9,13 +9,12 @@
  * sleeper looks for mail after it announced that it sleeps (plat.h), so that no
  * mail waits for a thread that sleeps.
  */
-#include <stdlib.h>
-
 #include "sched/internal.h"
+#include "sched/scope.h"
 
 int s_post(s_sched *to, enum s_request request, s_tasklet *t, PyObject *error)
 {
-    s_letter *letter = malloc(sizeof(*letter));
+    s_letter *letter = PyMem_RawMalloc(sizeof(*letter));
     if (letter == NULL) {
         Py_XDECREF(error);
         return S_E_MEMORY;
@@ -38,15 +37,18 @@ static void take_out(s_sched *s, s_tasklet *t)
         Py_INCREF((PyObject *)t);
 }
 
-/* Throws from afar: the tasklet goes to the tail with the exception. */
+/* Throws from afar: the tasklet goes to the tail with the exception.  One that runs
+ * now, or that somebody has just claimed, gets the letter again when it is queued. */
 static void throw_later(s_sched *s, s_tasklet *t, PyObject *error)
 {
-    if (t->state == S_DONE || t == s->current) {
-        Py_XDECREF(error);
+    if (t->state == S_DONE) {
+        Py_DECREF(error);
         return;
     }
-    if (t->state == S_BLOCKED) {
-        s_interrupt(s, t, error);
+    if (t->state == S_RUNNING || t->state == S_BLOCKED) {
+        if (t->state == S_RUNNING || !s_interrupt(s, t, Py_NewRef(error)))
+            s_post(s, S_ASK_THROW, t, Py_NewRef(error));
+        Py_DECREF(error);
         return;
     }
     take_out(s, t);
@@ -76,9 +78,12 @@ static void open_letter(s_sched *s, s_letter *letter)
     case S_ASK_INTERRUPT:
         s_interrupt(s, t, letter->error);
         break;
+    case S_ASK_CANCEL:
+        s_scope_tell(s, t);
+        break;
     }
     Py_DECREF((PyObject *)t);
-    free(letter);
+    PyMem_RawFree(letter);
 }
 
 void s_read_mail(s_sched *s)
@@ -95,8 +100,11 @@ void s_read_mail(s_sched *s)
     s->has_mail = 0;
     p_lock_give(&s->mail_lock);
     for (b_link *at; (at = b_first(&woken)) != NULL;) {
+        s_tasklet *t = s_of_link(at);
         b_unlink(at);
-        s_wake(s, s_of_link(at));
+        if (t->kind != NULL && t->kind->arrived != NULL)
+            t->kind->arrived(t);
+        s_wake(s, t);
     }
     while (letter != NULL) {
         s_letter *next = letter->next;

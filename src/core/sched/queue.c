@@ -48,7 +48,7 @@ s_tasklet *s_next_slow(s_sched *s)
     s_tasklet *next;
     s->trap++;
     do {
-        s->budget = PICKS;
+        s->budget = s_torture & S_TORTURE_SWITCH ? 1 : PICKS;
         if (s->leaving != NULL && s->leaving != s->current)
             Py_CLEAR(s->leaving);
         s_read_mail(s);
@@ -66,20 +66,19 @@ s_tasklet *s_next_slow(s_sched *s)
 
 static void wake_here(s_sched *s, s_tasklet *t)
 {
+    t->kind = NULL;
     s_deadline_drop(s, t);
     s_ready(s, t);
 }
 
 void s_wake_slow(s_sched *s, s_tasklet *t)
 {
-    t->kind = NULL;
     s_sched *home = t->home;
     if (home == s) {
         wake_here(s, t);
         return;
     }
     p_lock_take(&home->mail_lock);
-    t->state = S_READY;
     b_append(&home->mail, &t->wait.link);
     __atomic_store_n(&home->has_mail, 1, __ATOMIC_SEQ_CST);
     p_lock_give(&home->mail_lock);
@@ -98,9 +97,18 @@ int s_interrupt(s_sched *s, s_tasklet *t, PyObject *error)
     return 1;
 }
 
+static int length(const b_link *queue)
+{
+    int count = 0;
+    for (b_link *at = queue->next; at != NULL && at != queue; at = at->next)
+        count++;
+    return count;
+}
+
+/* What is told to end may wait here again: then it stays. */
 void s_forget_waiters(b_link *queue)
 {
-    while (queue->next != NULL && !b_list_empty(queue)) {
+    for (int count = length(queue); count > 0 && !b_list_empty(queue); count--) {
         s_tasklet *t = B_CONTAINER(queue->next, s_wait, link)->task;
         if (!t->kind->detach(t))
             break;

@@ -14,7 +14,6 @@
  * Fork: the child has one thread, and only its scheduler goes on; the tasklets
  * of others never run again there.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "heap/heap.h"
@@ -27,7 +26,12 @@
 
 __thread s_sched *s_self_ __attribute__((tls_model("initial-exec")));
 s_hooks s_hook;
-int s_soft_wanted = 1, s_torture_hard, s_torture_move;
+int s_soft_wanted = 1, s_torture;
+
+int s_soft_mode(int wanted)
+{
+    return !wanted || !c_soft_supported ? 0 : s_torture ? 2 : 1;
+}
 
 static p_lock list_lock;
 static s_sched *every;
@@ -44,7 +48,7 @@ static void reset(s_sched *s, PyThreadState *ts)
     memset(s, 0, sizeof(*s));
     s->next = next;
     s->ts = ts;
-    s->soft = s_soft_wanted && c_soft_supported;
+    s->soft = s_soft_mode(s_soft_wanted);
     s->thread_id = PyThread_get_thread_ident();
     s->budget = 1;
     s->virtual_now = -1;
@@ -64,7 +68,7 @@ static s_sched *obtain(void)
         s = s->next;
     if (s != NULL) {
         s->ended = 1;
-    } else if ((s = calloc(1, sizeof(*s))) != NULL) {
+    } else if ((s = PyMem_RawCalloc(1, sizeof(*s))) != NULL) {
         s->next = every;
         every = s;
     }
@@ -181,13 +185,35 @@ static s_tasklet *next_victim(s_sched *s)
     b_link *at = b_first(&s->all);
     if (at != NULL && B_CONTAINER(at, s_tasklet, all)->round != s->round) {
         found = B_CONTAINER(at, s_tasklet, all);
-        Py_INCREF((PyObject *)found);
         found->round = s->round;
         b_unlink(at);
         b_append(&s->all, at);
     }
+    int dying = found != NULL && !c_try_incref((PyObject *)found);
     c_lock_give(&s->all_lock);
-    return found;
+    return dying ? next_victim(s) : found;
+}
+
+static Py_ssize_t count_all(s_sched *s)
+{
+    Py_ssize_t count = 0;
+    for (b_link *at = s->all.next; at != &s->all; at = at->next)
+        count++;
+    return count;
+}
+
+Py_ssize_t s_tasklets(s_sched *s, s_tasklet ***found)
+{
+    Py_ssize_t count = 0;
+    c_lock_take(&s->all_lock);
+    *found = PyMem_RawMalloc((size_t)(count_all(s) + 1) * sizeof(**found));
+    for (b_link *at = s->all.next; *found != NULL && at != &s->all; at = at->next) {
+        s_tasklet *t = B_CONTAINER(at, s_tasklet, all);
+        if (c_try_incref((PyObject *)t))
+            (*found)[count++] = t;
+    }
+    c_lock_give(&s->all_lock);
+    return *found ? count : S_E_MEMORY;
 }
 
 static int kill(s_sched *s, s_tasklet *t)

@@ -53,6 +53,10 @@ enum {
     S_E_DEADLOCK = -13,
     S_E_STUCK = -15,   /* C frames hold the tasklet where it is */
     S_E_FREE = -14,    /* release of a lock that nobody holds */
+    S_E_SCOPE_USED = -16,   /* a scope is entered a second time */
+    S_E_SCOPE_ORDER = -17,  /* a scope is left out of order, or by another tasklet */
+    S_E_SCOPE_LATE = -18,   /* the time of a timeout scope is over */
+    S_E_GROUP_CLOSED = -19, /* a group takes no more children */
 };
 
 enum s_state { S_NEW, S_READY, S_RUNNING, S_BLOCKED, S_PAUSED, S_DONE };
@@ -78,6 +82,10 @@ typedef struct s_wait_kind {
     PyObject *(*object)(s_tasklet *t);
     /* What the call returns when its deadline passes; NULL: it raises TimeoutError. */
     PyObject *late;
+    /* Visits what the wait itself owns; NULL: nothing. */
+    int (*visit)(s_tasklet *t, visitproc visit, void *arg);
+    /* Another thread has ended the wait: called at home when that is known; NULL: nothing. */
+    void (*arrived)(s_tasklet *t);
 } s_wait_kind;
 
 typedef struct s_timer {
@@ -108,14 +116,15 @@ struct s_tasklet {
     };
     PyObject *error;  /* to be raised when it goes on */
     PyObject *name;
-    PyObject *scope;  /* innermost cancel scope, an object of the Python face */
+    PyObject *scope;  /* innermost cancel scope: scope.h */
     s_timer *timer;   /* deadline of the present wait */
     b_link joiners;   /* s_wait of tasklets that wait for its end; not a list before the first */
     uint64_t id;
     unsigned char state, kept, started;
     unsigned char cancelled; /* every blocking call raises Cancelled */
     unsigned char owned;     /* a group takes its failure */
-    unsigned char is_main, seen;
+    unsigned char is_main;
+    unsigned char queued;    /* its place is in the queue of what it waits for; under that queue's lock */
     unsigned char round; /* of s_kill_all that killed it last */
     c_lock lock;
 };
@@ -126,7 +135,7 @@ struct s_sched {
     b_link ready;
     int budget;      /* picks until the clock and the mail are looked at */
     int trap;        /* > 0: inside a callback, nothing may switch */
-    int soft;        /* soft switching allowed */
+    int soft;        /* s_soft_mode() */
     p_stack *stack;  /* the one we run on */
     p_stack own_stack;
     p_stack *spare;
@@ -137,6 +146,7 @@ struct s_sched {
     b_heap timers;
     int64_t virtual_now; /* < 0: the real clock */
     uint64_t random;     /* seeded run order; 0 = first in, first out */
+    unsigned coin;       /* of torture */
 
     b_link all;      /* tasklets whose home is here; guarded by all_lock */
     c_lock all_lock;
@@ -155,7 +165,7 @@ struct s_sched {
 };
 
 /* Requests to another thread's tasklet. */
-enum s_request { S_ASK_INSERT, S_ASK_RUN, S_ASK_THROW, S_ASK_INTERRUPT };
+enum s_request { S_ASK_INSERT, S_ASK_RUN, S_ASK_THROW, S_ASK_INTERRUPT, S_ASK_CANCEL };
 
 typedef struct s_letter {
     struct s_letter *next;
@@ -192,7 +202,18 @@ static inline s_sched *s_self(void)
 
 int s_init(void);
 extern int s_soft_wanted;
-extern int s_torture_hard, s_torture_move;
+/* What LOOMLET_TORTURE asks for: bits, for the whole process. */
+enum {
+    S_TORTURE_SWITCH = 1, /* soft and hard by turns, the slow path at every pick */
+    S_TORTURE_MOVE = 2,   /* go on upon another, scribbled C stack after every soft switch */
+    S_TORTURE_ALLOC = 4,  /* frame chunks are scribbled when taken and when freed */
+};
+extern int s_torture;
+/* 0 hard only, 1 soft where it may be, 2 the same under torture. */
+int s_soft_mode(int wanted);
+/* The tasklets that have not ended, as new references in a PyMem_RawMalloc'ed array;
+ * their number, or S_E_MEMORY. */
+Py_ssize_t s_tasklets(s_sched *s, s_tasklet ***found);
 /* Ends every tasklet of this scheduler but the current one; their `finally` runs. */
 int s_kill_all(s_sched *s);
 void s_after_fork(void);
@@ -208,6 +229,10 @@ int s_visit(s_tasklet *t, visitproc visit, void *arg);
 void s_clear(s_tasklet *t);
 /* The finalizer: a suspended tasklet gets TaskletExit. */
 void s_finalize(s_tasklet *t);
+/* Forgets one that can neither go on nor be freed. */
+void s_strand(s_tasklet *t);
+/* Out of its home's list of all: before its memory can go. */
+void s_leave_roll(s_tasklet *t);
 void s_free(s_tasklet *t);
 void s_finish(s_sched *s, s_tasklet *t, PyObject *result);
 
@@ -248,6 +273,36 @@ static inline void s_ready(s_sched *s, s_tasklet *t)
     t->state = S_READY;
     b_append(&s->ready, &t->wait.link);
 }
+/* The current tasklet begins to wait in `queue`; under the queue's lock. */
+static inline void s_enqueue(s_tasklet *me, b_link *queue, const s_wait_kind *kind, void *on)
+{
+    me->kind = kind;
+    me->on = on;
+    me->state = S_BLOCKED;
+    me->queued = 1;
+    b_append(queue, &me->wait.link);
+}
+
+/* Claims the tasklet whose own place `link` is; under the queue's lock. */
+static inline s_tasklet *s_dequeue(b_link *link)
+{
+    s_tasklet *t = s_of_link(link);
+    b_unlink(link);
+    t->queued = 0;
+    return t;
+}
+
+/* The detach of a wait with one place in one queue. */
+static inline int s_leave_queue(s_tasklet *t, c_lock *lock)
+{
+    c_lock_take(lock);
+    int queued = t->queued;
+    if (queued)
+        s_dequeue(&t->wait.link);
+    c_lock_give(lock);
+    return queued;
+}
+
 /* Makes a claimed tasklet go on, wherever its home is.  Takes the reference. */
 void s_wake_slow(s_sched *s, s_tasklet *t);
 static inline void s_wake(s_sched *s, s_tasklet *t)

@@ -17,6 +17,7 @@
 #include "sched/internal.h"
 
 #define SPARES 16
+#define SCRIBBLED 16384
 
 p_stack *s_stack_take(s_sched *s)
 {
@@ -204,6 +205,26 @@ static PyObject *undo(s_sched *s, s_tasklet *me, s_tasklet *next)
     return PyErr_NoMemory();
 }
 
+/* Torture: about every other soft switch is made hard. */
+static int refuse_soft(s_sched *s)
+{
+    s->coin = s->coin * 1103515245u + 12345u;
+    return s_torture & S_TORTURE_SWITCH && s->coin >> 16 & 1;
+}
+
+/* Torture: the next dispatcher runs on another stack, whose old content is gone. */
+static void move_stack(s_sched *s)
+{
+    p_stack *mine = s->stack, *other = s_stack_take(s);
+    if (other == NULL)
+        return;
+    memset((char *)other - SCRIBBLED, SCRIBBLE, SCRIBBLED);
+    s->stack = other;
+    c_stack_use(s->ts, other);
+    s_stack_give(s, mine);
+    track_abandon(mine->low, mine->size);
+}
+
 /* Every way but the most common one: rarer soft calls, and hard switching. */
 static B_COLD PyObject *transfer_slow(s_sched *s, s_tasklet *me, s_tasklet *next,
                                           const c_site *site)
@@ -211,15 +232,18 @@ static B_COLD PyObject *transfer_slow(s_sched *s, s_tasklet *me, s_tasklet *next
     c_point point;
     int why = me->is_main ? C_MAIN : C_NEVER;
     point.top = -1;
-    if (s->soft && !me->is_main && site != NULL) {
+    if (!me->is_main && site != NULL) {
         why = c_point_find(s->ts, &me->c, site, &point);
-        if (why == C_SOFT) {
+        if (why == C_SOFT && s->soft && !(s->soft == 2 && refuse_soft(s))) {
             c_suspend(s->ts, &me->c, &point);
+            if (s_torture & S_TORTURE_MOVE)
+                move_stack(s);
             leave_softly(s, me, next);
         }
+        why = s->soft ? why : C_NEVER;
     }
     s->count_why[why]++;
-    if (why == C_NESTED && c_chunk_tight(s->ts))
+    if (why == C_NESTED && c_chunk_tight(s->ts, &me->c))
         s_outgrown(me);
     p_stack *fresh = NULL;
     if (next->kept != S_HARD && (fresh = s_stack_take(s)) == NULL)
@@ -234,7 +258,7 @@ PyObject *s_transfer(s_sched *s, s_tasklet *next, const c_site *site)
         me->state = S_RUNNING;
         return delivered(me);
     }
-    if (B_LIKELY(s->soft && site != NULL) && B_LIKELY(c_suspend_call(s->ts, &me->c, site)))
+    if (B_LIKELY(s->soft == 1 && site != NULL) && B_LIKELY(c_suspend_call(s->ts, &me->c, site)))
         leave_softly(s, me, next);
     return transfer_slow(s, me, next, site);
 }

@@ -11,10 +11,12 @@
  * collector (its queue visits it, it visits its frames).  Its finalizer throws
  * TaskletExit into it and lets it run at once, while the collector's caller waits
  * at the head of the run queue; where nothing may switch, it runs a little
- * later.  If it blocks again, the next collection drops its frames.
+ * later.  If it blocks again, the next collection drops its frames; one that
+ * keeps a C stack gets TaskletExit again instead, each time.
  */
 #include "heap/heap.h"
 #include "sched/internal.h"
+#include "sched/scope.h"
 
 static uint64_t last_id;
 
@@ -24,6 +26,8 @@ static int first_chunk(s_sched *s, s_tasklet *t)
     void *chunk = PyMem_Malloc(size);
     if (chunk == NULL)
         return S_E_MEMORY;
+    if (s_torture & S_TORTURE_ALLOC)
+        memset(chunk, SCRIBBLE, size);
     c_state_init(s->ts, &t->c, chunk, size);
     return S_OK;
 }
@@ -36,14 +40,17 @@ void s_outgrown(s_tasklet *t)
 static void enroll(s_sched *s, s_tasklet *t)
 {
     t->home = s;
+    c_allow_try_incref((PyObject *)t);
     t->id = __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED);
     c_lock_take(&s->all_lock);
     b_append(&s->all, &t->all);
     c_lock_give(&s->all_lock);
 }
 
-static void leave_roll(s_tasklet *t)
+void s_leave_roll(s_tasklet *t)
 {
+    if (t->home == NULL)
+        return;
     c_lock_take(&t->home->all_lock);
     if (b_linked(&t->all))
         b_unlink(&t->all);
@@ -116,6 +123,11 @@ int s_visit(s_tasklet *t, visitproc visit, void *arg)
         for (b_link *at = t->joiners.next; at != &t->joiners; at = at->next)
             Py_VISIT(B_CONTAINER(at, s_wait, link)->task);
     }
+    if (t->state == S_BLOCKED && t->kind != NULL && t->kind->visit != NULL) {
+        int stop = t->kind->visit(t, visit, arg);
+        if (stop)
+            return stop;
+    }
     if (t->is_main || (t->started && !suspended(t)))
         return 0;
     return c_visit(&t->c, t->started, visit, arg);
@@ -124,9 +136,11 @@ int s_visit(s_tasklet *t, visitproc visit, void *arg)
 static void free_chunk(s_tasklet *t)
 {
     void *root = t->c.root;
+    size_t size = root ? c_chunk_size(&t->c) : 0;
     c_state_clear(&t->c);
-    if (root != NULL)
-        PyMem_Free(root);
+    if (root != NULL && s_torture & S_TORTURE_ALLOC)
+        memset(root, SCRIBBLE, size);
+    PyMem_Free(root);
 }
 
 static void wake_joiners(s_sched *s, s_tasklet *t)
@@ -136,12 +150,10 @@ static void wake_joiners(s_sched *s, s_tasklet *t)
     for (;;) {
         c_lock_take(&t->lock);
         b_link *at = b_first(&t->joiners);
-        if (at != NULL)
-            b_unlink(at);
+        s_tasklet *joiner = at != NULL ? s_dequeue(at) : NULL;
         c_lock_give(&t->lock);
-        if (at == NULL)
+        if (joiner == NULL)
             return;
-        s_tasklet *joiner = B_CONTAINER(at, s_wait, link)->task;
         int wants = joiner->wait.value != NULL; /* result(), not join() */
         PyObject *value = wants && t->result ? t->result : Py_None;
         Py_XSETREF(joiner->wait.value, Py_NewRef(value));
@@ -190,11 +202,13 @@ void s_finish(s_sched *s, s_tasklet *t, PyObject *result)
     c_lock_take(&t->lock);
     t->state = S_DONE;
     c_lock_give(&t->lock);
-    leave_roll(t);
+    s_leave_roll(t);
     t->c.context = s->ts->context;
     s_become_idle(s);
     free_chunk(t);
     wake_joiners(s, t);
+    if (t->owned)
+        s_scope_child_ended(s, t);
     Py_XSETREF(t->func, Py_XNewRef(c_function_name(t->func))); /* what its name is made of */
     Py_CLEAR(t->scope);
     Py_DECREF((PyObject *)t);
@@ -214,7 +228,7 @@ void s_clear(s_tasklet *t)
         t->state = S_DONE;
         t->started = 1;
     }
-    leave_roll(t);
+    s_leave_roll(t);
     free_chunk(t);
     Py_CLEAR(t->func);
     Py_CLEAR(t->args);
@@ -273,7 +287,15 @@ void s_finalize(s_tasklet *t)
         if (PyErr_Occurred())
             PyErr_WriteUnraisable((PyObject *)t);
     }
+    if (t->kept == S_HARD)
+        c_finalize_again((PyObject *)t);
     PyErr_SetRaisedException(pending);
+}
+
+/* A C stack cannot be dropped, nor the tasklet that is on it be freed. */
+void s_strand(s_tasklet *t)
+{
+    s_leave_roll(t);
 }
 
 /* A tasklet without C frames may go on under any scheduler. */
@@ -281,7 +303,7 @@ void s_adopt(s_sched *s, s_tasklet *t)
 {
     if (t->home == s)
         return;
-    leave_roll(t);
+    s_leave_roll(t);
     t->home = s;
     c_lock_take(&s->all_lock);
     b_append(&s->all, &t->all);

@@ -92,10 +92,10 @@ static int sleep_detach(s_tasklet *t)
 
 static PyObject *sleep_object(s_tasklet *t)
 {
-    return PyFloat_FromDouble((double)t->timer->node.when * 1e-9);
+    return PyFloat_FromDouble((double)t->timer->node.when / 1e9);
 }
 
-static const s_wait_kind sleeping = {"sleep", sleep_detach, sleep_object, NULL};
+static const s_wait_kind sleeping = {.name = "sleep", .detach = sleep_detach, .object = sleep_object};
 
 static void wake_sleeper(s_sched *s, s_timer *timer)
 {

@@ -3,13 +3,7 @@
 
 static int detach(s_tasklet *t)
 {
-    y_lock *lock = t->on;
-    c_lock_take(&lock->guard);
-    int queued = b_linked(&t->wait.link);
-    if (queued)
-        b_unlink(&t->wait.link);
-    c_lock_give(&lock->guard);
-    return queued;
+    return s_leave_queue(t, &((y_lock *)t->on)->guard);
 }
 
 static PyObject *object(s_tasklet *t)
@@ -17,7 +11,7 @@ static PyObject *object(s_tasklet *t)
     return Py_NewRef((PyObject *)t->on);
 }
 
-static const s_wait_kind acquiring = {"acquire", detach, object, Py_False};
+static const s_wait_kind acquiring = {.name = "acquire", .detach = detach, .object = object, .late = Py_False};
 
 void y_lock_init(y_lock *lock)
 {
@@ -32,10 +26,7 @@ static int take_or_queue(s_tasklet *me, y_lock *lock, int wait)
     if (taken) {
         lock->held = 1;
     } else if (wait) {
-        me->kind = &acquiring;
-        me->on = lock;
-        me->state = S_BLOCKED;
-        b_append(&lock->waiters, &me->wait.link);
+        s_enqueue(me, &lock->waiters, &acquiring, lock);
     }
     c_lock_give(&lock->guard);
     return taken;
@@ -65,15 +56,13 @@ int y_lock_release(s_sched *s, y_lock *lock)
     c_lock_take(&lock->guard);
     int held = lock->held;
     b_link *first = held ? b_first(&lock->waiters) : NULL;
-    if (first != NULL)
-        b_unlink(first);
-    else
+    s_tasklet *next = first != NULL ? s_dequeue(first) : NULL;
+    if (next == NULL)
         lock->held = 0;
     c_lock_give(&lock->guard);
     if (!held)
         return S_E_FREE;
-    if (first != NULL) {
-        s_tasklet *next = B_CONTAINER(first, s_wait, link)->task;
+    if (next != NULL) {
         next->wait.value = Py_NewRef(Py_True);
         s_wake(s, next);
     }

@@ -2,8 +2,9 @@
 
 import types
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import Channel
 
 

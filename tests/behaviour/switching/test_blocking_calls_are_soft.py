@@ -1,7 +1,8 @@
 """A blocking function called by a plain Python call keeps no C stack."""
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import Channel, Tasklet
 
 

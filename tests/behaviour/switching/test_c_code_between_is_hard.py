@@ -5,8 +5,9 @@ import json
 import operator
 import re
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import Channel
 
 

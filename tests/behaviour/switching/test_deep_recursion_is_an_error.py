@@ -5,8 +5,9 @@ import json
 import pickle
 import sys
 
-import loomlet
 import pytest
+
+import loomlet
 
 DEEP = 100_000
 

@@ -1,7 +1,8 @@
 """A generator that blocks inside a for loop is suspended with its caller, softly."""
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import Channel
 
 

@@ -1,7 +1,8 @@
 """for x in channel suspends without a C stack, wherever the loop stands."""
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import Channel
 
 

@@ -1,7 +1,8 @@
 """Keywords do not make a blocking call hard."""
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import Channel
 
 CALLS = {

@@ -1,7 +1,8 @@
 """Arguments of a blocking call and values in unfinished expressions survive."""
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import Channel
 
 
@@ -23,7 +24,11 @@ def test_operands_below_the_call(mode):
 
     def body():
         a, b = object(), object()
-        return [a, (b, "x" * int("3"), ch.receive(), {"k": ch.receive(), **{"z": ch.receive()}})], a, b
+        return (
+            [a, (b, "x" * int("3"), ch.receive(), {"k": ch.receive(), **{"z": ch.receive()}})],
+            a,
+            b,
+        )
 
     ch = Channel()
     task = loomlet.spawn(body)

@@ -1,7 +1,8 @@
 """The depth of the call that blocks does not matter."""
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import Channel
 
 

@@ -1,7 +1,8 @@
 """Iterating a channel from C code is hard and right."""
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import Channel
 
 CONSUMERS = {

@@ -1,7 +1,8 @@
 """Soft switching is a choice of the process; programs cannot tell."""
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import Channel, _core
 
 PROGRAM = """

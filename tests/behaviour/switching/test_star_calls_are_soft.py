@@ -1,7 +1,8 @@
 """f(*arguments) with a tuple is soft; other unpacking works, hard or soft."""
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import Channel
 
 

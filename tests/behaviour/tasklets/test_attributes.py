@@ -2,8 +2,9 @@
 
 import gc
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import Channel, Tasklet, _core
 
 

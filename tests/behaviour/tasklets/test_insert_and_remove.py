@@ -1,7 +1,8 @@
 """remove() pauses a runnable tasklet, insert() makes it runnable again."""
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import Channel
 
 

@@ -1,7 +1,8 @@
 """join() waits for the end; result() also returns what the function returned."""
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import Channel
 
 

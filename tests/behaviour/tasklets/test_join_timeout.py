@@ -1,7 +1,8 @@
 """A timeout of join() and result() ends the wait, not the tasklet."""
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import Channel
 
 

@@ -1,7 +1,8 @@
 """kill() ends a tasklet wherever it is; its finally blocks run at once."""
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import Channel
 
 

@@ -1,7 +1,8 @@
 """tasklet.run() and tasklet.switch() choose who runs now."""
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import Channel
 
 

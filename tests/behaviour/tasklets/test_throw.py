@@ -1,7 +1,8 @@
 """throw() raises any exception in another tasklet, at once."""
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import Channel
 
 

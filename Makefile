@@ -1,0 +1,45 @@
+# The guide to this project: `make help`.
+#
+#   PYTHON=python3.12  takes that interpreter instead of the newest supported one
+#   TESTS=tests/unit   tests only that
+
+PYTHON ?=
+TESTS ?= tests
+VENV := .venv
+RUN := $(VENV)/bin/python -m
+C_FILES = $(shell find src/core tests/core -name '*.[ch]')
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo peers test check format clean
+
+help:    ## this list
+	@sed -n 's/^\([a-z]*\):.*## */  make \1\t/p' Makefile | expand -t 16
+
+build:   ## make .venv with the newest supported Python, build and install into it
+	@PYTHON='$(PYTHON)' tools/setup $(VENV)
+
+demo: build  ## the founding experiments beside their peers, a table and a report page
+	@$(RUN) loomlet bench demo
+
+peers: build ## the Python peers of the benchmarks into .venv, those that can be had
+	@for peer in greenlet gevent uvloop '--pre tealet'; do \
+	    $(RUN) pip install -q --only-binary :all: $$peer || echo "no $$peer for this Python"; done
+
+test: build  ## every test
+	@$(RUN) pytest $(TESTS)
+
+check: build ## what a reviewer runs: format, lint, types, structure, quick tests
+	$(RUN) ruff format --check .
+	$(RUN) ruff check .
+	$(RUN) mypy
+	$(VENV)/bin/clang-format --dry-run --Werror $(C_FILES)
+	$(RUN) pytest -q -m 'not slow and not stress' tests/structure tests/unit tests/core
+
+format: build ## put all sources into the common form
+	$(RUN) ruff check -q --fix-only .
+	$(RUN) ruff format .
+	$(VENV)/bin/clang-format -i $(C_FILES)
+
+clean:   ## remove all that was made
+	rm -rf $(VENV) .envs build dist .pytest_cache .mypy_cache .ruff_cache
+	find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +

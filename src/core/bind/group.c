@@ -1,0 +1,152 @@
+/* loomlet._core.Group: what TaskGroup is made of.  Which exception leaves a group is
+ * decided in loomlet.scopes. */
+#include "bind/bind.h"
+#include "sched/scope.h"
+
+#define SELF ((s_scope *)self)
+
+static PyObject *group_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    if (PyTuple_GET_SIZE(args) || (kwargs && PyDict_GET_SIZE(kwargs))) {
+        PyErr_Format(PyExc_TypeError, "%s() takes no arguments", type->tp_name);
+        return NULL;
+    }
+    PyObject *self = type->tp_alloc(type, 0);
+    if (self == NULL)
+        return NULL;
+    s_scope_init(SELF);
+    SELF->children = PyDict_New();
+    if (SELF->children == NULL)
+        Py_CLEAR(self);
+    return self;
+}
+
+static PyObject *spawn_function(void)
+{
+    static PyObject *found;
+    if (found == NULL) {
+        PyObject *module = PyImport_ImportModule("loomlet._core");
+        found = module ? PyObject_GetAttrString(module, "spawn") : NULL;
+        Py_XDECREF(module);
+    }
+    return found;
+}
+
+/* Nothing can come between the spawn and the adoption: the child has not run yet. */
+static PyObject *group_spawn(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                             PyObject *kwnames)
+{
+    s_sched *s = s_self();
+    PyObject *spawn = spawn_function();
+    if (s == NULL || spawn == NULL)
+        return NULL;
+    if (SELF->state != S_SCOPE_ENTERED || SELF->called)
+        return bind_fail(S_E_GROUP_CLOSED, self);
+    PyObject *child = PyObject_Vectorcall(spawn, args, (size_t)nargs, kwnames);
+    if (child == NULL)
+        return NULL;
+    int code = s_scope_adopt(SELF, (s_tasklet *)child);
+    if (code == S_OK)
+        return child;
+    s_remove(s, (s_tasklet *)child);
+    Py_DECREF(child);
+    return bind_fail(code, self);
+}
+
+/* _wait(shielded): until there are no children. */
+static PyObject *group_wait(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    int code;
+    s_sched *s = s_self();
+    if (s == NULL || bind_count("_wait", nargs, 1) < 0)
+        return NULL;
+    int shielded = PyObject_IsTrue(args[0]);
+    if (shielded < 0)
+        return NULL;
+    c_site site = BIND_SITE(self, args, nargs, group_wait);
+    PyObject *done = s_scope_wait(s, SELF, shielded, &site, &code);
+    return bind_result(done, code, self);
+}
+
+/* _leave(force) -> True when the group is left, False while it has children. */
+static PyObject *group_leave(PyObject *self, PyObject *force)
+{
+    s_sched *s = s_self();
+    int forced = PyObject_IsTrue(force);
+    if (s == NULL || forced < 0)
+        return NULL;
+    int code = s_scope_leave(s, SELF, forced);
+    return code < 0 ? bind_fail(code, self) : PyBool_FromLong(code == 0);
+}
+
+/* _report(child): its failure goes to the error handler after all. */
+static PyObject *group_report(PyObject *self, PyObject *child)
+{
+    (void)self;
+    if (!bind_is_tasklet(child) || ((s_tasklet *)child)->failure == NULL) {
+        PyErr_SetString(PyExc_TypeError, "_report() takes a tasklet that has failed");
+        return NULL;
+    }
+    s_hook.failed((s_tasklet *)child, ((s_tasklet *)child)->failure);
+    Py_RETURN_NONE;
+}
+
+/* _take_failed() -> the children that have failed, in order; the group forgets them. */
+static PyObject *group_take_failed(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    PyObject *failed = SELF->failed;
+    SELF->failed = NULL;
+    return failed ? failed : PyList_New(0);
+}
+
+/* _caught(): notes that the group ended its block by catching Cancelled. */
+static PyObject *group_caught(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    SELF->caught = 1;
+    Py_RETURN_NONE;
+}
+
+static PyObject *get_children(PyObject *self, void *unused)
+{
+    (void)unused;
+    return SELF->children ? PyDict_Keys(SELF->children) : PyList_New(0);
+}
+
+static PyObject *get_outer_cancelled(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(s_scope_outer(SELF));
+}
+
+static PyMethodDef methods[] = {
+    {"spawn", BIND_FN(group_spawn), METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR(
+         "spawn($self, func, /, *args, **kwargs)\n--\n\n"
+         "As loomlet.spawn(); the tasklet belongs to the group, which waits for it, takes its\n"
+         "failure and cancels it with the others.  Any thread.  ScopeError when the group is\n"
+         "not open: before its block, after it, and once it is cancelled.")},
+    {"_wait", BIND_FN(group_wait), METH_FASTCALL, NULL},
+    {"_leave", group_leave, METH_O, NULL},
+    {"_report", group_report, METH_O, NULL},
+    {"_take_failed", group_take_failed, METH_NOARGS, NULL},
+    {"_caught", group_caught, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef getset[] = {
+    {"_children", get_children, NULL, NULL, NULL},
+    {"_outer_cancelled", get_outer_cancelled, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+PyTypeObject bind_group_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "loomlet._core.Group",
+    .tp_base = &bind_scope_type,
+    .tp_basicsize = sizeof(s_scope),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .tp_new = group_new,
+    .tp_methods = methods,
+    .tp_getset = getset,
+};

@@ -1,0 +1,205 @@
+/* CPython 3.11: where things live.  Hard switching only.
+ *
+ * Soft switching would need more than it gives here: the caller of the outermost
+ * frame (_PyEval_Vector) owns that frame and pops it, and calls are two
+ * instructions of which specialised code skips the second.  Every suspended
+ * tasklet keeps its C stack.
+ *
+ * What runs is found through a _PyCFrame on the C stack of each activation of the
+ * interpreter.  It also carries the mark that tracing is on, which CPython copies
+ * from one activation to the next: on a new stack, and on coming back to an old
+ * one, the mark is set anew from what the thread traces then.  There are no entry
+ * frames: an activation's first frame has is_entry.
+ *
+ * One counter limits Python and C calls alike, and C calls are what can run off
+ * the end of our stack: a tasklet gets what its stack carries, if that is less
+ * than the recursion limit.
+ */
+#ifndef LOOMLET_PY311_H
+#define LOOMLET_PY311_H
+
+#ifdef C_OPCODE_TABLES
+#define NEED_OPCODE_TABLES 1
+#endif
+#include <frameobject.h>
+#include <internal/pycore_ceval.h>
+#include <internal/pycore_code.h>
+#include <internal/pycore_context.h>
+#include <internal/pycore_frame.h>
+#include <internal/pycore_hamt.h>
+#include <internal/pycore_opcode.h>
+#include <internal/pycore_pystate.h>
+#include <opcode.h>
+
+typedef PyObject *slot;
+#define SLOT_NULL NULL
+
+static inline PyObject *slot_object(slot s)
+{
+    return s;
+}
+static inline PyObject *slot_owned(slot s)
+{
+    return s;
+}
+
+static inline int frame_top(const c_frame *f)
+{
+    return f->stacktop;
+}
+static inline void frame_set_top(c_frame *f, int top)
+{
+    f->stacktop = top;
+}
+static inline PyCodeObject *frame_code(const c_frame *f)
+{
+    return f->f_code;
+}
+/* Words of the data stack that a call of `code` takes. */
+static inline int code_frame_words(const PyCodeObject *code)
+{
+    return code->co_nlocalsplus + code->co_stacksize + (int)FRAME_SPECIALS_SIZE;
+}
+static inline _Py_CODEUNIT *frame_ip(const c_frame *f)
+{
+    return f->prev_instr;
+}
+/* No frame marks the beginning of an activation. */
+static inline int frame_is_entry(const c_frame *f)
+{
+    (void)f;
+    return 0;
+}
+static inline PyObject *frame_funcobj(const c_frame *f)
+{
+    return (PyObject *)f->f_func;
+}
+static inline PyObject *frame_executable(const c_frame *f)
+{
+    return (PyObject *)f->f_code;
+}
+
+static inline c_frame *thread_frame(PyThreadState *ts)
+{
+    return ts->cframe->current_frame;
+}
+static inline void thread_save_cframe(PyThreadState *ts, c_state *state)
+{
+    state->cframe = ts->cframe;
+}
+static inline void thread_drop_cframe(c_state *state)
+{
+    state->cframe = NULL;
+}
+static inline void thread_load_frame(PyThreadState *ts, const c_state *state)
+{
+    if (state->cframe != NULL) {
+        ts->cframe = state->cframe;
+        ts->cframe->current_frame = state->frame;
+    }
+}
+static inline int thread_py_left(PyThreadState *ts)
+{
+    return ts->recursion_remaining;
+}
+static inline void thread_set_py_left(PyThreadState *ts, int left)
+{
+    ts->recursion_remaining = left;
+}
+static inline int thread_py_limit(PyThreadState *ts)
+{
+    return ts->recursion_limit;
+}
+/* Calls that a tasklet may nest: the recursion limit, or what its stack carries. */
+static inline int thread_py_budget(PyThreadState *ts)
+{
+    int carried = c_stack_budget();
+    return ts->recursion_limit < carried ? ts->recursion_limit : carried;
+}
+/* The same counter; it is saved and loaded as that of Python calls. */
+static inline int thread_c_left(PyThreadState *ts)
+{
+    return ts->recursion_remaining;
+}
+static inline void thread_set_c_left(PyThreadState *ts, int left)
+{
+    (void)ts, (void)left;
+}
+/* The first frame under a new tasklet. */
+static inline c_frame *thread_base_frame(PyThreadState *ts)
+{
+    (void)ts;
+    return NULL;
+}
+
+#define C_STACK_PER_COUNT 500
+
+/* [NULL, callable, args...] or [method, self, args...]; see py312.h. */
+#define C_CALL_TARGET(slots) slot_object((slots)[0] ? (slots)[0] : (slots)[1])
+#define C_CALL_FITS(slots, site)                                                                   \
+    ((slots)[0] != NULL ||                                                                         \
+     (slot *)(site)->args == (slots) + 2 + Py_IS_TYPE((slots)[1], &PyMethodDescr_Type))
+#define C_EXACT_TOP 0
+
+static inline Py_ssize_t context_size(PyObject *context)
+{
+    return ((PyContext *)context)->ctx_vars->h_count;
+}
+
+static inline void thread_mark_tracing(PyThreadState *ts)
+{
+    int traced = ts->tracing == 0 && (ts->c_tracefunc != NULL || ts->c_profilefunc != NULL);
+    ts->cframe->use_tracing = traced ? 255 : 0;
+}
+
+/* Objects in trash_delete_later stay with the thread: whoever leaves its outermost
+ * deallocation frees them. */
+static inline void thread_nesting_leave(PyThreadState *ts, c_hard *kept)
+{
+    kept->tracing = ts->tracing;
+    kept->event = ts->tracing_what;
+    kept->nesting = ts->trash_delete_nesting;
+    ts->tracing = 0;
+    ts->trash_delete_nesting = 0;
+}
+static inline void thread_nesting_back(PyThreadState *ts, c_hard *kept)
+{
+    ts->tracing = kept->tracing;
+    ts->tracing_what = kept->event;
+    ts->trash_delete_nesting = kept->nesting;
+    thread_mark_tracing(ts);
+}
+static inline void thread_abandon(PyThreadState *ts)
+{
+    (void)ts;
+}
+
+/* The _PyCFrame under all activations on this stack. */
+static inline void base_init(PyThreadState *ts, void **cell)
+{
+    _PyCFrame *base = (_PyCFrame *)cell;
+    base->current_frame = NULL;
+    base->previous = &ts->root_cframe;
+    ts->cframe = base;
+}
+static inline void base_enter(PyThreadState *ts, void **cell)
+{
+    B_CHECK(ts->cframe == (_PyCFrame *)cell);
+    ((_PyCFrame *)cell)->current_frame = NULL;
+    thread_mark_tracing(ts);
+}
+
+static inline void stack_limits_init(PyThreadState *ts, p_stack *stack)
+{
+    (void)ts, (void)stack;
+}
+static inline void stack_limits_own(PyThreadState *ts, p_stack *stack)
+{
+    (void)ts, (void)stack;
+}
+static inline void stack_limits_use(PyThreadState *ts, const p_stack *stack)
+{
+    (void)ts, (void)stack;
+}
+
+#endif

@@ -1,0 +1,407 @@
+/* Entering, leaving and cancelling scopes; the children of groups: see scope.h. */
+#include "sched/scope.h"
+
+#include "sched/internal.h"
+
+int s_scope_effective(const s_scope *scope)
+{
+    for (; scope != NULL; scope = scope->parent) {
+        if (scope->called)
+            return 1;
+        if (scope->shield)
+            return 0;
+    }
+    return 0;
+}
+
+int s_scope_outer(const s_scope *scope)
+{
+    return !scope->shield && s_scope_effective(scope->parent);
+}
+
+static s_scope *innermost(const s_tasklet *t)
+{
+    return (s_scope *)t->scope;
+}
+
+/* ---- telling -------------------------------------------------------------- */
+
+/* Adds the children of the groups that `t` has open inside `stop`. */
+static int add_children(s_tasklet *t, const s_scope *stop, PyObject *todo)
+{
+    for (s_scope *at = innermost(t); at != NULL && at != stop && at->task == t; at = at->parent) {
+        if (at->children == NULL || PyDict_GET_SIZE(at->children) == 0)
+            continue;
+        PyObject *keys = PyDict_Keys(at->children);
+        Py_ssize_t end = PyList_GET_SIZE(todo);
+        int code = keys ? PyList_SetSlice(todo, end, end, keys) : -1;
+        Py_XDECREF(keys);
+        if (code < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int tell_one(s_sched *s, s_tasklet *t, const s_scope *stop, PyObject *todo)
+{
+    if (t->home != s)
+        return s_post(t->home, S_ASK_CANCEL, t, NULL);
+    if (add_children(t, stop, todo) < 0)
+        return -1;
+    t->cancelled = (unsigned char)s_scope_effective(innermost(t));
+    if (!t->cancelled || t->state != S_BLOCKED)
+        return 0;
+    PyObject *error = s_hook.error(S_E_CANCELLED, (PyObject *)t);
+    s_interrupt(s, t, error ? error : PyErr_GetRaisedException());
+    return 0;
+}
+
+/* A cancel that has no caller could not be told to everybody. */
+static void complain(s_tasklet *t)
+{
+    if (!PyErr_Occurred())
+        PyErr_NoMemory();
+    PyErr_WriteUnraisable((PyObject *)t);
+}
+
+/* Breadth first, without recursion: groups may be nested deeply. */
+static void tell(s_sched *s, s_tasklet *t, const s_scope *stop)
+{
+    PyObject *pending = PyErr_GetRaisedException();
+    PyObject *todo = PyList_New(0);
+    int code = todo ? tell_one(s, t, stop, todo) : -1;
+    for (Py_ssize_t i = 0; code == 0 && i < PyList_GET_SIZE(todo); i++)
+        code = tell_one(s, (s_tasklet *)PyList_GET_ITEM(todo, i), NULL, todo);
+    if (code < 0)
+        complain(t);
+    Py_XDECREF(todo);
+    PyErr_SetRaisedException(pending);
+}
+
+void s_scope_tell(s_sched *s, s_tasklet *t)
+{
+    tell(s, t, NULL);
+}
+
+/* Something about the scope has changed: tells its task, if it has one. */
+static int changed(s_sched *s, s_scope *scope)
+{
+    c_lock_take(&scope->lock);
+    s_tasklet *t = scope->task;
+    Py_XINCREF((PyObject *)t);
+    c_lock_give(&scope->lock);
+    if (t == NULL)
+        return S_OK;
+    int code = S_OK;
+    if (t->home == s)
+        tell(s, t, scope->parent);
+    else
+        code = s_post(t->home, S_ASK_CANCEL, t, NULL);
+    Py_DECREF((PyObject *)t);
+    return code;
+}
+
+int s_scope_cancel(s_sched *s, s_scope *scope)
+{
+    c_lock_take(&scope->lock);
+    int before = scope->called;
+    scope->called = 1;
+    c_lock_give(&scope->lock);
+    return before ? S_OK : changed(s, scope);
+}
+
+int s_scope_set_shield(s_sched *s, s_scope *scope, int shield)
+{
+    scope->shield = (unsigned char)shield;
+    return changed(s, scope);
+}
+
+/* ---- deadlines --------------------------------------------------------------- */
+
+static void disarm(s_sched *s, s_scope *scope)
+{
+    if (scope->armed != s)
+        return;
+    scope->armed = NULL;
+    s_timer_disarm(s, &scope->timer);
+    Py_DECREF((PyObject *)scope);
+}
+
+static void expire(s_sched *s, s_timer *timer)
+{
+    s_scope *scope = timer->owner;
+    scope->armed = NULL;
+    if (scope->state == S_SCOPE_ENTERED) {
+        scope->expired |= !scope->called;
+        if (s_scope_cancel(s, scope) < 0)
+            complain(s->current);
+    }
+    Py_DECREF((PyObject *)scope);
+}
+
+/* Arms the timer of a scope that the current thread is inside of; a deadline that has
+ * passed is carried out at once. */
+static int arm(s_sched *s, s_scope *scope)
+{
+    if (scope->deadline == S_FOREVER || scope->called)
+        return S_OK;
+    if (scope->deadline <= s_now(s)) {
+        scope->expired = 1;
+        return s_scope_cancel(s, scope);
+    }
+    scope->timer.fire = expire;
+    scope->timer.owner = scope;
+    int code = s_timer_arm(s, &scope->timer, scope->deadline);
+    if (code == S_OK) {
+        scope->armed = s;
+        Py_INCREF((PyObject *)scope);
+    }
+    return code;
+}
+
+int s_scope_set_deadline(s_sched *s, s_scope *scope, int64_t deadline)
+{
+    if (scope->state == S_SCOPE_ENTERED && scope->task->home != s)
+        return S_E_THREAD;
+    if (scope->armed != NULL && scope->armed != s)
+        return S_E_THREAD;
+    disarm(s, scope);
+    scope->deadline = deadline;
+    scope->relative = 0;
+    return scope->state == S_SCOPE_ENTERED ? arm(s, scope) : S_OK;
+}
+
+/* ---- in and out ----------------------------------------------------------------- */
+
+int s_scope_enter(s_sched *s, s_scope *scope)
+{
+    s_tasklet *t = s->current;
+    if (scope->state != S_SCOPE_NEW)
+        return S_E_SCOPE_USED;
+    if (scope->relative && scope->deadline != S_FOREVER) {
+        int64_t now = s_now(s);
+        scope->deadline = scope->deadline > S_FOREVER - 1 - now ? S_FOREVER : now + scope->deadline;
+    }
+    scope->relative = 0;
+    scope->parent = innermost(t);
+    t->scope = Py_NewRef((PyObject *)scope);
+    c_lock_take(&scope->lock);
+    scope->task = (s_tasklet *)Py_NewRef((PyObject *)t);
+    scope->state = S_SCOPE_ENTERED;
+    c_lock_give(&scope->lock);
+    if (scope->called)
+        t->cancelled = 1;
+    else if (scope->shield)
+        t->cancelled = 0;
+    int code = arm(s, scope);
+    if (code < 0)
+        s_scope_leave(s, scope, 1);
+    return code;
+}
+
+/* The innermost scope of `t` goes. */
+static void leave(s_sched *s, s_tasklet *t, s_scope *scope)
+{
+    disarm(s, scope);
+    c_lock_take(&scope->lock);
+    scope->task = NULL;
+    scope->state = S_SCOPE_LEFT;
+    c_lock_give(&scope->lock);
+    t->scope = (PyObject *)scope->parent;
+    scope->parent = NULL;
+    if (B_UNLIKELY(scope->called | scope->shield | t->cancelled))
+        t->cancelled = (unsigned char)s_scope_effective(innermost(t));
+    Py_DECREF((PyObject *)t);
+    Py_DECREF((PyObject *)scope);
+}
+
+static int is_own(const s_tasklet *t, const s_scope *scope)
+{
+    const s_scope *at = innermost(t);
+    while (at != NULL && at->task == t && at != scope)
+        at = at->parent;
+    return at == scope && scope->task == t;
+}
+
+/* A scope is left while others inside it are still open (a generator that was
+ * suspended in its `with`): those are left too, what runs in them is cancelled. */
+static void leave_all(s_sched *s, s_tasklet *t, s_scope *scope)
+{
+    while (innermost(t) != scope) {
+        s_scope *inner = innermost(t);
+        if (inner->children != NULL)
+            s_scope_cancel(s, inner);
+        leave(s, t, inner);
+    }
+    leave(s, t, scope);
+}
+
+static int has_children(s_scope *scope)
+{
+    return scope->children != NULL && PyDict_GET_SIZE(scope->children) > 0;
+}
+
+/* No more children from now on: 1, or 0 while there are some. */
+static int close_group(s_scope *scope)
+{
+    c_lock_take(&scope->lock);
+    int empty = !has_children(scope);
+    if (empty)
+        scope->state = S_SCOPE_LEFT;
+    c_lock_give(&scope->lock);
+    return empty;
+}
+
+int s_scope_leave(s_sched *s, s_scope *scope, int force)
+{
+    s_tasklet *t = s->current;
+    if (scope->state == S_SCOPE_LEFT) /* by leave_all, which has been reported */
+        return !force && has_children(scope);
+    if (B_UNLIKELY(innermost(t) != scope || scope->task != t) && !is_own(t, scope))
+        return S_E_SCOPE_ORDER;
+    if (scope->children != NULL && !force && !close_group(scope))
+        return 1;
+    int in_order = innermost(t) == scope;
+    leave_all(s, t, scope);
+    return in_order ? S_OK : S_E_SCOPE_ORDER;
+}
+
+/* ---- groups ------------------------------------------------------------------------ */
+
+int s_scope_adopt(s_scope *group, s_tasklet *t)
+{
+    int code = S_E_GROUP_CLOSED;
+    c_lock_take(&group->lock);
+    if (group->state == S_SCOPE_ENTERED && !group->called)
+        code = PyDict_SetItem(group->children, (PyObject *)t, Py_None) < 0 ? S_E_SET : S_OK;
+    if (code == S_OK) {
+        t->scope = Py_NewRef((PyObject *)group);
+        t->owned = 1;
+        t->cancelled = (unsigned char)s_scope_effective(group);
+    }
+    c_lock_give(&group->lock);
+    return code;
+}
+
+static s_scope *group_of(const s_tasklet *t)
+{
+    s_scope *at = innermost(t);
+    while (at != NULL && at->task == t)
+        at = at->parent;
+    return at;
+}
+
+static int note_failure(s_scope *group, s_tasklet *t)
+{
+    if (t->failure == NULL || s_hook.is_exit(t->failure))
+        return 0;
+    c_lock_take(&group->lock);
+    if (group->failed == NULL)
+        group->failed = PyList_New(0);
+    int code = group->failed ? PyList_Append(group->failed, (PyObject *)t) : -1;
+    c_lock_give(&group->lock);
+    if (code < 0) {
+        complain(t);
+        s_hook.failed(t, t->failure);
+    }
+    return 1;
+}
+
+/* The waiter is woken before the cancel can reach it: the last child's failure then
+ * costs it one wake, not two. */
+void s_scope_child_ended(s_sched *s, s_tasklet *t)
+{
+    s_scope *group = group_of(t);
+    if (group == NULL || group->children == NULL)
+        return;
+    Py_INCREF((PyObject *)group);
+    int failed = note_failure(group, t);
+    s_tasklet *waiter = NULL;
+    c_lock_take(&group->lock);
+    if (PyDict_DelItem(group->children, (PyObject *)t) < 0)
+        PyErr_Clear();
+    if (PyDict_GET_SIZE(group->children) == 0) {
+        waiter = group->waiter;
+        group->waiter = NULL;
+    }
+    c_lock_give(&group->lock);
+    if (waiter != NULL)
+        s_wake(s, waiter);
+    if (failed && s_scope_cancel(s, group) < 0)
+        complain(t);
+    Py_DECREF((PyObject *)group);
+}
+
+static int detach(s_tasklet *t)
+{
+    s_scope *group = t->on;
+    c_lock_take(&group->lock);
+    int waits = group->waiter == t;
+    if (waits)
+        group->waiter = NULL;
+    c_lock_give(&group->lock);
+    return waits;
+}
+
+static PyObject *object(s_tasklet *t)
+{
+    return Py_NewRef((PyObject *)t->on);
+}
+
+static const s_wait_kind joining = {.name = "join", .detach = detach, .object = object};
+
+PyObject *s_scope_wait(s_sched *s, s_scope *group, int shielded, const c_site *site, int *code)
+{
+    s_tasklet *me = s->current;
+    *code = s_may_block(s);
+    if (*code == S_E_CANCELLED && shielded)
+        *code = S_OK;
+    if (*code < 0)
+        return NULL;
+    c_lock_take(&group->lock);
+    int waits = has_children(group);
+    if (waits && group->waiter != NULL)
+        *code = S_E_SCOPE_ORDER;
+    if (waits && *code == S_OK) {
+        me->wait.value = Py_NewRef(Py_None);
+        me->kind = &joining;
+        me->on = group;
+        me->state = S_BLOCKED;
+        group->waiter = me;
+    }
+    c_lock_give(&group->lock);
+    if (*code < 0)
+        return NULL;
+    return waits ? s_suspend(s, site) : Py_NewRef(Py_None);
+}
+
+/* ---- the object ---------------------------------------------------------------------- */
+
+void s_scope_init(s_scope *scope)
+{
+    scope->deadline = S_FOREVER;
+}
+
+int s_scope_visit(s_scope *scope, visitproc visit, void *arg)
+{
+    Py_VISIT((PyObject *)scope->parent);
+    Py_VISIT((PyObject *)scope->task);
+    Py_VISIT(scope->children);
+    Py_VISIT(scope->failed);
+    Py_VISIT((PyObject *)scope->waiter);
+    return 0;
+}
+
+void s_scope_clear(s_scope *scope)
+{
+    s_tasklet *waiter = scope->waiter;
+    if (waiter != NULL && detach(waiter)) {
+        waiter->state = S_PAUSED;
+        waiter->kind = NULL;
+        Py_DECREF((PyObject *)waiter);
+    }
+    Py_CLEAR(scope->parent);
+    Py_CLEAR(scope->task);
+    Py_CLEAR(scope->children);
+    Py_CLEAR(scope->failed);
+}

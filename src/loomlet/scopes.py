@@ -1,0 +1,168 @@
+"""Cancel scopes, timeouts and task groups: who stops whom, and who waits for whom.
+
+The model.  A `with CancelScope()` makes a block that can be cancelled as a whole: everything that
+runs inside it, in this tasklet or in children of a TaskGroup opened inside it.  Scopes nest, so
+they form a tree; a child's place in it is its group, not the tasklet that happened to spawn it.  A
+tasklet of plain spawn() is in no scope: it belongs to nobody, as in Go.  kill() it, or give it a
+group.
+
+Cancelling is level-triggered.  From cancel() on, every blocking operation inside the scope raises
+Cancelled: the one that waits now, and each that is begun later, until the scope is left.  What can
+be done without waiting for anybody (try_send, close, computing) goes on.  An operation that was
+completed before the cancel came keeps its result; the next one raises.  A paused tasklet is not
+woken; it meets the cancel when it goes on.
+
+Invariants.
+  1. No cancel is lost.  It is a state of the tree, not a message: code that swallows one Cancelled
+     meets the next one; a value that arrived at the same moment is delivered first.
+  2. No cancel leaks.  Whether an operation raises is looked up from the scopes around it, so a
+     cancel that comes late (a deadline at the moment its block ends, another thread) finds nobody.
+  3. The outermost cancelled scope catches.  A scope catches Cancelled iff it was cancelled and no
+     scope further out that it can see is cancelled too; so an inner timeout never takes an outer
+     one for its own.  A shield ends the sight.
+  4. A block that ends by itself has ended by itself: when no Cancelled reaches the scope's end,
+     nothing is raised there, even if the time is over.
+  5. No child outlives its group.  Leaving waits for every child, through cancel, kill and
+     KeyboardInterrupt; these are remembered, end the children, and go on when the last one has
+     ended.
+
+What leaves a TaskGroup, first match: a single KeyboardInterrupt or SystemExit, of a child or of the
+body; the TaskletExit that kill() threw into the body; all failures together in an ExceptionGroup
+(BaseExceptionGroup if one is no Exception), children in the order in which they failed, then the
+body; the Cancelled of a scope further out; nothing.  Failures that cannot be raised because of the
+first two go to the error handler.  Children that end with TaskletExit or Cancelled have not failed.
+
+The mechanism is native (src/core/sched/scope.h): entering, leaving, cancelling, a child's end.
+A signal handler can therefore not come between a cancel and those it is meant for.  Here is only
+the decision what leaves a group.
+
+Threads.  A scope is entered and left by one tasklet.  cancel() and group.spawn() may be called from
+any thread; a child lives on the thread that spawned it.
+
+Rejected.
+  Edge-triggered cancel (asyncio): one exception, delivered once.  A library that swallows it, or a
+  result that arrives in the same turn, loses it; two that come together need counters (uncancel).
+  Cancelled as an ordinary exception: every `except Exception` would swallow it.
+  A cancelled child that has not started does not run at all (asyncio): its caller's clean-up inside
+  the function would silently not happen; here it starts and meets the cancel where it first waits.
+  Scopes inherited by plain spawn(): a request handler's timeout would kill what it left running on
+  purpose.
+  A wrapper function around each child that counts it down: a child killed before its first step
+  would never be counted.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from loomlet import _core
+from loomlet._core import CancelScope, timeout
+from loomlet.errors import Cancelled, ScopeError, SwitchTrapped, TaskletExit
+
+__all__ = ["CancelScope", "TaskGroup", "timeout"]
+
+_ENDS_PROGRAM = (KeyboardInterrupt, SystemExit)
+_ENDS_FLOW = (TaskletExit, GeneratorExit)
+_MESSAGE = "unhandled errors in a TaskGroup"
+
+
+class TaskGroup(_core.Group):
+    """`with TaskGroup() as group:` runs tasklets that end before the block does.
+
+    group.spawn(func, *args, **kwargs) makes a child, as loomlet.spawn() does.  Leaving the block
+    waits for all children, also those that children spawn through the group meanwhile.  The first
+    one that fails cancels the others and the body; then all failures, the body's included, are
+    raised as one ExceptionGroup.
+
+    A group is a cancel scope: group.cancel() ends the body and all children.
+    """
+
+    __slots__ = ()
+
+    @property
+    def cancel_scope(self) -> CancelScope:
+        """The scope around the body and the children: the group itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> bool:
+        """Waits for the children and raises what the group ends with; see the module's text."""
+        met = [] if error is None else [error]
+        ending = None
+        try:
+            ending = self._ending(met, self._wind_up(met))
+            if ending is None or ending is error:
+                return ending is None
+            raise ending
+        finally:
+            for child in self._take_failed():
+                self._report(child)
+            met.clear()  # no cycle through the traceback of what is raised
+            error = ending = None
+
+    def _wind_up(self, met: list[BaseException]) -> bool:
+        """Waits until the last child has ended and leaves; adds what is raised meanwhile to `met`.
+
+        Returns whether a Cancelled in `met` was meant for this group.
+        """
+        mine = self.cancel_called
+        if met:
+            self.cancel()
+        shielded = bool(met)
+        while True:
+            try:
+                self._wait(shielded)
+                outer = self._outer_cancelled
+                if self._leave(False):
+                    return mine and not outer
+            except (SwitchTrapped, ScopeError):  # it cannot wait here at all
+                self.cancel()
+                self._leave(True)
+                raise
+            except BaseException as error:
+                mine = mine or self.cancel_called
+                shielded = True
+                met.append(error)
+                self.cancel()
+
+    def _ending(self, met: list[BaseException], mine: bool) -> BaseException | None:
+        """What is raised at the end of the block, given what the body met."""
+        failed = self._take_failed()
+        errors = _failures(failed, met)
+        alone = _first(errors, _ENDS_PROGRAM) or _first(met, _ENDS_FLOW)
+        if alone is not None:
+            for child in failed:
+                if child._failure is not alone:
+                    self._report(child)
+            return alone
+        if errors:
+            group = BaseExceptionGroup(_MESSAGE, errors)
+            group.__suppress_context__ = True
+            return group
+        cancelled = _first(met, (Cancelled,))
+        if cancelled is None or not mine:
+            return cancelled
+        self._caught()
+        return None
+
+    def __repr__(self) -> str:
+        names = ", ".join(child.name for child in self._children)
+        return f"{super().__repr__()[:-1]}: {names}>" if names else super().__repr__()
+
+
+def _first(
+    errors: list[BaseException], kinds: tuple[type[BaseException], ...]
+) -> BaseException | None:
+    return next((error for error in errors if isinstance(error, kinds)), None)
+
+
+def _failures(failed: list[_core.Tasklet], met: list[BaseException]) -> list[BaseException]:
+    """The exceptions of the children, then those of the body that are not a child's again."""
+    ordinary = (error for error in met if not isinstance(error, (*_ENDS_FLOW, Cancelled)))
+    raised = [child._failure for child in failed if child._failure is not None]
+    return list({id(error): error for error in (*raised, *ordinary)}.values())

@@ -1,0 +1,85 @@
+"""What does a block leave behind: tasklets, objects, memory?
+
+Counted before and after, each time after a full collection, with nothing allocated in between:
+tasklets of this thread that have not ended, objects that the collector knows, blocks of Python's
+allocator.  A block that is run for the first time fills caches (imports, specialised bytecode,
+interned strings), which is no leak: warm it up once before, or allow for it.
+
+Rejected: holding on to the ids of all objects to tell old from new; addresses are reused, and a
+million ids are themselves a leak to look at.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections import Counter
+from types import TracebackType
+
+from loomlet import _core, errors
+
+__all__ = ["assert_no_leaks"]
+
+_COLLECTIONS = 3
+
+
+class _Watch:
+    __slots__ = ("_before", "_blocks", "_objects", "_room", "_tasklets")
+
+    def __init__(self, objects: int, blocks: int) -> None:
+        self._room = (objects, blocks)
+        self._before: Counter[str] = Counter()
+        self._tasklets: set[int] = set()
+        self._objects = self._blocks = 0
+
+    def __enter__(self) -> None:
+        _settle()
+        self._before = _types()
+        self._tasklets = {tasklet.id for tasklet in _core.tasklets()}
+        _settle()
+        self._objects = len(gc.get_objects())
+        self._blocks = sys.getallocatedblocks()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error is not None:
+            return
+        _settle()
+        objects = len(gc.get_objects()) - self._objects
+        blocks = sys.getallocatedblocks() - self._blocks
+        self._check_tasklets()
+        if objects > self._room[0]:
+            grown = _types() - self._before
+            told = ", ".join(f"{count} {name}" for name, count in grown.most_common(8))
+            raise AssertionError(f"{objects} objects were left behind: {told}")
+        if blocks > self._room[1]:
+            raise AssertionError(f"{blocks} blocks of memory were left behind")
+
+    def _check_tasklets(self) -> None:
+        left = [tasklet for tasklet in _core.tasklets() if tasklet.id not in self._tasklets]
+        if left:
+            told = "".join(f"\n  {errors.describe(tasklet)}" for tasklet in left)
+            raise AssertionError(f"{len(left)} tasklets were left behind:{told}")
+
+
+def _settle() -> None:
+    for _ in range(_COLLECTIONS):
+        gc.collect()
+
+
+def _types() -> Counter[str]:
+    return Counter(type(thing).__qualname__ for thing in gc.get_objects())
+
+
+def assert_no_leaks(objects: int = 0, blocks: int = 50) -> _Watch:
+    """`with assert_no_leaks():` raises AssertionError when its block leaves something behind.
+
+    A tasklet of this thread that has not ended; more than `objects` objects that the collector
+    knows (the text names their types); more than `blocks` blocks of memory.  Run the same work once
+    before, so that caches are filled.  An exception of the block passes, unchecked.
+    """
+    return _Watch(objects, blocks)

@@ -1,0 +1,85 @@
+"""close(): what was sent before is delivered, nothing is sent after."""
+
+import pytest
+
+import loomlet
+from loomlet import Channel
+
+
+def test_waiting_receivers_get_channel_closed(mode):
+    """A receiver that waits when the channel is closed gets ChannelClosed with the channel."""
+
+    def receiver():
+        with pytest.raises(loomlet.ChannelClosed) as info:
+            ch.receive()
+        return info.value.channel
+
+    ch = Channel()
+    tasks = [loomlet.spawn(receiver) for _ in range(3)]
+    loomlet.schedule()
+    assert ch.close() is None
+    assert [task.result() for task in tasks] == [ch] * 3
+
+
+def test_new_sends_raise(mode):
+    """send() on a closed channel raises ChannelClosed, a ValueError that says what to do."""
+    ch = Channel(3)
+    ch.close()
+    with pytest.raises(ValueError, match="expected an open channel") as info:
+        ch.send(1)
+    assert isinstance(info.value, loomlet.ChannelClosed)
+    assert isinstance(info.value, loomlet.LoomletError)
+    assert repr(ch) in str(info.value)
+    assert "closed" in str(info.value)
+    assert info.value.channel is ch
+    assert len(ch) == 0
+
+
+def test_new_receives_raise_when_it_is_drained(mode):
+    """receive() gives what is buffered, then raises."""
+    ch = Channel(2)
+    ch.send(1)
+    ch.close()
+    assert ch.receive() == 1
+    with pytest.raises(loomlet.ChannelClosed):
+        ch.receive()
+
+
+def test_waiting_senders_are_still_delivered(mode):
+    """A sender that waits when the channel is closed can still be received from."""
+    for capacity in (0, 2):
+        ch = Channel(capacity)
+        senders = [loomlet.spawn(ch.send, n) for n in range(5)]
+        loomlet.schedule()
+        ch.close()
+        assert ch.balance == 5 - capacity
+        assert [value for value in ch] == [0, 1, 2, 3, 4]
+        for sender in senders:
+            assert sender.result() is None
+
+
+def test_closing_again_changes_nothing():
+    """close() of a closed channel is allowed."""
+    ch = Channel()
+    assert ch.closed is False
+    ch.close()
+    ch.close()
+    assert ch.closed is True
+
+
+def test_closed_receivers_go_on_in_their_order(mode):
+    """The receivers woken by close() run in the order of their waiting, after the closer."""
+    ch, log = Channel(), []
+
+    def receiver(n):
+        with pytest.raises(loomlet.ChannelClosed):
+            ch.receive()
+        log.append(n)
+
+    for n in range(3):
+        loomlet.spawn(receiver, n)
+    loomlet.schedule()
+    ch.close()
+    log.append("closer")
+    loomlet.schedule()
+    assert log == ["closer", 0, 1, 2]

@@ -1,0 +1,45 @@
+"""Every error of ours says what was expected, what was found and what to do."""
+
+import pytest
+
+from loomlet import (
+    Cancelled,
+    ChannelClosed,
+    Deadlock,
+    DeadTasklet,
+    LoomletError,
+    SwitchTrapped,
+    TaskletError,
+    TaskletExit,
+    WrongThread,
+    errors,
+)
+
+
+def test_the_family():
+    """Errors have one parent each and are what a careful program would catch."""
+    assert issubclass(ChannelClosed, (LoomletError, ValueError))
+    assert issubclass(Deadlock, RuntimeError)
+    assert issubclass(Deadlock, LoomletError)
+    for state_error in (DeadTasklet, WrongThread, SwitchTrapped):
+        assert issubclass(state_error, TaskletError)
+    assert issubclass(TaskletError, RuntimeError)
+
+
+@pytest.mark.parametrize("ending", [TaskletExit, Cancelled])
+def test_endings_are_no_exceptions(ending):
+    """What ends a tasklet passes `except Exception`."""
+    assert issubclass(ending, BaseException)
+    assert not issubclass(ending, Exception)
+
+
+@pytest.mark.parametrize("code", sorted(errors._makers))
+def test_every_code_of_the_core_has_an_exception(code):
+    """Each code makes an exception of ours or a builtin; state errors have all three parts."""
+    error = errors.make(code, "<the thing>")
+    assert isinstance(error, (LoomletError, TaskletExit, Cancelled, TimeoutError, RuntimeError))
+    if isinstance(error, (TaskletError, ChannelClosed)):
+        text = str(error)
+        assert text.startswith("expected ")
+        assert "'<the thing>'" in text
+        assert ";" in text

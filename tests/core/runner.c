@@ -1,0 +1,84 @@
+/* The runner of runner.h. */
+#include "runner.h"
+
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LONGEST 120 /* seconds; only a test that hangs takes that long */
+
+static runner_test *first;
+static uint64_t bits;
+int runner_reallocs = -1;
+
+void runner_register(runner_test *test)
+{
+    test->next = first;
+    first = test;
+}
+
+uint64_t runner_random(void)
+{
+    bits ^= bits << 13;
+    bits ^= bits >> 7;
+    bits ^= bits << 17;
+    return bits;
+}
+
+void *__real_realloc(void *block, size_t size);
+void *__wrap_realloc(void *block, size_t size);
+
+void *__wrap_realloc(void *block, size_t size)
+{
+    if (runner_reallocs > 0)
+        runner_reallocs--;
+    else if (runner_reallocs == 0) {
+        runner_reallocs = -1;
+        return NULL;
+    }
+    return __real_realloc(block, size);
+}
+
+static void run_here(const runner_test *test)
+{
+    bits = 0x9E3779B97F4A7C15u;
+    runner_reallocs = -1;
+    alarm(LONGEST);
+    test->run();
+    printf("ok %s\n", test->name);
+    fflush(stdout);
+}
+
+/* In a process of its own; 1 when it failed. */
+static int run_apart(const runner_test *test)
+{
+    int status;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        run_here(test);
+        exit(0);
+    }
+    if (waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return 0;
+    printf("FAILED %s\n", test->name);
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    const char *wanted = argc > 1 ? argv[1] : NULL;
+    int failed = wanted != NULL;
+    for (runner_test *test = first; test != NULL; test = test->next) {
+        if (wanted == NULL) {
+            failed += run_apart(test);
+        } else if (strcmp(wanted, "--list") == 0) {
+            puts(test->name);
+            failed = 0;
+        } else if (strcmp(wanted, test->name) == 0) {
+            run_here(test);
+            failed = 0;
+        }
+    }
+    return failed != 0;
+}

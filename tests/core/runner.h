@@ -1,0 +1,44 @@
+/* A very small test runner for the rooms without Python.
+ *
+ * TEST(name) { ... } defines and registers a test; CHECK(condition) ends the
+ * process with the place when the condition does not hold.  A test that hangs is
+ * ended by an alarm.  Each test has a process of its own: `core_tests` runs them
+ * one after the other, `core_tests NAME` only that one.
+ */
+#ifndef LOOMLET_TEST_RUNNER_H
+#define LOOMLET_TEST_RUNNER_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+#define TEST(name)                                                                                 \
+    static void name(void);                                                                        \
+    __attribute__((constructor)) static void register_##name(void)                                 \
+    {                                                                                              \
+        static runner_test self = {#name, name, NULL};                                             \
+        runner_register(&self);                                                                    \
+    }                                                                                              \
+    static void name(void)
+
+typedef struct runner_test {
+    const char *name;
+    void (*run)(void);
+    struct runner_test *next;
+} runner_test;
+
+void runner_register(runner_test *test);
+/* The same numbers in every run: a fresh sequence for each test. */
+uint64_t runner_random(void);
+/* How many of the following calls of realloc succeed before one fails; -1: all. */
+extern int runner_reallocs;
+
+#endif

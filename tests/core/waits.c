@@ -1,0 +1,165 @@
+/* plat/wait_linux.c: no wake-up is lost, no two threads hold a lock. */
+#include <pthread.h>
+#include <signal.h>
+
+#include "plat/plat.h"
+#include "runner.h"
+
+TEST(the_clock_does_not_go_back)
+{
+    int64_t last = p_now();
+    for (int i = 0; i < 100000; i++) {
+        int64_t now = p_now();
+        CHECK(now >= last);
+        last = now;
+    }
+}
+
+/* ---- parking ---------------------------------------------------------------------- */
+
+#define HANDOVERS 20000
+
+typedef struct {
+    p_parker parker;
+    int work;
+} place;
+
+static place sides[2];
+
+/* Announces, looks once more, sleeps: the rule of plat.h. */
+static void wait_for_work(place *mine)
+{
+    while (!__atomic_load_n(&mine->work, __ATOMIC_SEQ_CST)) {
+        p_park_prepare(&mine->parker);
+        if (__atomic_load_n(&mine->work, __ATOMIC_SEQ_CST))
+            p_park_cancel(&mine->parker);
+        else
+            p_park(&mine->parker, INT64_MAX);
+    }
+    __atomic_store_n(&mine->work, 0, __ATOMIC_SEQ_CST);
+}
+
+static void give_work(place *other)
+{
+    __atomic_store_n(&other->work, 1, __ATOMIC_SEQ_CST);
+    p_unpark(&other->parker);
+}
+
+static long passed; /* guarded by whose turn it is */
+
+static void *answer(void *unused)
+{
+    for (int i = 0; i < HANDOVERS; i++) {
+        wait_for_work(&sides[1]);
+        CHECK(passed++ == 2 * i + 1);
+        give_work(&sides[0]);
+    }
+    return unused;
+}
+
+TEST(two_threads_wake_each_other_and_lose_nothing)
+{
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, answer, NULL) == 0);
+    for (int i = 0; i < HANDOVERS; i++) {
+        CHECK(passed++ == 2 * i);
+        give_work(&sides[1]);
+        wait_for_work(&sides[0]);
+    }
+    pthread_join(thread, NULL);
+    CHECK(passed == 2 * HANDOVERS);
+}
+
+TEST(a_wake_up_between_announcing_and_sleeping_is_kept)
+{
+    p_parker parker = {0};
+    p_park_prepare(&parker);
+    p_unpark(&parker);
+    p_park(&parker, INT64_MAX);
+    CHECK(parker.word == 0);
+}
+
+TEST(a_cancelled_sleep_leaves_nothing_behind)
+{
+    p_parker parker = {0};
+    p_park_prepare(&parker);
+    p_park_cancel(&parker);
+    p_unpark(&parker);
+    p_park_prepare(&parker);
+    int64_t until = p_now() + 2000000;
+    p_park(&parker, until);
+    CHECK(p_now() >= until);
+}
+
+TEST(a_deadline_that_is_over_does_not_sleep)
+{
+    p_parker parker = {0};
+    p_park_prepare(&parker);
+    p_park(&parker, p_now() - 1);
+    p_park_prepare(&parker);
+    p_park(&parker, 0);
+    CHECK(parker.word == 0);
+}
+
+static int woken;
+
+static void on_signal(int number)
+{
+    (void)number;
+}
+
+static void *sleep_for_ever(void *unused)
+{
+    static p_parker parker;
+    p_park_prepare(&parker);
+    p_park(&parker, INT64_MAX);
+    __atomic_store_n(&woken, 1, __ATOMIC_SEQ_CST);
+    return unused;
+}
+
+TEST(a_signal_ends_a_sleep)
+{
+    pthread_t thread;
+    struct sigaction action = {.sa_handler = on_signal};
+    sigaction(SIGUSR1, &action, NULL);
+    CHECK(pthread_create(&thread, NULL, sleep_for_ever, NULL) == 0);
+    while (!__atomic_load_n(&woken, __ATOMIC_SEQ_CST)) {
+        p_parker pause = {1};
+        p_park(&pause, p_now() + 1000000);
+        pthread_kill(thread, SIGUSR1);
+    }
+    pthread_join(thread, NULL);
+}
+
+/* ---- the lock ------------------------------------------------------------------------ */
+
+#define THREADS 4
+#define ROUNDS 50000
+
+static p_lock lock;
+static long shared[2]; /* guarded by lock; equal whenever it is free */
+
+static void *count(void *unused)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        p_lock_take(&lock);
+        CHECK(shared[0] == shared[1]);
+        shared[0]++;
+        if (i % 1000 == 0)
+            p_park(&(p_parker){1}, p_now() + 10000);
+        shared[1]++;
+        p_lock_give(&lock);
+    }
+    return unused;
+}
+
+TEST(a_lock_is_held_by_one_thread_at_a_time)
+{
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        CHECK(pthread_create(&threads[i], NULL, count, NULL) == 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    CHECK(shared[0] == THREADS * ROUNDS && shared[1] == THREADS * ROUNDS);
+    CHECK(lock.word == 0);
+}

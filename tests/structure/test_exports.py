@@ -1,0 +1,212 @@
+"""What users and type checkers see is pinned: the public names, and the stub of the C module.
+
+A public name is added or taken away on purpose, here and in the reference, or not at all.  The stub
+is held against the built module in both directions, parameter by parameter where the module tells
+them; the module itself shows the dynamic linker nothing but its entry.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import shutil
+import subprocess
+import sysconfig
+from typing import Any
+
+import pytest
+import tree
+
+import loomlet
+from loomlet import _core
+
+PUBLIC = [
+    "CancelScope",
+    "Cancelled",
+    "Channel",
+    "ChannelClosed",
+    "DeadTasklet",
+    "Deadlock",
+    "Lock",
+    "LoomletError",
+    "ScopeError",
+    "SwitchTrapped",
+    "TaskGroup",
+    "Tasklet",
+    "TaskletError",
+    "TaskletExit",
+    "WrongThread",
+    "current",
+    "now",
+    "run",
+    "schedule",
+    "select",
+    "set_error_handler",
+    "sleep",
+    "spawn",
+    "timeout",
+]
+STUB = tree.PACKAGE / "_core.pyi"
+# Dunder methods say how an object takes part in the language: these have a meaning of ours.
+DUNDERS = {"__iter__", "__next__", "__len__", "__bool__", "__enter__", "__exit__"}
+Members = dict[str, ast.stmt]
+
+
+def helper_type(node: ast.stmt) -> bool:
+    """A class or alias that only the stub knows."""
+    alias = isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation) == "TypeAlias"
+    return alias or (isinstance(node, ast.ClassDef) and node.name.startswith("_"))
+
+
+def members(body: list[ast.stmt]) -> Members:
+    """What a piece of the stub declares, but for its imports, type variables and helper types."""
+    found: Members = {}
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found[node.name] = node
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found[node.target.id] = node
+    return {name: node for name, node in found.items() if not helper_type(node)}
+
+
+def stub() -> Members:
+    """The whole stub."""
+    return members(ast.parse(STUB.read_text()).body)
+
+
+def stub_class(name: str) -> ast.ClassDef:
+    """One class of the stub."""
+    found = stub()[name]
+    assert isinstance(found, ast.ClassDef)
+    return found
+
+
+CLASSES = sorted(name for name, node in stub().items() if isinstance(node, ast.ClassDef))
+
+
+def test_public_names_are_the_documented_ones() -> None:
+    """`loomlet.__all__` is exactly the list above, sorted, and every name is there."""
+    assert loomlet.__all__ == sorted(PUBLIC)
+    for name in PUBLIC:
+        assert getattr(loomlet, name) is not None
+
+
+def test_public_names_have_docstrings() -> None:
+    """help() tells something about each."""
+    for name in PUBLIC:
+        assert inspect.getdoc(getattr(loomlet, name)), name
+
+
+def test_stub_and_module_have_the_same_names() -> None:
+    """Both ways, private names too."""
+    built = {name for name in vars(_core) if not name.startswith("__")}
+    assert stub().keys() == built
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_stub_and_class_have_the_same_members(name: str) -> None:
+    """Both ways; of the dunder methods those with a meaning of ours."""
+    built = {m for m in vars(getattr(_core, name)) if not m.startswith("__") or m in DUNDERS}
+    assert members(stub_class(name).body).keys() - {"__new__"} == built
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_final_classes_cannot_be_derived_from(name: str) -> None:
+    """The stub says @final exactly where the type refuses a subclass."""
+    final = any(ast.unparse(mark) == "final" for mark in stub_class(name).decorator_list)
+    kind: type[Any] = getattr(_core, name)
+    try:
+        type("Derived", (kind,), {})
+    except TypeError:
+        assert final
+    else:
+        assert not final
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_attributes_can_be_set_as_the_stub_says(name: str) -> None:
+    """A property of the stub is read-only, another attribute is not, methods are callable."""
+    for member, node in members(stub_class(name).body).items():
+        built = inspect.getattr_static(getattr(_core, name), member)
+        is_property = isinstance(node, ast.FunctionDef) and any(
+            ast.unparse(mark) == "property" for mark in node.decorator_list
+        )
+        is_method = isinstance(node, ast.FunctionDef) and not is_property
+        assert callable(built) == is_method, member
+
+
+def shown(node: ast.FunctionDef, bound: bool) -> list[tuple[str, str]]:
+    """(name, default) of the parameters in the stub, without the object itself."""
+    arguments = node.args
+    plain = [*arguments.posonlyargs, *arguments.args]
+    defaults = [""] * (len(plain) - len(arguments.defaults))
+    defaults += [ast.unparse(value) for value in arguments.defaults]
+    found = list(zip([a.arg for a in plain], defaults, strict=True))[bound:]
+    found += [(f"*{a.arg}", "") for a in [arguments.vararg] if a]
+    return found + [(f"**{a.arg}", "") for a in [arguments.kwarg] if a]
+
+
+def told(built: Any, bound: bool) -> list[tuple[str, str]] | None:
+    """The same as the built module tells it; None where it does not."""
+    if built.__text_signature__ is None:
+        return None
+    stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    parameters = list(inspect.signature(built).parameters.values())
+    return [
+        (stars.get(p.kind, "") + p.name, "" if p.default is p.empty else repr(p.default))
+        for p in parameters[bound:]
+    ]
+
+
+def callables() -> dict[str, tuple[ast.FunctionDef, Any, bool]]:
+    """Each function and method: its stub, the built one, and whether it has a self."""
+    found: dict[str, tuple[ast.FunctionDef, Any, bool]] = {}
+    for name, node in stub().items():
+        if isinstance(node, ast.FunctionDef):
+            found[name] = node, getattr(_core, name), False
+        elif isinstance(node, ast.ClassDef):
+            for member, inner in members(node.body).items():
+                built = inspect.getattr_static(getattr(_core, name), member)
+                if isinstance(inner, ast.FunctionDef) and callable(built) and member[:2] != "__":
+                    found[f"{name}.{member}"] = inner, built, True
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(callables()))
+def test_parameters_are_those_of_the_stub(name: str) -> None:
+    """Names, order and defaults agree; what is public tells its parameters."""
+    node, built, bound = callables()[name]
+    found, expected = told(built, bound), shown(node, bound)
+    if name.rpartition(".")[2].startswith("_"):
+        assert found is None or len(found) == len(expected)
+    else:
+        assert found == expected, "the docstring's first line must tell them, $self and / too"
+
+
+@pytest.mark.parametrize("name", sorted(callables()))
+def test_what_takes_no_keyword_says_so(name: str) -> None:
+    """A parameter that the signature offers by name can be given by name."""
+    _, built, bound = callables()[name]
+    if built.__text_signature__ is None or name.rpartition(".")[2].startswith("_"):
+        return
+    for parameter in list(inspect.signature(built).parameters.values())[bound:]:
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
+            assert parameter.name in ("timeout", "blocking"), parameter
+
+
+def test_the_module_shows_the_linker_only_its_entry() -> None:
+    """No name of ours can meet a name of another library."""
+    nm = shutil.which("nm")
+    if nm is None:
+        pytest.skip("no nm on this machine")
+    command = [nm, "--dynamic", "--defined-only", str(_core.__file__)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    names = {line.split()[-1] for line in done.stdout.splitlines()}
+    assert {name for name in names if not name.startswith(("__", "_init", "_fini"))} == {
+        "PyInit__core"
+    }
+
+
+def test_the_module_is_built_for_this_interpreter() -> None:
+    """The file's suffix names the version, so that another one cannot load it."""
+    assert str(_core.__file__).endswith(str(sysconfig.get_config_var("EXT_SUFFIX")))
