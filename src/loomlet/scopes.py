@@ -54,6 +54,7 @@ Rejected.
 from __future__ import annotations
 
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from loomlet import _core
 from loomlet._core import CancelScope, timeout
@@ -64,6 +65,30 @@ __all__ = ["CancelScope", "TaskGroup", "timeout"]
 _ENDS_PROGRAM = (KeyboardInterrupt, SystemExit)
 _ENDS_FLOW = (TaskletExit, GeneratorExit)
 _MESSAGE = "unhandled errors in a TaskGroup"
+
+
+class _Exit:
+    """TaskGroup.__exit__, as a function per group.
+
+    The interpreter goes through C to a bound method, but runs a plain function in its own loop: so
+    a tasklet that waits for its children keeps no C stack.
+    """
+
+    __slots__ = ()
+
+    def __get__(self, group: TaskGroup | None, kind: type | None = None) -> object:
+        if group is None:
+            return self
+
+        def leave(
+            kind: type[BaseException] | None,
+            error: BaseException | None,
+            traceback: TracebackType | None,
+            /,
+        ) -> bool:
+            return group._end(error)
+
+        return leave
 
 
 class TaskGroup(_core.Group):
@@ -84,13 +109,10 @@ class TaskGroup(_core.Group):
         """The scope around the body and the children: the group itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> bool:
+    if not TYPE_CHECKING:
+        __exit__ = _Exit()
+
+    def _end(self, error: BaseException | None) -> bool:
         """Waits for the children and raises what the group ends with; see the module's text."""
         met = [] if error is None else [error]
         ending = None

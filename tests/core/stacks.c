@@ -142,7 +142,7 @@ static size_t in_use(void)
 /* Not under an emulator, which does not hold the guest to the limit. */
 TEST(without_address_space_there_is_no_stack)
 {
-    size_t limit = in_use() + ((size_t)200 << 20);
+    size_t limit = in_use() + 200 * p_stack_size();
     CHECK(setrlimit(RLIMIT_AS, &(struct rlimit){limit, limit}) == 0);
     p_stack *last = NULL, *stack;
     int count = 0;

@@ -27,7 +27,7 @@ int bind_seconds(PyObject *value, int64_t *nanoseconds)
     }
     if (seconds < 0)
         seconds = 0;
-    *nanoseconds = seconds > 9e9 ? S_FOREVER / 2 : (int64_t)(seconds * 1e9);
+    *nanoseconds = seconds > 9e9 ? S_FOREVER / 2 : (int64_t)(seconds * 1e9 + 0.5);
     return 0;
 }
 

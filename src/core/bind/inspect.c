@@ -28,6 +28,19 @@ static PyObject *soft(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
     return PyBool_FromLong(before);
 }
 
+/* _fail_allocation(n): the n-th allocation of the core from now on fails; 0: none.
+ * Returns what was left to count. */
+static PyObject *fail_allocation(PyObject *module, PyObject *count)
+{
+    (void)module;
+    long n = PyLong_AsLong(count);
+    if (n == -1 && PyErr_Occurred())
+        return NULL;
+    int left = c_fail_in;
+    c_fail_in = (int)n;
+    return PyLong_FromLong(left);
+}
+
 /* _torture(bits): see S_TORTURE_... */
 static PyObject *torture(PyObject *module, PyObject *bits)
 {
@@ -94,7 +107,7 @@ static PyObject *virtual_clock(PyObject *module, PyObject *value)
         return NULL;
     int64_t before = s->virtual_now;
     s->virtual_now = nanoseconds;
-    return before < 0 ? Py_NewRef(Py_None) : PyFloat_FromDouble((double)before * 1e-9);
+    return before < 0 ? Py_NewRef(Py_None) : PyFloat_FromDouble((double)before / 1e9);
 }
 
 /* _seed(n): run order chosen at random from this seed; 0: first in, first out.
@@ -192,6 +205,7 @@ PyMethodDef bind_inspect_functions[] = {
                "Nanoseconds of one bare C stack switch above `words` words of stack.")},
     {"_virtual_clock", virtual_clock, METH_O, NULL},
     {"_seed", seed, METH_O, NULL},
+    {"_fail_allocation", fail_allocation, METH_O, NULL},
     {"_torture", torture, METH_O, NULL},
     {"_depth_at", depth_at, METH_VARARGS, NULL},
     {"_after_fork", after_fork, METH_NOARGS, NULL},

@@ -152,7 +152,7 @@ static PyObject *get_deadline(PyObject *self, void *unused)
     (void)unused;
     if (SELF->relative || SELF->deadline == S_FOREVER)
         Py_RETURN_NONE;
-    return PyFloat_FromDouble((double)SELF->deadline * 1e-9);
+    return PyFloat_FromDouble((double)SELF->deadline / 1e9);
 }
 
 static int set_deadline(PyObject *self, PyObject *value, void *unused)

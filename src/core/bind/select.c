@@ -29,7 +29,7 @@ static n_case *read_cases(PyObject *fast, n_case *room)
         PyErr_Format(PyExc_ValueError, "select() takes at least one case, %zd given", count);
         return NULL;
     }
-    n_case *cases = count > ON_STACK ? PyMem_Malloc((size_t)count * sizeof(n_case)) : room;
+    n_case *cases = count > ON_STACK ? c_malloc((size_t)count * sizeof(n_case)) : room;
     if (cases == NULL)
         PyErr_NoMemory();
     for (Py_ssize_t i = 0; cases != NULL && i < count; i++) {

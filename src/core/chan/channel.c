@@ -24,7 +24,7 @@ int n_grow(n_channel *ch)
     Py_ssize_t room = ch->room ? ch->room * 2 : 8;
     if (room > ch->capacity)
         room = ch->capacity;
-    PyObject **items = PyMem_Malloc((size_t)room * sizeof(*items));
+    PyObject **items = c_malloc((size_t)room * sizeof(*items));
     if (items == NULL)
         return S_E_MEMORY;
     for (Py_ssize_t i = 0; i < ch->count; i++)

@@ -159,7 +159,8 @@ PyObject *n_select_now(s_sched *s, const n_case *cases, int count, int *at, int 
     int first = start_at(s, count);
     *code = S_OK;
     for (int i = 0; i < count; i++) {
-        const n_case *c = &cases[*at = (first + i) % count];
+        *at = (first + i) % count;
+        const n_case *c = &cases[*at];
         PyObject *value = NULL;
         s_wait *partner;
         c_lock_take(&c->channel->lock);
@@ -178,7 +179,7 @@ PyObject *n_select_now(s_sched *s, const n_case *cases, int count, int *at, int 
 static n_selection *new_selection(s_tasklet *me, const n_case *cases, int count)
 {
     size_t size = sizeof(n_selection) + (size_t)count * sizeof(n_place);
-    n_selection *selection = PyMem_Calloc(1, size);
+    n_selection *selection = c_calloc(size);
     if (selection == NULL)
         return NULL;
     selection->count = count;
@@ -216,15 +217,17 @@ static void all_locks(const n_case *cases, int count, int take)
 
 /* Queues a place in every channel: 1.  0 when a case could go on at once, which then
  * has been done, or failed. */
-static int queue_places(s_sched *s, n_selection *selection, const n_case *cases,
-                        PyObject **result, int *at, int *code)
+static int queue_places(s_sched *s, n_selection *selection, const n_case *cases, PyObject **result,
+                        int *at, int *code)
 {
     int done = 0, count = selection->count;
     PyObject *value = NULL;
     s_wait *partner;
     all_locks(cases, count, 1);
-    for (int i = 0; i < count && done == 0; i++)
-        done = try_case(&cases[*at = i], &value, &partner);
+    for (int i = 0; i < count && done == 0; i++) {
+        *at = i;
+        done = try_case(&cases[i], &value, &partner);
+    }
     for (int i = 0; i < count && done == 0; i++) {
         n_channel *ch = cases[i].channel;
         Py_INCREF((PyObject *)selection->places[i].wait.task);

@@ -231,6 +231,27 @@ typedef struct {
 int c_try_incref(PyObject *object);
 void c_allow_try_incref(PyObject *object);
 
+/* ---- memory ------------------------------------------------------------------ */
+
+/* Counts down at each allocation of ours; at 0 that one fails.  For tests; 0 = never. */
+extern int c_fail_in;
+
+static inline int c_out_of_memory(void)
+{
+    return __builtin_expect(c_fail_in != 0, 0) && --c_fail_in == 0;
+}
+
+/* Zeroed, to be freed with PyMem_Free; NULL with no exception set. */
+static inline void *c_calloc(size_t size)
+{
+    return c_out_of_memory() ? NULL : PyMem_Calloc(1, size);
+}
+
+static inline void *c_malloc(size_t size)
+{
+    return c_out_of_memory() ? NULL : PyMem_Malloc(size);
+}
+
 /* ---- proving the rules at import (selftest.c) ------------------------------- */
 
 /* 0 when the layout that we were compiled for is the running interpreter's, -1

@@ -141,6 +141,11 @@ static inline c_frame *thread_base_frame(PyThreadState *ts)
      (slot *)(site)->args == (slots) + 2 + Py_IS_TYPE((slots)[1], &PyMethodDescr_Type))
 #define C_EXACT_TOP 0
 
+static inline PyGenObject *frame_generator(c_frame *f)
+{
+    return (PyGenObject *)((char *)f - offsetof(PyGenObject, gi_iframe));
+}
+
 static inline Py_ssize_t context_size(PyObject *context)
 {
     return ((PyContext *)context)->ctx_vars->h_count;

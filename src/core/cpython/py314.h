@@ -196,7 +196,7 @@ static inline int ip_oparg(const _Py_CODEUNIT *ip)
 /* An iteration that ends keeps its iterator for POP_ITER and skips END_FOR. */
 #define C_ITER_END_POPS 0
 #define C_ITER_END_SKIPS 1
-#define C_ITER_SLOT(top) ((top)-1)
+#define C_ITER_SLOT(top) ((top) - 1)
 /* What a frame at FOR_ITER must add when the generator that it runs returns. */
 #define C_RETURN_FROM_FOR_ITER(jump) (C_AFTER(FOR_ITER) + (jump))
 /* The frame itself knows its depth. */

@@ -134,7 +134,8 @@ static int at_star_call(c_frame *f, PyCodeObject *code, const c_site *site, c_po
 
 /* The jump of a FOR_ITER is its argument, or 256 times that of an EXTENDED_ARG in
  * front of it and its argument.  What looks like one may be an inline cache, so
- * both are tried; the right one lands on END_FOR.  If both do, it is not known. */
+ * both are tried; the right one lands on END_FOR.  If both do, it is not known, nor
+ * if tracing hides what is in front. */
 static int iteration_jump(PyCodeObject *code, const _Py_CODEUNIT *ip)
 {
     const _Py_CODEUNIT *end = ip + 1 + C_CACHES(C_OP_FOR_ITER);
@@ -142,8 +143,10 @@ static int iteration_jump(PyCodeObject *code, const _Py_CODEUNIT *ip)
     int jump = ip_oparg(ip), found = -1;
     if (jump < room && ip_opcode(end + jump) == C_OP_END_FOR)
         found = jump;
-    if (code_offset(code, ip) < 2 * (int)sizeof(*ip) || ip_opcode(ip - 1) != EXTENDED_ARG)
+    if (code_offset(code, ip) < 2 * (int)sizeof(*ip))
         return found;
+    if (ip_opcode(ip - 1) != EXTENDED_ARG)
+        return ip_opcode(ip - 1) < MIN_INSTRUMENTED_OPCODE ? found : -1;
     if (ip_opcode(ip - 2) == EXTENDED_ARG)
         return -1;
     jump |= ip_oparg(ip - 1) << 8;
@@ -268,9 +271,8 @@ int c_suspend_call(PyThreadState *ts, c_state *state, const c_site *site)
     slot *base = C_CALL_BASE(f, site);
     size_t above = (size_t)(base - f->localsplus) - (size_t)code->co_nlocalsplus;
     if (above >= (size_t)code->co_stacksize || site->nargs + 2 > C_MAX_OPERANDS ||
-        !is_ours(C_CALL_TARGET(base), site) ||
-        !same_operands(base, base + 2 + site->nargs, site) || thread_in_section(ts) ||
-        thread_in_dealloc(ts))
+        !is_ours(C_CALL_TARGET(base), site) || !same_operands(base, base + 2 + site->nargs, site) ||
+        thread_in_section(ts) || thread_in_dealloc(ts))
         return 0;
     c_frame *bottom = f;
     while (!frame_is_entry(bottom->previous))

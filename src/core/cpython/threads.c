@@ -8,6 +8,8 @@ int c_soft_supported =
     0;
 #endif
 
+int c_fail_in;
+
 int c_other_threads(PyThreadState *ts, int (*each)(PyThreadState *other, void *arg), void *arg)
 {
     PyInterpreterState *interp = PyThreadState_GetInterpreter(ts);

@@ -14,7 +14,7 @@
 
 int s_post(s_sched *to, enum s_request request, s_tasklet *t, PyObject *error)
 {
-    s_letter *letter = PyMem_RawMalloc(sizeof(*letter));
+    s_letter *letter = c_out_of_memory() ? NULL : PyMem_RawMalloc(sizeof(*letter));
     if (letter == NULL) {
         Py_XDECREF(error);
         return S_E_MEMORY;

@@ -100,7 +100,7 @@ static void free_all(s_sched *s)
  * current, signal handlers and destructors still run Python code. */
 static int make_idler(s_sched *s)
 {
-    void *chunk = PyMem_Malloc(IDLE_CHUNK);
+    void *chunk = c_malloc(IDLE_CHUNK);
     s->idler = chunk ? new_tasklet() : NULL;
     if (s->idler == NULL) {
         PyMem_Free(chunk);

@@ -26,27 +26,32 @@ static s_scope *innermost(const s_tasklet *t)
 
 /* ---- telling -------------------------------------------------------------- */
 
-/* Adds the children of the groups that `t` has open inside `stop`. */
-static int add_children(s_tasklet *t, const s_scope *stop, PyObject *todo)
+static int add_children(const s_scope *group, PyObject *todo)
 {
-    for (s_scope *at = innermost(t); at != NULL && at != stop && at->task == t; at = at->parent) {
-        if (at->children == NULL || PyDict_GET_SIZE(at->children) == 0)
-            continue;
-        PyObject *keys = PyDict_Keys(at->children);
-        Py_ssize_t end = PyList_GET_SIZE(todo);
-        int code = keys ? PyList_SetSlice(todo, end, end, keys) : -1;
-        Py_XDECREF(keys);
-        if (code < 0)
-            return -1;
-    }
-    return 0;
+    if (group->children == NULL || PyDict_GET_SIZE(group->children) == 0)
+        return 0;
+    PyObject *keys = PyDict_Keys(group->children);
+    Py_ssize_t end = PyList_GET_SIZE(todo);
+    int code = keys ? PyList_SetSlice(todo, end, end, keys) : -1;
+    Py_XDECREF(keys);
+    return code;
+}
+
+/* The children of the groups that `t` has open inside `stop`. */
+static int add_groups(s_tasklet *t, const s_scope *stop, PyObject *todo)
+{
+    int code = 0;
+    s_scope *at = innermost(t);
+    for (; code == 0 && at != NULL && at != stop && at->task == t; at = at->parent)
+        code = add_children(at, todo);
+    return code;
 }
 
 static int tell_one(s_sched *s, s_tasklet *t, const s_scope *stop, PyObject *todo)
 {
     if (t->home != s)
         return s_post(t->home, S_ASK_CANCEL, t, NULL);
-    if (add_children(t, stop, todo) < 0)
+    if (add_groups(t, stop, todo) < 0)
         return -1;
     t->cancelled = (unsigned char)s_scope_effective(innermost(t));
     if (!t->cancelled || t->state != S_BLOCKED)
@@ -65,15 +70,31 @@ static void complain(s_tasklet *t)
 }
 
 /* Breadth first, without recursion: groups may be nested deeply. */
+static int tell_all(s_sched *s, PyObject *todo)
+{
+    int code = 0;
+    for (Py_ssize_t i = 0; code == 0 && i < PyList_GET_SIZE(todo); i++)
+        code = tell_one(s, (s_tasklet *)PyList_GET_ITEM(todo, i), NULL, todo);
+    return code;
+}
+
 static void tell(s_sched *s, s_tasklet *t, const s_scope *stop)
 {
     PyObject *pending = PyErr_GetRaisedException();
     PyObject *todo = PyList_New(0);
-    int code = todo ? tell_one(s, t, stop, todo) : -1;
-    for (Py_ssize_t i = 0; code == 0 && i < PyList_GET_SIZE(todo); i++)
-        code = tell_one(s, (s_tasklet *)PyList_GET_ITEM(todo, i), NULL, todo);
-    if (code < 0)
+    if (todo == NULL || tell_one(s, t, stop, todo) < 0 || tell_all(s, todo) < 0)
         complain(t);
+    Py_XDECREF(todo);
+    PyErr_SetRaisedException(pending);
+}
+
+/* Of a group that is on no tasklet's chain. */
+static void tell_children(s_sched *s, s_scope *group)
+{
+    PyObject *pending = PyErr_GetRaisedException();
+    PyObject *todo = PyList_New(0);
+    if (todo == NULL || add_children(group, todo) < 0 || tell_all(s, todo) < 0)
+        complain(s->current);
     Py_XDECREF(todo);
     PyErr_SetRaisedException(pending);
 }
@@ -83,21 +104,22 @@ void s_scope_tell(s_sched *s, s_tasklet *t)
     tell(s, t, NULL);
 }
 
-/* Something about the scope has changed: tells its task, if it has one. */
-static int changed(s_sched *s, s_scope *scope)
+/* Something about the scope has changed: tells its task, or else its children.  A
+ * cancel inside a cancelled scope is no news to anybody. */
+static int changed(s_sched *s, s_scope *scope, int is_cancel)
 {
     c_lock_take(&scope->lock);
     s_tasklet *t = scope->task;
     Py_XINCREF((PyObject *)t);
     c_lock_give(&scope->lock);
-    if (t == NULL)
-        return S_OK;
     int code = S_OK;
-    if (t->home == s)
-        tell(s, t, scope->parent);
-    else
+    if (t == NULL)
+        tell_children(s, scope);
+    else if (t->home != s)
         code = s_post(t->home, S_ASK_CANCEL, t, NULL);
-    Py_DECREF((PyObject *)t);
+    else if (!is_cancel || !s_scope_outer(scope))
+        tell(s, t, scope->parent);
+    Py_XDECREF((PyObject *)t);
     return code;
 }
 
@@ -107,13 +129,13 @@ int s_scope_cancel(s_sched *s, s_scope *scope)
     int before = scope->called;
     scope->called = 1;
     c_lock_give(&scope->lock);
-    return before ? S_OK : changed(s, scope);
+    return before ? S_OK : changed(s, scope, 1);
 }
 
 int s_scope_set_shield(s_sched *s, s_scope *scope, int shield)
 {
     scope->shield = (unsigned char)shield;
-    return changed(s, scope);
+    return changed(s, scope, 0);
 }
 
 /* ---- deadlines --------------------------------------------------------------- */
@@ -183,6 +205,10 @@ int s_scope_enter(s_sched *s, s_scope *scope)
         scope->deadline = scope->deadline > S_FOREVER - 1 - now ? S_FOREVER : now + scope->deadline;
     }
     scope->relative = 0;
+    if (s->trap) {
+        scope->state = S_SCOPE_ENTERED;
+        return S_OK;
+    }
     scope->parent = innermost(t);
     t->scope = Py_NewRef((PyObject *)scope);
     c_lock_take(&scope->lock);
@@ -257,10 +283,15 @@ int s_scope_leave(s_sched *s, s_scope *scope, int force)
     s_tasklet *t = s->current;
     if (scope->state == S_SCOPE_LEFT) /* by leave_all, which has been reported */
         return !force && has_children(scope);
-    if (B_UNLIKELY(innermost(t) != scope || scope->task != t) && !is_own(t, scope))
+    int inert = scope->state == S_SCOPE_ENTERED && scope->task == NULL;
+    if (B_UNLIKELY(innermost(t) != scope || scope->task != t) && !inert && !is_own(t, scope))
         return S_E_SCOPE_ORDER;
     if (scope->children != NULL && !force && !close_group(scope))
         return 1;
+    if (B_UNLIKELY(inert)) {
+        scope->state = S_SCOPE_LEFT;
+        return S_OK;
+    }
     int in_order = innermost(t) == scope;
     leave_all(s, t, scope);
     return in_order ? S_OK : S_E_SCOPE_ORDER;
@@ -353,15 +384,13 @@ static const s_wait_kind joining = {.name = "join", .detach = detach, .object = 
 PyObject *s_scope_wait(s_sched *s, s_scope *group, int shielded, const c_site *site, int *code)
 {
     s_tasklet *me = s->current;
-    *code = s_may_block(s);
-    if (*code == S_E_CANCELLED && shielded)
-        *code = S_OK;
-    if (*code < 0)
-        return NULL;
+    *code = S_OK;
     c_lock_take(&group->lock);
     int waits = has_children(group);
-    if (waits && group->waiter != NULL)
-        *code = S_E_SCOPE_ORDER;
+    if (waits)
+        *code = group->waiter != NULL ? S_E_SCOPE_ORDER : s_may_block(s);
+    if (*code == S_E_CANCELLED && shielded)
+        *code = S_OK;
     if (waits && *code == S_OK) {
         me->wait.value = Py_NewRef(Py_None);
         me->kind = &joining;

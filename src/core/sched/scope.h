@@ -14,6 +14,9 @@
  *
  * Signals cannot come in between: no Python code of ours runs in here.
  *
+ * A callback of the scheduler runs on top of a tasklet that is about to stop.  A
+ * scope that is entered there is on no chain: nothing in it may block.
+ *
  * References.  A scope owns its parent, its task while entered, its children and
  * the waiter; an armed timer owns the scope, so a tasklet with a deadline is never
  * garbage.

@@ -27,7 +27,7 @@ p_stack *s_stack_take(s_sched *s)
         s->spares--;
         return stack;
     }
-    stack = p_stack_new();
+    stack = c_out_of_memory() ? NULL : p_stack_new();
     if (stack != NULL && stack->limits[0] == 0)
         c_stack_init(s->ts, stack);
     return stack;

@@ -23,7 +23,7 @@ static uint64_t last_id;
 static int first_chunk(s_sched *s, s_tasklet *t)
 {
     size_t size = h_chunk_size(c_code_key(t->func), c_chunk_need(t->func));
-    void *chunk = PyMem_Malloc(size);
+    void *chunk = c_malloc(size);
     if (chunk == NULL)
         return S_E_MEMORY;
     if (s_torture & S_TORTURE_ALLOC)

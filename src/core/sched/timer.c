@@ -13,7 +13,9 @@ int64_t s_now(s_sched *s)
 
 int s_timer_arm(s_sched *s, s_timer *timer, int64_t when)
 {
-    return b_heap_push(&s->timers, &timer->node, when) < 0 ? S_E_MEMORY : S_OK;
+    if (c_out_of_memory() || b_heap_push(&s->timers, &timer->node, when) < 0)
+        return S_E_MEMORY;
+    return S_OK;
 }
 
 void s_timer_disarm(s_sched *s, s_timer *timer)
@@ -55,7 +57,7 @@ static void expire(s_sched *s, s_timer *timer)
 static int deadline_new(s_sched *s, s_tasklet *t, int64_t when,
                         void (*fire)(s_sched *, s_timer *))
 {
-    s_timer *timer = PyMem_Calloc(1, sizeof(*timer));
+    s_timer *timer = c_calloc(sizeof(*timer));
     if (timer == NULL)
         return S_E_MEMORY;
     timer->fire = fire;

@@ -2,8 +2,9 @@
 
 Counted before and after, each time after a full collection, with nothing allocated in between:
 tasklets of this thread that have not ended, objects that the collector knows, blocks of Python's
-allocator.  A block that is run for the first time fills caches (imports, specialised bytecode,
-interned strings), which is no leak: warm it up once before, or allow for it.
+allocator.  Work that is done for the first time fills caches (imports, specialised bytecode,
+interned strings, memory kept for the next tasklet), which is no leak.  So do it a few times before,
+and often enough inside the block that a leak of one block of memory each time stands out.
 
 Rejected: holding on to the ids of all objects to tell old from new; addresses are reused, and a
 million ids are themselves a leak to look at.
@@ -75,11 +76,11 @@ def _types() -> Counter[str]:
     return Counter(type(thing).__qualname__ for thing in gc.get_objects())
 
 
-def assert_no_leaks(objects: int = 0, blocks: int = 50) -> _Watch:
+def assert_no_leaks(objects: int = 0, blocks: int = 200) -> _Watch:
     """`with assert_no_leaks():` raises AssertionError when its block leaves something behind.
 
     A tasklet of this thread that has not ended; more than `objects` objects that the collector
-    knows (the text names their types); more than `blocks` blocks of memory.  Run the same work once
-    before, so that caches are filled.  An exception of the block passes, unchecked.
+    knows (the text names their types); more than `blocks` blocks of memory.  Do the same work a few
+    times before, and more than `blocks` times inside.  An exception of the block passes, unchecked.
     """
     return _Watch(objects, blocks)

@@ -75,8 +75,9 @@ def in_an_except_block(ch):
         ch.receive()
 
 
-WAYS = [receive, send, iterate, select, nested, generator, below_c_code,
-        join_a_blocked_one, in_an_except_block]  # fmt: skip
+WAYS = [
+    receive, send, iterate, select, nested, below_c_code, join_a_blocked_one, in_an_except_block,
+]  # fmt: skip
 
 
 def make(way, log, count):
@@ -114,6 +115,15 @@ def test_whatever_they_wait_for(way, mode):
     assert log == [1] * 10
     assert [ref() for ref in seen] == [None] * 10
     assert len(_core.tasklets()) == 1
+
+
+def test_a_loop_over_a_generator(switches):
+    """A generator that waits is found with its tasklet, where no C code holds it."""
+    log = []
+    seen = make(generator, log, 10)
+    collect()
+    assert log == [1] * 10
+    assert [ref() for ref in seen] == [None] * 10
 
 
 def test_a_hundred_thousand(mode):

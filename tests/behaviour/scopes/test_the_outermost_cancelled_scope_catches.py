@@ -7,6 +7,7 @@ import pytest
 from loomlet import CancelScope
 
 DEPTH = 3
+CHOICES = list(itertools.product([False, True], repeat=DEPTH))
 
 
 def catcher(cancelled, shields):
@@ -29,8 +30,8 @@ def reaches_the_block(cancelled, shields):
     return False
 
 
-@pytest.mark.parametrize("shields", itertools.product([False, True], repeat=DEPTH))
-@pytest.mark.parametrize("cancelled", itertools.product([False, True], repeat=DEPTH))
+@pytest.mark.parametrize("shields", CHOICES)
+@pytest.mark.parametrize("cancelled", CHOICES)
 def test_three_scopes(cancelled, shields):
     """For each choice of cancelled scopes and shields, exactly the expected scope catches."""
     scopes = [CancelScope(shield=shield) for shield in shields]

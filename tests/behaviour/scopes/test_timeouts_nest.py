@@ -44,7 +44,7 @@ def expected(limits, work, clean_up):
 
 
 @pytest.mark.parametrize("clean_up", [0, 3, 100])
-@pytest.mark.parametrize("limits", itertools.permutations([2, 4, 6]))
+@pytest.mark.parametrize("limits", list(itertools.permutations([2, 4, 6])))
 @pytest.mark.parametrize("work", [1, 3, 5, 7])
 def test_only_one_of_them_raises(limits, work, clean_up, clock, mode):
     """Whichever order the deadlines have, the one that is meant raises TimeoutError."""

@@ -65,15 +65,7 @@ BODIES = {
     "comparison": lambda: nested_list() == nested_list(),
     "deepcopy": lambda: copy.deepcopy(nested_list()),
     "pickle": lambda: pickle.dumps(nested_list()),
-    "isinstance": lambda: isinstance(1, nested_tuple()),
 }
-
-
-def nested_tuple():
-    nested = (str,)
-    for _ in range(DEEP):
-        nested = (nested,)
-    return nested
 
 
 def caught(body):

@@ -1,0 +1,155 @@
+"""group.spawn(): when it is allowed, and what it says when it is not."""
+
+import threading
+
+import loomlet
+import pytest
+from loomlet import CancelScope, Channel, ScopeError, TaskGroup
+
+
+def refused():
+    return pytest.raises(ScopeError, match="expected an open group, found .*; spawn inside its")
+
+
+def test_before_the_block():
+    """A group that was not entered takes no child."""
+    with refused():
+        TaskGroup().spawn(int)
+
+
+def test_after_the_block():
+    """Neither does one that was left."""
+    with TaskGroup() as group:
+        pass
+    with refused():
+        group.spawn(int)
+
+
+def test_when_it_is_shutting_down():
+    """After cancel() or a failure there are no new children."""
+    ran = []
+    with TaskGroup() as group:
+        group.cancel()
+        with refused():
+            group.spawn(ran.append, 1)
+    with pytest.raises(ExceptionGroup), TaskGroup() as group:
+        with pytest.raises(ZeroDivisionError):
+            group.spawn(lambda: 1 // 0).join()
+        with refused():
+            group.spawn(ran.append, 2)
+    loomlet.schedule()
+    assert ran == []
+
+
+def test_in_a_cancelled_scope_children_are_born_cancelled():
+    """The group itself is open still; the child meets the cancel at its first wait."""
+    log = []
+
+    def child():
+        log.append("begins")
+        loomlet.schedule()
+        log.append("never")
+
+    with CancelScope() as outer, TaskGroup() as group:
+        outer.cancel()
+        group.spawn(child)
+    assert log == ["begins"]
+    assert outer.cancelled_caught
+
+
+def test_scopeerror_is_a_runtimeerror():
+    """As asyncio's is."""
+    assert issubclass(ScopeError, RuntimeError)
+    assert issubclass(ScopeError, loomlet.LoomletError)
+
+
+def test_what_is_spawned_must_be_callable():
+    """The same errors as spawn()."""
+    with TaskGroup() as group:
+        for wrong in ((), (5,)):
+            with pytest.raises(TypeError, match="expected a callable"):
+                group.spawn(*wrong)
+
+
+def test_a_group_takes_no_arguments():
+    """Neither positional nor by name."""
+    for call in (lambda: TaskGroup(1), lambda: TaskGroup(a=1)):
+        with pytest.raises(TypeError, match="takes no arguments"):
+            call()
+
+
+def test_a_child_is_an_ordinary_tasklet():
+    """Name, result, join, contextvars: as spawn() makes it."""
+
+    def work(a, *, b):
+        return a, b
+
+    with TaskGroup() as group:
+        task = group.spawn(work, 1, b=2)
+        assert isinstance(task, loomlet.Tasklet)
+        assert work.__qualname__ in task.name
+        assert task.result() == (1, 2)
+
+
+def test_from_another_thread():
+    """Any thread may spawn; the child lives there, and the group waits for it."""
+    ch, log, ready = Channel(), [], threading.Event()
+
+    def child():
+        log.append((threading.current_thread() is thread, ch.receive()))
+
+    def elsewhere():
+        task = group.spawn(child)
+        ready.set()
+        task.join()
+
+    with TaskGroup() as group:
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        ready.wait(60)
+        ch.send("value")
+    thread.join()
+    assert log == [(True, "value")]
+
+
+def test_a_failure_on_another_thread_ends_the_group():
+    """It cancels the body here, and comes out here."""
+    error = ValueError("a")
+
+    def fail():
+        raise error
+
+    def elsewhere():
+        with pytest.raises(ValueError):
+            group.spawn(fail).join()
+
+    with pytest.raises(ExceptionGroup) as info, TaskGroup() as group:
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        Channel().receive()
+    thread.join()
+    assert info.value.exceptions == (error,)
+
+
+def test_a_failure_here_ends_children_elsewhere():
+    """The cancel reaches children on other threads."""
+    started, log = Channel(), []
+
+    def child():
+        started.send("waits")
+        try:
+            Channel().receive()
+        finally:
+            log.append("ended")
+
+    def elsewhere():
+        with pytest.raises(loomlet.Cancelled):
+            group.spawn(child).join()
+
+    with pytest.raises(ExceptionGroup), TaskGroup() as group:
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        started.receive()
+        raise KeyError
+    thread.join()
+    assert log == ["ended"]
