@@ -86,9 +86,7 @@ def _torture_bits(wanted: str) -> int:
     names = [name.strip() for name in wanted.split(",") if name.strip()]
     unknown = [name for name in names if name not in _TORTURE]
     if unknown:
-        raise ValueError(
-            f"LOOMLET_TORTURE takes {', '.join(_TORTURE)}, found {', '.join(unknown)}"
-        )
+        raise ValueError(f"LOOMLET_TORTURE takes {', '.join(_TORTURE)}, found {', '.join(unknown)}")
     return sum(_TORTURE[name] for name in set(names))
 
 

@@ -30,7 +30,8 @@ What leaves a TaskGroup, first match: a single KeyboardInterrupt or SystemExit, 
 body; the TaskletExit that kill() threw into the body; all failures together in an ExceptionGroup
 (BaseExceptionGroup if one is no Exception), children in the order in which they failed, then the
 body; the Cancelled of a scope further out; nothing.  Failures that cannot be raised because of the
-first two go to the error handler.  Children that end with TaskletExit or Cancelled have not failed.
+first two go to the error handler, the body's too.  A child that ends with TaskletExit or Cancelled
+has not failed.
 
 The mechanism is native (src/core/sched/scope.h): entering, leaving, cancelling, a child's end.
 A signal handler can therefore not come between a cancel and those it is meant for.  Here is only
@@ -58,12 +59,15 @@ from typing import TYPE_CHECKING
 
 from loomlet import _core
 from loomlet._core import CancelScope, timeout
-from loomlet.errors import Cancelled, ScopeError, SwitchTrapped, TaskletExit
+from loomlet.errors import Cancelled, TaskletExit
 
 __all__ = ["CancelScope", "TaskGroup", "timeout"]
 
+_Failures = list[tuple[_core.Tasklet, BaseException]]
+
 _ENDS_PROGRAM = (KeyboardInterrupt, SystemExit)
 _ENDS_FLOW = (TaskletExit, GeneratorExit)
+_QUIET = (*_ENDS_FLOW, Cancelled)
 _MESSAGE = "unhandled errors in a TaskGroup"
 
 
@@ -122,8 +126,7 @@ class TaskGroup(_core.Group):
                 return ending is None
             raise ending
         finally:
-            for child in self._take_failed():
-                self._report(child)
+            self._report_but(None, _failures(self._take_failed(), []))
             met.clear()  # no cycle through the traceback of what is raised
             error = ending = None
 
@@ -139,28 +142,27 @@ class TaskGroup(_core.Group):
         while True:
             try:
                 self._wait(shielded)
-                outer = self._outer_cancelled
-                if self._leave(False):
-                    return mine and not outer
-            except (SwitchTrapped, ScopeError):  # it cannot wait here at all
-                self.cancel()
-                self._leave(True)
-                raise
             except BaseException as error:
+                if self._left:  # it could not wait here at all
+                    raise
                 mine = mine or self.cancel_called
                 shielded = True
                 met.append(error)
                 self.cancel()
+                continue
+            outer = self._outer_cancelled
+            if self._leave():
+                return mine and not outer
 
     def _ending(self, met: list[BaseException], mine: bool) -> BaseException | None:
         """What is raised at the end of the block, given what the body met."""
-        failed = self._take_failed()
-        errors = _failures(failed, met)
-        alone = _first(errors, _ENDS_PROGRAM) or _first(met, _ENDS_FLOW)
+        failures = _failures(self._take_failed(), met)
+        errors = [error for _, error in failures]
+        alone = _first(errors, _ENDS_PROGRAM)
+        if alone is None:
+            alone = _first(met, _ENDS_FLOW)
         if alone is not None:
-            for child in failed:
-                if child._failure is not alone:
-                    self._report(child)
+            self._report_but(alone, failures)
             return alone
         if errors:
             group = BaseExceptionGroup(_MESSAGE, errors)
@@ -171,6 +173,11 @@ class TaskGroup(_core.Group):
             return cancelled
         self._caught()
         return None
+
+    def _report_but(self, raised: BaseException | None, failures: _Failures) -> None:
+        for tasklet, error in failures:
+            if error is not raised:
+                self._report(tasklet, error)
 
     def __repr__(self) -> str:
         names = ", ".join(child.name for child in self._children)
@@ -183,8 +190,8 @@ def _first(
     return next((error for error in errors if isinstance(error, kinds)), None)
 
 
-def _failures(failed: list[_core.Tasklet], met: list[BaseException]) -> list[BaseException]:
-    """The exceptions of the children, then those of the body that are not a child's again."""
-    ordinary = (error for error in met if not isinstance(error, (*_ENDS_FLOW, Cancelled)))
-    raised = [child._failure for child in failed if child._failure is not None]
-    return list({id(error): error for error in (*raised, *ordinary)}.values())
+def _failures(failed: list[_core.Tasklet], met: list[BaseException]) -> _Failures:
+    """Those of the children, then those of the body that are not a child's again."""
+    failures = [(child, child._failure) for child in failed]
+    failures += [(_core.current(), error) for error in met if not isinstance(error, _QUIET)]
+    return list({id(error): (who, error) for who, error in failures if error is not None}.values())

@@ -53,6 +53,13 @@ static PyObject *group_spawn(PyObject *self, PyObject *const *args, Py_ssize_t n
     return bind_fail(code, self);
 }
 
+/* It cannot wait here at all: its children are cancelled and left to themselves. */
+static void abandon(s_sched *s, s_scope *group)
+{
+    s_scope_cancel(s, group);
+    s_scope_leave(s, group, 1);
+}
+
 /* _wait(shielded): until there are no children. */
 static PyObject *group_wait(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
@@ -65,29 +72,33 @@ static PyObject *group_wait(PyObject *self, PyObject *const *args, Py_ssize_t na
         return NULL;
     c_site site = BIND_SITE(self, args, nargs, group_wait);
     PyObject *done = s_scope_wait(s, SELF, shielded, &site, &code);
+    if (done == NULL && (code == S_E_TRAPPED || code == S_E_SCOPE_ORDER))
+        abandon(s, SELF);
     return bind_result(done, code, self);
 }
 
-/* _leave(force) -> True when the group is left, False while it has children. */
-static PyObject *group_leave(PyObject *self, PyObject *force)
+/* _leave() -> True when the group is left, False while it has children. */
+static PyObject *group_leave(PyObject *self, PyObject *unused)
 {
+    (void)unused;
     s_sched *s = s_self();
-    int forced = PyObject_IsTrue(force);
-    if (s == NULL || forced < 0)
+    if (s == NULL)
         return NULL;
-    int code = s_scope_leave(s, SELF, forced);
+    int code = s_scope_leave(s, SELF, 0);
     return code < 0 ? bind_fail(code, self) : PyBool_FromLong(code == 0);
 }
 
-/* _report(child): its failure goes to the error handler after all. */
-static PyObject *group_report(PyObject *self, PyObject *child)
+/* _report(tasklet, exception): a failure that cannot be raised goes to the error handler. */
+static PyObject *group_report(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)self;
-    if (!bind_is_tasklet(child) || ((s_tasklet *)child)->failure == NULL) {
-        PyErr_SetString(PyExc_TypeError, "_report() takes a tasklet that has failed");
+    if (bind_count("_report", nargs, 2) < 0)
+        return NULL;
+    if (!bind_is_tasklet(args[0]) || !PyExceptionInstance_Check(args[1])) {
+        PyErr_SetString(PyExc_TypeError, "_report() takes a tasklet and an exception");
         return NULL;
     }
-    s_hook.failed((s_tasklet *)child, ((s_tasklet *)child)->failure);
+    s_hook.failed((s_tasklet *)args[0], args[1]);
     Py_RETURN_NONE;
 }
 
@@ -120,6 +131,12 @@ static PyObject *get_outer_cancelled(PyObject *self, void *unused)
     return PyBool_FromLong(s_scope_outer(SELF));
 }
 
+static PyObject *get_left(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(SELF->state == S_SCOPE_LEFT);
+}
+
 static PyMethodDef methods[] = {
     {"spawn", BIND_FN(group_spawn), METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR(
@@ -128,8 +145,8 @@ static PyMethodDef methods[] = {
          "failure and cancels it with the others.  Any thread.  ScopeError when the group is\n"
          "not open: before its block, after it, and once it is cancelled.")},
     {"_wait", BIND_FN(group_wait), METH_FASTCALL, NULL},
-    {"_leave", group_leave, METH_O, NULL},
-    {"_report", group_report, METH_O, NULL},
+    {"_leave", group_leave, METH_NOARGS, NULL},
+    {"_report", BIND_FN(group_report), METH_FASTCALL, NULL},
     {"_take_failed", group_take_failed, METH_NOARGS, NULL},
     {"_caught", group_caught, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
@@ -137,6 +154,7 @@ static PyMethodDef methods[] = {
 
 static PyGetSetDef getset[] = {
     {"_children", get_children, NULL, NULL, NULL},
+    {"_left", get_left, NULL, NULL, NULL},
     {"_outer_cancelled", get_outer_cancelled, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

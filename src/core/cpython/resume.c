@@ -111,6 +111,8 @@ PyObject *c_resume(PyThreadState *ts, c_state *state, PyObject *value, PyObject 
     return run_chain(ts, state, f, error != NULL);
 }
 
+/* Destructors run on the tasklet's data stack, but above the caller's frame: what
+ * they call is then never taken for the caller's own first activation. */
 void c_drop(PyThreadState *ts, c_state *state)
 {
     c_state outer;
@@ -119,7 +121,7 @@ void c_drop(PyThreadState *ts, c_state *state)
     c_state_save(ts, &outer);
     state->py_left = outer.py_left;
     state->c_left = outer.c_left;
-    state->frame = NULL;
+    state->frame = outer.frame;
     c_state_load(ts, state);
     while (f != NULL && !frame_is_entry(f)) {
         c_frame *below = f->previous;

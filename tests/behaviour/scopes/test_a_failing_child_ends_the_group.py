@@ -1,7 +1,8 @@
 """The first failure cancels everybody else in the group; then all are raised together."""
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import Cancelled, Channel, TaskGroup
 
 

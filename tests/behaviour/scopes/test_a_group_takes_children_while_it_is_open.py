@@ -2,13 +2,14 @@
 
 import threading
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import CancelScope, Channel, ScopeError, TaskGroup
 
 
 def refused():
-    return pytest.raises(ScopeError, match="expected an open group, found .*; spawn inside its")
+    return pytest.raises(ScopeError, match=r"expected an open group, found .*; spawn inside")
 
 
 def test_before_the_block():

@@ -1,7 +1,8 @@
 """Leaving a TaskGroup waits until every child has ended."""
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import CancelScope, Channel, TaskGroup, TaskletExit
 
 

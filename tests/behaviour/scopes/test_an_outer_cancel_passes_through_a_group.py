@@ -1,7 +1,8 @@
 """A cancel from further out ends the children, then goes on as Cancelled."""
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import CancelScope, Channel, TaskGroup, timeout
 
 

@@ -1,7 +1,8 @@
 """cancel() ends whatever a tasklet inside the scope waits for."""
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import Cancelled, CancelScope, Channel, Lock, TaskGroup
 
 

@@ -1,7 +1,8 @@
 """Cancelling is level-triggered: it lasts until the scope is left."""
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import Cancelled, CancelScope, Channel
 
 

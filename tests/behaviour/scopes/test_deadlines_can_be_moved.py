@@ -2,8 +2,9 @@
 
 import threading
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import CancelScope, WrongThread, timeout
 
 
@@ -109,7 +110,7 @@ def test_the_thread_inside_sets_it():
 
 
 def test_the_timer_is_gone_with_the_block(clock):
-    """A scope that was left costs the scheduler nothing: the clock does not stop at its deadline."""
+    """A scope that was left costs nothing: the clock does not stop at its deadline."""
     with timeout(5):
         pass
     loomlet.sleep(0.5)

@@ -1,7 +1,8 @@
 """A program that is stuck inside a group says so."""
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import Channel, Deadlock, TaskGroup
 
 

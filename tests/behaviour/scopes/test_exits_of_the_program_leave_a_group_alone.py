@@ -1,7 +1,8 @@
 """KeyboardInterrupt and SystemExit are not wrapped: they end the program, not a group."""
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import Channel, TaskGroup
 
 KINDS = [KeyboardInterrupt, SystemExit]

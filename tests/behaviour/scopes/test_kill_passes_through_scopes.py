@@ -1,8 +1,10 @@
 """kill() is stronger than scopes: TaskletExit stays TaskletExit."""
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import CancelScope, Channel, TaskGroup, TaskletExit, timeout
+from loomlet.testing import wait_all_blocked
 
 
 def ended_by_kill(task):
@@ -99,6 +101,32 @@ def test_failures_of_children_are_reported(failures):
     task.kill()
     assert ended_by_kill(task)
     assert failures == [(tasks[0], error)]
+    failures.clear()
+
+
+def test_the_failure_of_the_body_is_reported(failures):
+    """A body that has failed, and is killed while its children end: the failure is not silent."""
+    error, ch = ValueError("a"), Channel()
+
+    def child():
+        try:
+            Channel().receive()
+        finally:
+            with CancelScope(shield=True):
+                ch.receive()
+
+    def worker():
+        with TaskGroup() as group:
+            group.spawn(child)
+            loomlet.schedule()
+            raise error
+
+    task = loomlet.spawn(worker)
+    wait_all_blocked()
+    task.kill()
+    ch.send(1)
+    assert ended_by_kill(task)
+    assert failures == [(task, error)]
     failures.clear()
 
 

@@ -1,7 +1,8 @@
 """A scope is entered once, and left by the tasklet that entered it, in reverse order."""
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import CancelScope, Channel, ScopeError, TaskGroup, timeout
 
 MAKERS = [CancelScope, lambda: timeout(5), TaskGroup]
@@ -12,7 +13,7 @@ def test_entering_twice(make):
     """Nested or one after the other: a new scope for each `with`."""
     scope = make()
     with scope:
-        with pytest.raises(ScopeError, match="never entered, found .*; make a new one"):
+        with pytest.raises(ScopeError, match=r"never entered, found .*; make a new one"):
             scope.__enter__()
         loomlet.schedule()
     with pytest.raises(ScopeError, match="never entered"):

@@ -1,4 +1,4 @@
-"""Cancel against send, receive and select, in hundreds of run orders: nothing is lost, nothing leaks.
+"""Cancel against send, receive and select, in hundreds of orders: nothing is lost or leaks.
 
 Each model is a handful of tasklets whose order is drawn anew for each seed; what must hold in every
 order is asserted at its end.
@@ -220,7 +220,7 @@ def test_a_timeout_at_the_moment_of_the_value():
 
 
 def test_groups_of_cancelled_workers():
-    """A pipeline in a group under a timeout: all ends, and what went in came out or was not sent."""
+    """A pipeline in a group under a timeout: all ends, and what went in came out."""
 
     def model():
         jobs, results, sent, done = Channel(), Channel(1), [], []

@@ -2,8 +2,9 @@
 
 import gc
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import CancelScope, Channel, TaskGroup, _core, timeout
 from loomlet.testing import assert_no_leaks
 

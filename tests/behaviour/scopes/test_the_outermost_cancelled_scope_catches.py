@@ -2,8 +2,9 @@
 
 import itertools
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import CancelScope
 
 DEPTH = 3

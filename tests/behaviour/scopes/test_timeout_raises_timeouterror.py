@@ -1,7 +1,8 @@
 """`with timeout(seconds)` ends a block that takes too long."""
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import Cancelled, CancelScope, Channel, timeout
 
 

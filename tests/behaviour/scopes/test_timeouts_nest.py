@@ -2,8 +2,9 @@
 
 import itertools
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import CancelScope, timeout
 
 
@@ -72,7 +73,7 @@ def test_the_outer_one_lasts_longer(clock):
 
 
 def test_an_inner_timeouterror_that_travels_late_stays_the_inner_one(clock):
-    """The inner one was caught as TimeoutError before the outer was over: that is what comes out."""
+    """The inner one was TimeoutError before the outer was over: that is what comes out."""
     with pytest.raises(TimeoutError) as info, timeout(5) as outer:
         try:
             with timeout(2):

@@ -37,7 +37,9 @@ def test_sleepers_wake_in_order():
         log.append((name, loomlet.now()))
 
     with virtual_clock():
-        tasks = [loomlet.spawn(sleeper, name, s) for name, s in zip("abcd", [3, 1, 3, 2])]
+        tasks = [
+            loomlet.spawn(sleeper, name, s) for name, s in zip("abcd", [3, 1, 3, 2], strict=True)
+        ]
         for task in tasks:
             task.join()
     assert log == [("b", 1.0), ("d", 2.0), ("a", 3.0), ("c", 3.0)]

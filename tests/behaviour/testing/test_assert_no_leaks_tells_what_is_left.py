@@ -37,7 +37,7 @@ def test_a_tasklet_that_still_waits():
 def test_objects():
     """The text counts them by type."""
     kept = []
-    with pytest.raises(AssertionError, match="objects were left behind: .*100 Thing"):
+    with pytest.raises(AssertionError, match=r"objects were left behind: .*100 Thing"):
         with assert_no_leaks():
             kept += [Thing() for _ in range(100)]
 
