@@ -27,6 +27,7 @@ def call(cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     changed = {"LOOMLET_PYTHONS": str(cache), "PATH": nothing, "PYENV_ROOT": nothing}
     return subprocess.run(
         [sys.executable, str(SCRIPT), *arguments],
+        check=False,
         capture_output=True,
         text=True,
         timeout=60,

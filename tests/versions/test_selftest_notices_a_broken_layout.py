@@ -16,14 +16,16 @@ import sysconfig
 from importlib.util import MAGIC_NUMBER
 
 import pytest
+
 from loomlet import _core
 
 ROOT = pathlib.Path(__file__).parents[2]
 CORE = ROOT / "src" / "core"
 MINOR = f"py3{sys.version_info.minor}.h"
+MAGIC = int.from_bytes(MAGIC_NUMBER[:2], "little")
 FLAGS = [
     "-O0", "-w", "-std=gnu11", "-fPIC", "-fno-strict-aliasing", "-fvisibility=hidden",
-    "-ftls-model=initial-exec", f"-DLOOMLET_BYTECODE_MAGIC={int.from_bytes(MAGIC_NUMBER[:2], 'little')}",
+    "-ftls-model=initial-exec", f"-DLOOMLET_BYTECODE_MAGIC={MAGIC}",
 ]  # fmt: skip
 
 pytestmark = [
@@ -78,7 +80,13 @@ def build(tmp_path, others, file, pattern, replacement):
     )
     objects = compile_room(copy, tmp_path, "cpython")
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
-    command = ["cc", "-shared", *map(str, [*objects, *others]), "-o", str(package / f"_core{suffix}")]
+    command = [
+        "cc",
+        "-shared",
+        *map(str, [*objects, *others]),
+        "-o",
+        str(package / f"_core{suffix}"),
+    ]
     subprocess.run(command, check=True, capture_output=True)
 
 
@@ -96,7 +104,11 @@ def run(tmp_path):
 
 
 MOVED = {
-    "recursion_limit": (MINOR, r"(thread_py_limit\(PyThreadState \*ts\)\n\{\n    return )", r"\1 1 + "),
+    "recursion_limit": (
+        MINOR,
+        r"(thread_py_limit\(PyThreadState \*ts\)\n\{\n    return )",
+        r"\1 1 + ",
+    ),
     "instr_ptr": (MINOR, r"(frame_ip\(const c_frame \*f\)\n\{\n    return )", r"\1 1 + "),
     "f_executable": (MINOR, r"(\*frame_code\(const c_frame \*f\)\n\{\n    return )", r"\1 1 + "),
     "context": (MINOR, r"(context_size\(PyObject \*context\)\n\{\n    return )", r"\1 1 + "),

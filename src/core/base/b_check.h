@@ -17,13 +17,12 @@
 #ifdef LOOMLET_CHECKS
 #include <stdio.h>
 #include <stdlib.h>
-#define B_CHECK(cond)                                                                   \
-    do {                                                                                \
-        if (!(cond)) {                                                                  \
-            fprintf(stderr, "loomlet: broken invariant %s at %s:%d\n", #cond, __FILE__, \
-                    __LINE__);                                                          \
-            abort();                                                                    \
-        }                                                                               \
+#define B_CHECK(cond)                                                                              \
+    do {                                                                                           \
+        if (!(cond)) {                                                                             \
+            fprintf(stderr, "loomlet: broken invariant %s at %s:%d\n", #cond, __FILE__, __LINE__); \
+            abort();                                                                               \
+        }                                                                                          \
     } while (0)
 #else
 #define B_CHECK(cond) ((void)0)

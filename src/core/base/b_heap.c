@@ -69,6 +69,18 @@ int b_heap_push(b_heap *heap, b_timer *timer, int64_t when)
     return 0;
 }
 
+/* Halves the room when a quarter of it is enough. */
+static void give_back(b_heap *heap)
+{
+    if (heap->room <= 64 || heap->used >= heap->room / 4)
+        return;
+    b_heap_entry *shrunk = realloc(heap->entries, heap->room / 2 * sizeof(*shrunk));
+    if (shrunk != NULL) {
+        heap->entries = shrunk;
+        heap->room /= 2;
+    }
+}
+
 void b_heap_remove(b_heap *heap, b_timer *timer)
 {
     if (timer->index == 0)
@@ -76,18 +88,9 @@ void b_heap_remove(b_heap *heap, b_timer *timer)
     size_t at = timer->index - 1;
     timer->index = 0;
     b_heap_entry last = heap->entries[--heap->used];
-    if (at == heap->used)
-        return;
-    if (sift_up(heap, at, last) == at)
+    if (at != heap->used && sift_up(heap, at, last) == at)
         sift_down(heap, at, last);
-    if (heap->room > 64 && heap->used < heap->room / 4) {
-        b_heap_entry *shrunk =
-            realloc(heap->entries, heap->room / 2 * sizeof(*heap->entries));
-        if (shrunk != NULL) {
-            heap->entries = shrunk;
-            heap->room /= 2;
-        }
-    }
+    give_back(heap);
 }
 
 void b_heap_free(b_heap *heap)

@@ -2,9 +2,8 @@
  *
  * AddressSanitizer keeps shadow memory for stack variables: it has to know
  * which stack is current, and an abandoned stack must be wiped clean, because
- * the functions on it never return to do so.  ThreadSanitizer follows fibers.
- * Valgrind is told of each stack's range when it is made (plat/stack.c).
- * In a plain build all of this is nothing.
+ * the functions on it never return to do so.  In a plain build all of this is
+ * nothing.  ThreadSanitizer is run on the rooms that switch no stacks.
  */
 #ifndef LOOMLET_TRACK_H
 #define LOOMLET_TRACK_H

@@ -44,8 +44,9 @@ static PyObject *find_timeout(const char *function, PyObject *const *args, Py_ss
         return nargs > at ? args[at] : Py_None;
     PyObject *name = PyTuple_GET_ITEM(kwnames, 0);
     if (PyUnicode_CompareWithASCIIString(name, "timeout") != 0) {
-        PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'; it has timeout=",
-                     function, name);
+        PyErr_Format(PyExc_TypeError,
+                     "%s() got an unexpected keyword argument '%U'; it has timeout=", function,
+                     name);
         return NULL;
     }
     return args[nargs];

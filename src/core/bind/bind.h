@@ -13,8 +13,7 @@
 #include "sched/sched.h"
 
 #define BIND_FN(f) ((PyCFunction)(void (*)(void))(f))
-#define BIND_SITE(self, args, nargs, f) \
-    {(PyObject *)(self), (args), (nargs), (void *)(f), C_CALL}
+#define BIND_SITE(self, args, nargs, f) {(PyObject *)(self), (args), (nargs), (void *)(f), C_CALL}
 
 extern PyTypeObject bind_tasklet_type, bind_channel_type, bind_lock_type, bind_timer_type;
 extern PyTypeObject bind_scope_type, bind_timeout_type, bind_group_type;
@@ -33,7 +32,8 @@ static inline PyObject *bind_result(PyObject *result, int code, PyObject *about)
     return result != NULL || code >= 0 || code == S_E_SET ? result : bind_fail(code, about);
 }
 int bind_is_cancelled(PyObject *exception);
-/* _set_hooks(error, failed, abandoned, (exit, cancelled)): see loomlet.errors and loomlet.runtime. */
+/* _set_hooks(error, failed, abandoned, (exit, cancelled)): see loomlet.errors and loomlet.runtime.
+ */
 PyObject *bind_set_hooks(PyObject *module, PyObject *args);
 
 /* ---- arguments.c ------------------------------------------------------------ */
@@ -54,7 +54,6 @@ static inline Py_ssize_t bind_slots(Py_ssize_t nargs, PyObject *kwnames)
 /* ---- functions.c, select.c, inspect.c: the module's functions ------------------ */
 
 extern PyMethodDef bind_functions[], bind_inspect_functions[];
-PyObject *bind_select(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                      PyObject *kwnames);
+PyObject *bind_select(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 
 #endif

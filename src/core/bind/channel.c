@@ -209,8 +209,7 @@ static int channel_clear(PyObject *self)
 static void channel_dealloc(PyObject *self)
 {
     PyObject_GC_UnTrack(self);
-    Py_TRASHCAN_BEGIN(self, channel_dealloc)
-    if (SELF->weakrefs != NULL)
+    Py_TRASHCAN_BEGIN(self, channel_dealloc) if (SELF->weakrefs != NULL)
         PyObject_ClearWeakRefs(self);
     n_free(SELF);
     Py_TYPE(self)->tp_free(self);
@@ -219,23 +218,23 @@ static void channel_dealloc(PyObject *self)
 
 static PyMethodDef methods[] = {
     {"send", BIND_FN(channel_send), METH_FASTCALL,
-     PyDoc_STR("send(value)\n--\n\n"
+     PyDoc_STR("send($self, value, /)\n--\n\n"
                "Hands a value to a receiver or into the buffer; waits while there is neither.\n\n"
                "Raises ChannelClosed when the channel is closed, Cancelled in a cancelled scope.\n"
                "Any thread; one without tasklets sleeps with the GIL released.")},
     {"receive", BIND_FN(channel_receive), METH_FASTCALL,
-     PyDoc_STR("receive()\n--\n\n"
+     PyDoc_STR("receive($self, /)\n--\n\n"
                "Returns the oldest value; waits while there is none.\n\n"
                "Raises ChannelClosed when the channel is closed and drained.")},
     {"try_send", channel_try_send, METH_O,
-     PyDoc_STR("try_send(value)\n--\n\n"
+     PyDoc_STR("try_send($self, value, /)\n--\n\n"
                "Sends without waiting; returns whether it could.  Raises ChannelClosed.")},
     {"try_receive", channel_try_receive, METH_NOARGS,
-     PyDoc_STR("try_receive()\n--\n\n"
+     PyDoc_STR("try_receive($self, /)\n--\n\n"
                "Returns (True, value), or (False, None) when receive() would wait.\n"
                "Raises ChannelClosed when the channel is closed and drained.")},
     {"close", channel_close, METH_NOARGS,
-     PyDoc_STR("close()\n--\n\n"
+     PyDoc_STR("close($self, /)\n--\n\n"
                "Ends the channel: waiting receivers get ChannelClosed, iterations end, new sends\n"
                "raise.  Buffered values and senders already waiting are still delivered.")},
     {NULL, NULL, 0, NULL},

@@ -1,8 +1,7 @@
 /* The functions that programs call: spawn, schedule, sleep, current. */
 #include "bind/bind.h"
 
-static PyObject *spawn(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                       PyObject *kwnames)
+static PyObject *spawn(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     (void)module;
     s_sched *s = s_self();
@@ -116,14 +115,15 @@ PyMethodDef bind_functions[] = {
                "It gets a copy of the caller's contextvars.  An exception that ends it while\n"
                "nobody joins it goes to the error handler.")},
     {"schedule", BIND_FN(schedule), METH_FASTCALL,
-     PyDoc_STR("schedule()\n--\n\n"
-               "Goes to the tail of the run queue and lets the others run; alone, returns at once.\n"
-               "Raises Cancelled in a cancelled scope.")},
+     PyDoc_STR(
+         "schedule()\n--\n\n"
+         "Goes to the tail of the run queue and lets the others run; alone, returns at once.\n"
+         "Raises Cancelled in a cancelled scope.")},
     {"sleep", BIND_FN(sleep_), METH_FASTCALL,
-     PyDoc_STR("sleep(seconds)\n--\n\n"
+     PyDoc_STR("sleep(seconds, /)\n--\n\n"
                "Lets others run for at least that long (int or float; 0 or less: as schedule()).")},
     {"select", BIND_FN(bind_select), METH_FASTCALL | METH_KEYWORDS,
-     PyDoc_STR("select(cases, timeout=None)\n--\n\n"
+     PyDoc_STR("select(cases, /, timeout=None)\n--\n\n"
                "Waits until one of several channel operations can go on and does that one.\n\n"
                "cases: a list or tuple; a Channel is a receive, (Channel, value) a send.\n"
                "Returns (index of the case, received value or None).  Chooses fairly.  Raises\n"

@@ -193,7 +193,7 @@ static PyObject *after_fork(PyObject *module, PyObject *unused)
 PyMethodDef bind_inspect_functions[] = {
     {"noop", BIND_FN(noop), METH_FASTCALL, PyDoc_STR("noop()\n--\n\nDoes nothing: a yardstick.")},
     {"soft", BIND_FN(soft), METH_FASTCALL,
-     PyDoc_STR("soft(flag=None)\n--\n\n"
+     PyDoc_STR("soft(flag=None, /)\n--\n\n"
                "Whether soft switching is on in this thread; with a flag, sets it.")},
     {"stats", stats, METH_NOARGS,
      PyDoc_STR("stats()\n--\n\nCounters of the calling thread's scheduler, as a dict.")},
@@ -201,7 +201,7 @@ PyMethodDef bind_inspect_functions[] = {
      PyDoc_STR("tasklets()\n--\n\n"
                "The calling thread's tasklets that have not ended, the main one first.")},
     {"cswitch_ns", cswitch_ns, METH_VARARGS,
-     PyDoc_STR("cswitch_ns(rounds, words=0)\n--\n\n"
+     PyDoc_STR("cswitch_ns(rounds, words=0, /)\n--\n\n"
                "Nanoseconds of one bare C stack switch above `words` words of stack.")},
     {"_virtual_clock", virtual_clock, METH_O, NULL},
     {"_seed", seed, METH_O, NULL},

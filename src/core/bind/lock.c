@@ -128,22 +128,23 @@ static void lock_dealloc(PyObject *self)
 
 static PyMethodDef methods[] = {
     {"acquire", BIND_FN(lock_acquire), METH_FASTCALL | METH_KEYWORDS,
-     PyDoc_STR("acquire(blocking=True, timeout=-1)\n--\n\n"
+     PyDoc_STR("acquire($self, /, blocking=True, timeout=-1)\n--\n\n"
                "Takes the lock; waits for it, first come, first served.  Returns True, or False\n"
                "when it is not to be had without waiting or within `timeout` seconds.\n"
                "Tasklets and OS threads alike.")},
     {"release", lock_release, METH_NOARGS,
-     PyDoc_STR("release()\n--\n\n"
+     PyDoc_STR("release($self, /)\n--\n\n"
                "Gives the lock to the first waiter, or frees it.  RuntimeError when it is free.")},
-    {"locked", lock_locked, METH_NOARGS, PyDoc_STR("locked()\n--\n\nWhether it is held.")},
+    {"locked", lock_locked, METH_NOARGS, PyDoc_STR("locked($self, /)\n--\n\nWhether it is held.")},
     {NULL, NULL, 0, NULL},
 };
 
 PyTypeObject bind_lock_type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "loomlet.Lock",
-    .tp_doc = PyDoc_STR("Lock()\n--\n\n"
-                        "A lock for tasklets and OS threads: `with lock:`.  Not reentrant; who took it\n"
-                        "is not recorded."),
+    .tp_doc =
+        PyDoc_STR("Lock()\n--\n\n"
+                  "A lock for tasklets and OS threads: `with lock:`.  Not reentrant; who took it\n"
+                  "is not recorded."),
     .tp_basicsize = sizeof(y_lock),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE,
     .tp_weaklistoffset = offsetof(y_lock, weakrefs),

@@ -11,9 +11,10 @@ static int read_case(PyObject *item, n_case *out)
         value = PyTuple_GET_ITEM(item, 1);
     }
     if (!bind_is_channel(channel)) {
-        PyErr_Format(PyExc_TypeError,
-                     "a select case is a Channel (receive) or (Channel, value) (send), found %.100s",
-                     Py_TYPE(item)->tp_name);
+        PyErr_Format(
+            PyExc_TypeError,
+            "a select case is a Channel (receive) or (Channel, value) (send), found %.100s",
+            Py_TYPE(item)->tp_name);
         return -1;
     }
     out->channel = (n_channel *)channel;

@@ -319,8 +319,7 @@ static void tasklet_dealloc(PyObject *self)
         return;
     }
     s_leave_roll(SELF);
-    Py_TRASHCAN_BEGIN(self, tasklet_dealloc)
-    if (SELF->weakrefs != NULL)
+    Py_TRASHCAN_BEGIN(self, tasklet_dealloc) if (SELF->weakrefs != NULL)
         PyObject_ClearWeakRefs(self);
     s_free(SELF);
     Py_TYPE(self)->tp_free(self);
@@ -329,33 +328,34 @@ static void tasklet_dealloc(PyObject *self)
 
 static PyMethodDef methods[] = {
     {"join", BIND_FN(tasklet_join), METH_FASTCALL | METH_KEYWORDS,
-     PyDoc_STR("join(timeout=None)\n--\n\n"
+     PyDoc_STR("join($self, /, timeout=None)\n--\n\n"
                "Waits until this tasklet has ended.\n\n"
                "timeout: seconds, or None for no limit.  Raises the exception that ended the\n"
                "tasklet, or TimeoutError when the time is over.  Any thread.")},
     {"result", BIND_FN(tasklet_result), METH_FASTCALL | METH_KEYWORDS,
-     PyDoc_STR("result(timeout=None)\n--\n\n"
+     PyDoc_STR("result($self, /, timeout=None)\n--\n\n"
                "Waits like join() and returns what the tasklet's function returned.")},
     {"kill", BIND_FN(tasklet_kill), METH_FASTCALL,
-     PyDoc_STR("kill()\n--\n\n"
-               "Raises TaskletExit in this tasklet, now: it leaves whatever it waits for, its\n"
-               "`finally` blocks run, and the caller goes on when it has ended or blocked again.\n"
-               "Of a tasklet that has ended: nothing.  From another thread: it happens there, soon.")},
+     PyDoc_STR(
+         "kill($self, /)\n--\n\n"
+         "Raises TaskletExit in this tasklet, now: it leaves whatever it waits for, its\n"
+         "`finally` blocks run, and the caller goes on when it has ended or blocked again.\n"
+         "Of a tasklet that has ended: nothing.  From another thread: it happens there, soon.")},
     {"throw", BIND_FN(tasklet_throw), METH_FASTCALL,
-     PyDoc_STR("throw(exception)\n--\n\n"
+     PyDoc_STR("throw($self, exception, /)\n--\n\n"
                "Raises an exception (class or instance) in this tasklet as kill() does.\n"
                "One that has not started ends with it, its function does not run.")},
     {"insert", BIND_FN(tasklet_insert), METH_FASTCALL,
-     PyDoc_STR("insert()\n--\n\n"
+     PyDoc_STR("insert($self, /)\n--\n\n"
                "Puts a paused tasklet at the tail of its thread's run queue; returns it.")},
     {"remove", BIND_FN(tasklet_remove), METH_FASTCALL,
-     PyDoc_STR("remove()\n--\n\n"
+     PyDoc_STR("remove($self, /)\n--\n\n"
                "Takes a runnable tasklet out of the run queue: it is paused; returns it.")},
     {"switch", BIND_FN(tasklet_switch), METH_FASTCALL,
-     PyDoc_STR("switch()\n--\n\n"
+     PyDoc_STR("switch($self, /)\n--\n\n"
                "Runs this tasklet now and pauses the caller until somebody inserts it.")},
     {"run", BIND_FN(tasklet_run), METH_FASTCALL,
-     PyDoc_STR("run()\n--\n\n"
+     PyDoc_STR("run($self, /)\n--\n\n"
                "Runs this tasklet now; the caller stays runnable, first in the queue.")},
     {"_interrupt", tasklet_interrupt, METH_O, NULL},
     {"_move", tasklet_move, METH_O, NULL},
@@ -389,7 +389,8 @@ static PyGetSetDef getset[] = {
 
 PyTypeObject bind_tasklet_type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "loomlet.Tasklet",
-    .tp_doc = PyDoc_STR("A function that runs beside others and is switched by loomlet; made by spawn()."),
+    .tp_doc = PyDoc_STR(
+        "A function that runs beside others and is switched by loomlet; made by spawn()."),
     .tp_basicsize = sizeof(s_tasklet),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .tp_weaklistoffset = offsetof(s_tasklet, weakrefs),

@@ -96,8 +96,11 @@ static void timer_dealloc(PyObject *self)
 }
 
 static PyMethodDef methods[] = {
-    {"arm", timer_arm, METH_O, NULL},
-    {"cancel", timer_cancel, METH_NOARGS, NULL},
+    {"arm", timer_arm, METH_O,
+     PyDoc_STR("arm($self, when, /)\n--\n\nCalls at that time of now(); armed again, forgets the "
+               "old one.")},
+    {"cancel", timer_cancel, METH_NOARGS,
+     PyDoc_STR("cancel($self, /)\n--\n\nDoes not call; nothing if it is not armed.")},
     {NULL, NULL, 0, NULL},
 };
 

@@ -29,7 +29,7 @@ typedef struct n_channel {
     b_link senders, receivers; /* of s_wait */
     PyObject **items;          /* ring buffer of `room` places */
     Py_ssize_t first, count, room, capacity;
-    PyObject *name; /* str or NULL */
+    PyObject *name;         /* str or NULL */
     signed char preference; /* -1 the receiver runs first, 1 the sender, 0 whoever acts goes on */
     char closed;
     c_lock lock;

@@ -55,9 +55,10 @@ typedef struct {
     PyObject *context;
     void *cframe; /* 3.11, 3.12: the _PyCFrame of the C stack */
     int py_left, c_left;
-    int depth;              /* of the value stack without the call's operands */
-    int hushed;             /* the collector does not close the generators on it */
-    int advance, end_advance; /* code units to step over when the call returns, or an iteration ends */
+    int depth;  /* of the value stack without the call's operands */
+    int hushed; /* the collector does not close the generators on it */
+    int advance,
+        end_advance; /* code units to step over when the call returns, or an iteration ends */
 } c_state;
 
 /* How a blocking C function was called: what the call's operands must look like. */
@@ -155,7 +156,8 @@ int c_point_find(PyThreadState *ts, const c_state *state, const c_site *site, c_
 int c_suspend_call(PyThreadState *ts, c_state *state, const c_site *site);
 /* Saves the state and makes the frames independent of the C stack. */
 void c_suspend(PyThreadState *ts, c_state *state, const c_point *point);
-/* Calls `func` as the first thing of a tasklet; args are the positional ones, then the keyword values. */
+/* Calls `func` as the first thing of a tasklet; args are the positional ones, then the keyword
+ * values. */
 PyObject *c_start(PyThreadState *ts, c_state *state, PyObject *func, PyObject *args,
                   PyObject *kwnames);
 /* Goes on with a softly suspended tasklet till its function returns.  Steals

@@ -31,6 +31,9 @@
 #include <internal/pycore_pystate.h>
 #include <opcode.h>
 
+/* The name that 3.13 made public. */
+#define Py_IsFinalizing _Py_IsFinalizing
+
 typedef PyObject *slot;
 #define SLOT_NULL NULL
 

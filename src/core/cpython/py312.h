@@ -32,6 +32,9 @@
 #include <internal/pycore_pystate.h>
 #include <opcode.h>
 
+/* The name that 3.13 made public. */
+#define Py_IsFinalizing _Py_IsFinalizing
+
 #define C_HAS_SOFT 1
 
 typedef PyObject *slot;
@@ -182,15 +185,15 @@ static inline int ip_oparg(const _Py_CODEUNIT *ip)
      (slot *)(site)->args == (slots) + 2 + Py_IS_TYPE((slots)[1], &PyMethodDescr_Type))
 /* f(*args): NULL, callable, args [, kwargs] */
 #define C_EX_TARGET(slots) slot_object((slots)[1])
-#define C_EX_OPERANDS(oparg) (3 + ((oparg)&1))
-#define C_EX_HAS_KWARGS(f, base, oparg) ((oparg)&1)
+#define C_EX_OPERANDS(oparg) (3 + ((oparg) & 1))
+#define C_EX_HAS_KWARGS(f, base, oparg) ((oparg) & 1)
 #define C_KW_OPERANDS(oparg) ((oparg) + 2)
 /* The operands always lie in the value stack, whatever their number. */
 #define C_MAX_OPERANDS 257
 /* An iteration that ends drops its iterator and skips END_FOR. */
 #define C_ITER_END_POPS 1
 #define C_ITER_END_SKIPS 1
-#define C_ITER_SLOT(top) ((top)-1)
+#define C_ITER_SLOT(top) ((top) - 1)
 /* What a frame behind FOR_ITER must add when the generator that it runs returns:
  * END_FOR drops the result and the iterator. */
 #define C_RETURN_FROM_FOR_ITER(jump) (jump)

@@ -172,8 +172,8 @@ static inline int ip_oparg(const _Py_CODEUNIT *ip)
 #define C_CALL_FITS(slots, site) 1
 /* f(*args): callable, NULL, args [, kwargs] */
 #define C_EX_TARGET(slots) slot_object((slots)[0])
-#define C_EX_OPERANDS(oparg) (3 + ((oparg)&1))
-#define C_EX_HAS_KWARGS(f, base, oparg) ((oparg)&1)
+#define C_EX_OPERANDS(oparg) (3 + ((oparg) & 1))
+#define C_EX_HAS_KWARGS(f, base, oparg) ((oparg) & 1)
 /* CALL_KW has the tuple of names on the stack. */
 #define C_KW_OPERANDS(oparg) ((oparg) + 3)
 /* The operands always lie in the value stack, whatever their number. */
@@ -181,7 +181,7 @@ static inline int ip_oparg(const _Py_CODEUNIT *ip)
 /* An iteration that ends keeps its iterator for POP_TOP and skips END_FOR. */
 #define C_ITER_END_POPS 0
 #define C_ITER_END_SKIPS 1
-#define C_ITER_SLOT(top) ((top)-1)
+#define C_ITER_SLOT(top) ((top) - 1)
 /* What a frame at FOR_ITER must add when the generator that it runs returns. */
 #define C_RETURN_FROM_FOR_ITER(jump) (C_AFTER(FOR_ITER) + (jump))
 /* The depth is told by the operands or by the bytecode. */

@@ -33,11 +33,7 @@ int c_check_interpreter(void)
 
 int c_finalizing(void)
 {
-#if PY_VERSION_HEX >= 0x030D0000
     return Py_IsFinalizing();
-#else
-    return _Py_IsFinalizing();
-#endif
 }
 
 #ifdef Py_GIL_DISABLED

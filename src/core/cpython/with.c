@@ -126,8 +126,8 @@ static int install(PyTypeObject *type, const c_with *methods, int is_exit)
         return -1;
     d->methods = methods;
     d->is_exit = is_exit;
-    int code = PyDict_SetItemString(type->tp_dict, is_exit ? "__exit__" : "__enter__",
-                                    (PyObject *)d);
+    int code =
+        PyDict_SetItemString(type->tp_dict, is_exit ? "__exit__" : "__enter__", (PyObject *)d);
     Py_DECREF((PyObject *)d);
     return code;
 }

@@ -78,8 +78,7 @@ void p_unlock_slow(p_lock *lock);
 static inline void p_lock_take(p_lock *lock)
 {
     uint32_t free = 0;
-    if (!__atomic_compare_exchange_n(&lock->word, &free, 1, 0, __ATOMIC_ACQUIRE,
-                                     __ATOMIC_RELAXED))
+    if (!__atomic_compare_exchange_n(&lock->word, &free, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         p_lock_slow(lock);
 }
 

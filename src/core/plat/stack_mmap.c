@@ -3,9 +3,10 @@
  * One region is one kernel mapping for 16 384 stacks: the kernel allows 65 530
  * mappings in all, so a guard page for each stack would end at about 32 000
  * tasklets.  Overflow is caught by the interpreter's own limits instead, which
- * the cpython room sets to fit half of a stack.  A stack is 4 MiB of address space,
- * because the interpreter's parser has a limit of its own and takes up to 1.5 MiB
- * at any depth; only touched pages cost memory.  Huge pages are refused: one touched byte must not cost 2 MiB.
+ * the cpython room sets to fit half of a stack.  A stack is 4 MiB of address
+ * space, because the interpreter's parser has a limit of its own and takes up to
+ * 1.5 MiB at any depth; only touched pages cost memory.  Huge pages are refused:
+ * one touched byte must not cost 2 MiB.
  *
  * Stacks of one size interleave in the cache badly when all tops share a page
  * offset, so each top is shifted by a few lines ("colour").

@@ -6,7 +6,7 @@
 #include "sched/sched.h"
 
 #define SCRIBBLE 0xDB /* what torture fills memory with */
-#define PICKS 61 /* between two looks at the clock and the mail */
+#define PICKS 61      /* between two looks at the clock and the mail */
 
 void s_outgrown(s_tasklet *t);
 void s_adopt(s_sched *s, s_tasklet *t);

@@ -38,21 +38,21 @@ typedef struct s_sched s_sched;
 
 enum {
     S_OK = 0,
-    S_E_SET = -1,      /* a Python exception is set */
+    S_E_SET = -1, /* a Python exception is set */
     S_E_MEMORY = -2,
-    S_E_DEAD = -3,     /* the tasklet has ended */
-    S_E_THREAD = -4,   /* it belongs to another thread */
-    S_E_TRAPPED = -5,  /* no switch is possible inside a scheduler callback */
-    S_E_BLOCKED = -6,  /* the tasklet is blocked, the operation wants it free */
-    S_E_CURRENT = -7,  /* the tasklet is the current one */
+    S_E_DEAD = -3,    /* the tasklet has ended */
+    S_E_THREAD = -4,  /* it belongs to another thread */
+    S_E_TRAPPED = -5, /* no switch is possible inside a scheduler callback */
+    S_E_BLOCKED = -6, /* the tasklet is blocked, the operation wants it free */
+    S_E_CURRENT = -7, /* the tasklet is the current one */
     S_E_CANCELLED = -8,
     S_E_CLOSED = -9,
     S_E_TIMEOUT = -10,
-    S_E_MAIN = -11,    /* the main tasklet cannot be used so */
-    S_E_NESTED = -12,  /* run() inside run() */
+    S_E_MAIN = -11,   /* the main tasklet cannot be used so */
+    S_E_NESTED = -12, /* run() inside run() */
     S_E_DEADLOCK = -13,
-    S_E_STUCK = -15,   /* C frames hold the tasklet where it is */
-    S_E_FREE = -14,    /* release of a lock that nobody holds */
+    S_E_STUCK = -15,        /* C frames hold the tasklet where it is */
+    S_E_FREE = -14,         /* release of a lock that nobody holds */
     S_E_SCOPE_USED = -16,   /* a scope is entered a second time */
     S_E_SCOPE_ORDER = -17,  /* a scope is left out of order, or by another tasklet */
     S_E_SCOPE_LATE = -18,   /* the time of a timeout scope is over */
@@ -102,9 +102,9 @@ struct s_tasklet {
     const s_wait_kind *kind; /* why it is blocked */
     void *on;                /* ... and on what; meaning by kind */
     c_state c;
-    p_stack *stack;   /* S_HARD: its C stack */
+    p_stack *stack; /* S_HARD: its C stack */
     s_sched *home;
-    b_link all;       /* in home's list of all tasklets */
+    b_link all;     /* in home's list of all tasklets */
     PyObject *func; /* after the end: its name, if it was a Python function */
     union {
         PyObject *args; /* before the start: positional ones, then keyword values */
@@ -114,17 +114,18 @@ struct s_tasklet {
         PyObject *kwnames;
         PyObject *failure; /* the exception that ended it */
     };
-    PyObject *error;  /* to be raised when it goes on */
+    PyObject *error; /* to be raised when it goes on */
     PyObject *name;
-    PyObject *scope;  /* innermost cancel scope: scope.h */
-    s_timer *timer;   /* deadline of the present wait */
-    b_link joiners;   /* s_wait of tasklets that wait for its end; not a list before the first */
+    PyObject *scope; /* innermost cancel scope: scope.h */
+    s_timer *timer;  /* deadline of the present wait */
+    b_link joiners;  /* s_wait of tasklets that wait for its end; not a list before the first */
     uint64_t id;
     unsigned char state, kept, started;
     unsigned char cancelled; /* every blocking call raises Cancelled */
     unsigned char owned;     /* a group takes its failure */
     unsigned char is_main;
-    unsigned char queued;    /* its place is in the queue of what it waits for; under that queue's lock */
+    unsigned char
+        queued; /* its place is in the queue of what it waits for; under that queue's lock */
     unsigned char round; /* of s_kill_all that killed it last */
     c_lock lock;
 };
@@ -133,10 +134,10 @@ struct s_sched {
     s_tasklet *current, *main, *idler;
     s_tasklet *leaving; /* pauses itself; our reference goes once it is left */
     b_link ready;
-    int budget;      /* picks until the clock and the mail are looked at */
-    int trap;        /* > 0: inside a callback, nothing may switch */
-    int soft;        /* s_soft_mode() */
-    p_stack *stack;  /* the one we run on */
+    int budget;     /* picks until the clock and the mail are looked at */
+    int trap;       /* > 0: inside a callback, nothing may switch */
+    int soft;       /* s_soft_mode() */
+    p_stack *stack; /* the one we run on */
     p_stack own_stack;
     p_stack *spare;
     int spares;
@@ -148,7 +149,7 @@ struct s_sched {
     uint64_t random;     /* seeded run order; 0 = first in, first out */
     unsigned coin;       /* of torture */
 
-    b_link all;      /* tasklets whose home is here; guarded by all_lock */
+    b_link all; /* tasklets whose home is here; guarded by all_lock */
     c_lock all_lock;
 
     p_lock mail_lock; /* guards mail and letters */
@@ -156,12 +157,12 @@ struct s_sched {
     struct s_letter *letters, **letters_end;
     int has_mail;
     p_parker parker;
-    int asleep;      /* waits for ever inside loomlet */
-    int ended;       /* its thread has ended */
-    int running;     /* inside run() */
+    int asleep;          /* waits for ever inside loomlet */
+    int ended;           /* its thread has ended */
+    int running;         /* inside run() */
     unsigned char round; /* of s_kill_all */
     unsigned long thread_id;
-    s_sched *next;   /* in the list of all schedulers */
+    s_sched *next; /* in the list of all schedulers */
 };
 
 /* Requests to another thread's tasklet. */

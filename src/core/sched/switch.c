@@ -227,7 +227,7 @@ static void move_stack(s_sched *s)
 
 /* Every way but the most common one: rarer soft calls, and hard switching. */
 static B_COLD PyObject *transfer_slow(s_sched *s, s_tasklet *me, s_tasklet *next,
-                                          const c_site *site)
+                                      const c_site *site)
 {
     c_point point;
     int why = me->is_main ? C_MAIN : C_NEVER;

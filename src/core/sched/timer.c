@@ -54,8 +54,7 @@ static void expire(s_sched *s, s_timer *timer)
     s_interrupt(s, t, error);
 }
 
-static int deadline_new(s_sched *s, s_tasklet *t, int64_t when,
-                        void (*fire)(s_sched *, s_timer *))
+static int deadline_new(s_sched *s, s_tasklet *t, int64_t when, void (*fire)(s_sched *, s_timer *))
 {
     s_timer *timer = c_calloc(sizeof(*timer));
     if (timer == NULL)
@@ -97,7 +96,8 @@ static PyObject *sleep_object(s_tasklet *t)
     return PyFloat_FromDouble((double)t->timer->node.when / 1e9);
 }
 
-static const s_wait_kind sleeping = {.name = "sleep", .detach = sleep_detach, .object = sleep_object};
+static const s_wait_kind sleeping = {
+    .name = "sleep", .detach = sleep_detach, .object = sleep_object};
 
 static void wake_sleeper(s_sched *s, s_timer *timer)
 {

@@ -11,7 +11,8 @@ static PyObject *object(s_tasklet *t)
     return Py_NewRef((PyObject *)t->on);
 }
 
-static const s_wait_kind acquiring = {.name = "acquire", .detach = detach, .object = object, .late = Py_False};
+static const s_wait_kind acquiring = {
+    .name = "acquire", .detach = detach, .object = object, .late = Py_False};
 
 void y_lock_init(y_lock *lock)
 {

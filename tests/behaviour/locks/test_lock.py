@@ -3,8 +3,9 @@
 import sys
 import threading
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import Lock, _core, schedule, spawn
 
 

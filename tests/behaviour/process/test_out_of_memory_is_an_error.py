@@ -2,8 +2,9 @@
 
 import gc
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import Channel, Lock, _core, schedule, select, spawn
 
 
@@ -56,7 +57,7 @@ WORK = [ping, buffered, choose, wait_for_a_lock, hard, nap]
 
 
 def attempt(work, fail_at):
-    """What came of `work` with the core's allocation number `fail_at` failing, and whether any did."""
+    """What came of `work` with the core's allocation `fail_at` failing; whether one did."""
     _core._fail_allocation(fail_at)
     try:
         outcome = work()

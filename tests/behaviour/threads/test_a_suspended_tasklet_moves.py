@@ -3,8 +3,9 @@
 import gc
 import threading
 
-import loomlet
 import pytest
+
+import loomlet
 from loomlet import _core, current
 
 soft_only = pytest.mark.skipif(not _core.SOFT_SUPPORTED, reason="no soft switching here")
