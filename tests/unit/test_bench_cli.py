@@ -166,7 +166,7 @@ def test_help_names_every_experiment(capsys: pytest.CaptureFixture[str]) -> None
     assert caught.value.code == 0
     printed = capsys.readouterr().out
     for name in ("taskspeed", "ring", "memory", "all", "demo", "list", "report"):
-        assert re.search(rf"^ +{name} ", printed, re.MULTILINE)
+        assert re.search(rf"^ +{name}\b", printed, re.MULTILINE)
 
 
 def test_stopping_from_the_keyboard_leaves_one_line(

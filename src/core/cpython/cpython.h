@@ -98,6 +98,7 @@ enum {
     C_SOFT,
     C_NEVER,    /* this interpreter has no soft switching */
     C_MAIN,     /* the thread's own flow of control keeps the thread's stack */
+    C_FROM_C,   /* the core itself switches: a kill at the end, a finalizer */
     C_NO_FRAME, /* no Python frame called us */
     C_OPCODE,   /* not called by an instruction that we can finish (or a traced one) */
     C_OPERANDS, /* the instruction calls something else: C is in between */

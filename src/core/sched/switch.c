@@ -230,7 +230,7 @@ static B_COLD PyObject *transfer_slow(s_sched *s, s_tasklet *me, s_tasklet *next
                                       const c_site *site)
 {
     c_point point;
-    int why = me->is_main ? C_MAIN : C_NEVER;
+    int why = me->is_main ? C_MAIN : site == NULL ? C_FROM_C : C_NEVER;
     point.top = -1;
     if (!me->is_main && site != NULL) {
         why = c_point_find(s->ts, &me->c, site, &point);

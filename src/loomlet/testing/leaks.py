@@ -2,9 +2,10 @@
 
 Counted before and after, each time after a full collection, with nothing allocated in between:
 tasklets of this thread that have not ended, objects that the collector knows, blocks of Python's
-allocator.  Work that is done for the first time fills caches (imports, specialised bytecode,
-interned strings, memory kept for the next tasklet), which is no leak.  So do it a few times before,
-and often enough inside the block that a leak of one block of memory each time stands out.
+allocator (which counts nothing under PYTHONMALLOC=malloc).  Work that is done for the first time
+fills caches (imports, specialised bytecode, memory kept for the next tasklet), which is no leak.
+So do it a few times before, and often enough inside the block that a leak of one block of memory
+each time stands out.
 
 Rejected: holding on to the ids of all objects to tell old from new; addresses are reused, and a
 million ids are themselves a leak to look at.

@@ -108,6 +108,8 @@ def collect():
 @pytest.mark.parametrize("way", WAYS)
 def test_whatever_they_wait_for(way, mode):
     """However it waits, a tasklet in a cycle is found; what it held is freed."""
+    if way is iterate and not _core.SOFT_SUPPORTED:
+        pytest.skip("3.11 does not tell the depth of a waiting loop: such a cycle stays")
     log = []
     seen = make(way, log, 10)
     assert len(log) == 0

@@ -3,7 +3,7 @@
 import pytest
 
 import loomlet
-from loomlet import CancelScope, Channel, TaskGroup, TaskletExit, timeout
+from loomlet import Cancelled, CancelScope, Channel, TaskGroup, TaskletExit, timeout
 from loomlet.testing import wait_all_blocked
 
 
@@ -151,6 +151,28 @@ def test_an_exception_thrown_into_the_wait_is_a_failure(mode):
     with pytest.raises(ExceptionGroup) as info:
         task.result()
     assert info.value.exceptions == (error,)
+    assert log == ["ended"]
+
+
+def test_a_cancelled_thrown_by_hand_passes(mode):
+    """Nobody has cancelled the group: it ends its children and lets the Cancelled pass."""
+    log = []
+
+    def child():
+        try:
+            Channel().receive()
+        finally:
+            log.append("ended")
+
+    def worker():
+        with TaskGroup() as group:
+            group.spawn(child)
+
+    task = loomlet.spawn(worker)
+    wait_all_blocked()
+    task.throw(Cancelled)
+    with pytest.raises(Cancelled):
+        task.join()
     assert log == ["ended"]
 
 

@@ -93,6 +93,19 @@ def test_cancel_is_not_lateness(clock):
     assert clock() == 0.0
 
 
+def test_cancel_first_and_late_afterwards(clock):
+    """A block that was cancelled in time does not become late while it cleans up."""
+    with timeout(5) as scope:
+        scope.cancel()
+        try:
+            loomlet.sleep(100)
+        finally:
+            with CancelScope(shield=True):
+                loomlet.sleep(10)
+    assert scope.cancelled_caught
+    assert clock() == 10.0
+
+
 def test_each_wait_of_the_block_counts(mode, clock):
     """The time is for the whole block, not for each operation in it."""
     ch, got = Channel(), []

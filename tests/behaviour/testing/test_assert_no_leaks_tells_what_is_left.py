@@ -1,5 +1,7 @@
 """assert_no_leaks(): tasklets, objects and memory that a block leaves behind."""
 
+import sys
+
 import pytest
 
 import loomlet
@@ -42,6 +44,7 @@ def test_objects():
             kept += [Thing() for _ in range(100)]
 
 
+@pytest.mark.skipif(sys.getallocatedblocks() == 0, reason="the allocator does not count")
 def test_memory_that_the_collector_does_not_know():
     """Strings are no objects to the collector, but they are blocks of memory."""
     kept = []
