@@ -59,7 +59,7 @@ from typing import TYPE_CHECKING
 
 from loomlet import _core
 from loomlet._core import CancelScope, timeout
-from loomlet.errors import Cancelled, TaskletExit
+from loomlet.errors import Cancelled, ScopeError, TaskletExit
 
 __all__ = ["CancelScope", "TaskGroup", "timeout"]
 
@@ -75,7 +75,8 @@ class _Exit:
     """TaskGroup.__exit__, as a function per group.
 
     The interpreter goes through C to a bound method, but runs a plain function in its own loop: so
-    a tasklet that waits for its children keeps no C stack.
+    a tasklet that waits for its children keeps no C stack.  A signal handler may raise at the
+    beginning of each Python function; all that are called here are called inside the `try`.
     """
 
     __slots__ = ()
@@ -90,7 +91,20 @@ class _Exit:
             traceback: TracebackType | None,
             /,
         ) -> bool:
-            return group._end(error)
+            met = [] if error is None else [error]
+            mine = None
+            try:
+                while mine is None:
+                    try:
+                        mine = group._wind_up(met)
+                    except BaseException as caught:
+                        if group._left:
+                            raise
+                        met.append(caught)
+                return group._end(error, met, mine)
+            finally:
+                group._report_but(None, _failures(group._take_failed(), []))
+                met.clear()  # no cycle through the traceback of what is raised
 
         return leave
 
@@ -116,43 +130,43 @@ class TaskGroup(_core.Group):
     if not TYPE_CHECKING:
         __exit__ = _Exit()
 
-    def _end(self, error: BaseException | None) -> bool:
-        """Waits for the children and raises what the group ends with; see the module's text."""
-        met = [] if error is None else [error]
-        ending = None
-        try:
-            ending = self._ending(met, self._wind_up(met))
-            if ending is None or ending is error:
-                return ending is None
-            raise ending
-        finally:
-            self._report_but(None, _failures(self._take_failed(), []))
-            met.clear()  # no cycle through the traceback of what is raised
-            error = ending = None
-
-    def _wind_up(self, met: list[BaseException]) -> bool:
+    def _wind_up(self, met: list[BaseException]) -> bool | ScopeError:
         """Waits until the last child has ended and leaves; adds what is raised meanwhile to `met`.
 
-        Returns whether a Cancelled in `met` was meant for this group.
+        Returns whether a Cancelled in `met` was meant for this group, or the error if the group
+        could not be left in order.
         """
         mine = self.cancel_called
-        if met:
-            self.cancel()
         shielded = bool(met)
-        while True:
+        left: bool | ScopeError = False
+        while left is False:
             try:
+                if met:
+                    self.cancel()
                 self._wait(shielded)
+                outer = self._outer_cancelled
+                left = self._leave()
             except BaseException as error:
                 if self._left:  # it could not wait here at all
                     raise
                 mine = mine or self.cancel_called
                 shielded = True
                 met.append(error)
-                self.cancel()
-                continue
-            outer = self._outer_cancelled
-            if self._leave():
-                return mine and not outer
+        return mine and not outer if left is True else left
+
+    def _end(
+        self, error: BaseException | None, met: list[BaseException], mine: bool | ScopeError
+    ) -> bool:
+        """Raises what the group ends with; False to let `error`, the body's own, go on."""
+        if not isinstance(mine, bool):
+            raise mine
+        ending = self._ending(met, mine)
+        if ending is None or ending is error:
+            return ending is None
+        try:
+            raise ending
+        finally:
+            error = ending = None
 
     def _ending(self, met: list[BaseException], mine: bool) -> BaseException | None:
         """What is raised at the end of the block, given what the body met."""

@@ -193,7 +193,8 @@ class Soak:
         self.count["started"] += 1
         ch = Channel()
         try:
-            self.random.choice([self.way_receive, self.way_iterate, self.way_generator])(ch)
+            ways = [self.way_receive, self.way_send, self.way_finally, self.way_handle]
+            self.random.choice(ways)(ch)
         finally:
             self.count["finished"] += 1
 

@@ -107,12 +107,12 @@ def test_threads_that_disturb_each_other(seed, mode, scaled):
 @pytest.mark.slow
 def test_many_messages_while_another_thread_collects(mode, scaled):
     """Messages between two threads are neither lost nor changed while a third collects garbage."""
-    count = scaled(500_000)
+    count = scaled(1_000_000)
     there, back = Channel(10), Channel(10)
     stop = threading.Event()
 
     def collect():
-        while not stop.is_set():
+        while not stop.wait(0.001):  # a pause: without a GIL a collection stops everybody
             gc.collect()
 
     def echo():

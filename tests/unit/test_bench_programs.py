@@ -39,7 +39,7 @@ def test_a_ring_makes_as_many_hops_as_it_should(system: str, case: str) -> None:
 
 @pytest.mark.parametrize("system", memory.SYSTEMS)
 def test_blocked_tasks_take_memory_and_end(system: str) -> None:
-    (cell,) = memory.cells(False, ["N=3000"])
+    (cell,) = memory.cells(False, ["N=20000"])
     work = job(list(cell.jobs), system)
     found = memory.samples(work, measure.execute(work))
     assert len(found) == 3 * memory.ROUNDS

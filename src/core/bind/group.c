@@ -77,7 +77,8 @@ static PyObject *group_wait(PyObject *self, PyObject *const *args, Py_ssize_t na
     return bind_result(done, code, self);
 }
 
-/* _leave() -> True when the group is left, False while it has children. */
+/* _leave() -> True when the group is left, False while it has children, and the error
+ * when it is left out of order. */
 static PyObject *group_leave(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -85,7 +86,7 @@ static PyObject *group_leave(PyObject *self, PyObject *unused)
     if (s == NULL)
         return NULL;
     int code = s_scope_leave(s, SELF, 0);
-    return code < 0 ? bind_fail(code, self) : PyBool_FromLong(code == 0);
+    return code < 0 ? s_hook.error(code, self) : PyBool_FromLong(code == 0);
 }
 
 /* _report(tasklet, exception): a failure that cannot be raised goes to the error handler. */

@@ -135,7 +135,9 @@ static inline c_frame *thread_base_frame(PyThreadState *ts)
     return NULL;
 }
 
-#define C_STACK_PER_COUNT 500
+/* As in 3.12: nested list.sort() takes 1650 bytes for each count, and 1497 counts
+ * fit beside the parser.  A higher recursion limit has no effect in a tasklet. */
+#define C_STACK_PER_COUNT 1400
 
 /* [NULL, callable, args...] or [method, self, args...]; see py312.h. */
 #define C_CALL_TARGET(slots) slot_object((slots)[0] ? (slots)[0] : (slots)[1])

@@ -218,6 +218,7 @@ static void move_stack(s_sched *s)
     p_stack *mine = s->stack, *other = s_stack_take(s);
     if (other == NULL)
         return;
+    track_abandon(other->low, other->size);
     memset((char *)other - SCRIBBLED, SCRIBBLE, SCRIBBLED);
     s->stack = other;
     c_stack_use(s->ts, other);

@@ -7,6 +7,8 @@ fills caches (imports, specialised bytecode, memory kept for the next tasklet), 
 So do it a few times before, and often enough inside the block that a leak of one block of memory
 each time stands out.
 
+Objects are compared type by type: fewer of one type do not hide more of another.
+
 Rejected: holding on to the ids of all objects to tell old from new; addresses are reused, and a
 million ids are themselves a leak to look at.
 """
@@ -26,20 +28,21 @@ _COLLECTIONS = 3
 
 
 class _Watch:
-    __slots__ = ("_before", "_blocks", "_objects", "_room", "_tasklets")
+    __slots__ = ("_after", "_before", "_blocks", "_room", "_tasklets")
 
     def __init__(self, objects: int, blocks: int) -> None:
         self._room = (objects, blocks)
         self._before: Counter[str] = Counter()
+        self._after: Counter[str] = Counter()
         self._tasklets: set[int] = set()
-        self._objects = self._blocks = 0
+        self._blocks = 0
 
     def __enter__(self) -> None:
+        self._tasklets.update(tasklet.id for tasklet in _core.tasklets())
+        _count_types(Counter())  # what counting itself needs for the first time
         _settle()
-        self._before = _types()
-        self._tasklets = {tasklet.id for tasklet in _core.tasklets()}
+        _count_types(self._before)
         _settle()
-        self._objects = len(gc.get_objects())
         self._blocks = sys.getallocatedblocks()
 
     def __exit__(
@@ -51,13 +54,13 @@ class _Watch:
         if error is not None:
             return
         _settle()
-        objects = len(gc.get_objects()) - self._objects
         blocks = sys.getallocatedblocks() - self._blocks
         self._check_tasklets()
-        if objects > self._room[0]:
-            grown = _types() - self._before
+        _count_types(self._after)
+        grown = self._after - self._before
+        if grown.total() > self._room[0]:
             told = ", ".join(f"{count} {name}" for name, count in grown.most_common(8))
-            raise AssertionError(f"{objects} objects were left behind: {told}")
+            raise AssertionError(f"{grown.total()} objects were left behind: {told}")
         if blocks > self._room[1]:
             raise AssertionError(f"{blocks} blocks of memory were left behind")
 
@@ -73,8 +76,9 @@ def _settle() -> None:
         gc.collect()
 
 
-def _types() -> Counter[str]:
-    return Counter(type(thing).__qualname__ for thing in gc.get_objects())
+def _count_types(into: Counter[str]) -> None:
+    """Both counters exist at both times, so that neither counts the other as new."""
+    into.update(type(thing).__qualname__ for thing in gc.get_objects())
 
 
 def assert_no_leaks(objects: int = 0, blocks: int = 200) -> _Watch:

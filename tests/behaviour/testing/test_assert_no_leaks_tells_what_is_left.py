@@ -36,6 +36,15 @@ def test_a_tasklet_that_still_waits():
     task.kill()
 
 
+def test_one_object_is_enough():
+    """The count is exact, and fewer objects of another type do not make up for it."""
+    kept, dropped = [], [[[]] for _ in range(10)]
+    with pytest.raises(AssertionError, match="1 objects were left behind: 1 Thing"):
+        with assert_no_leaks():
+            dropped.clear()
+            kept.append(Thing())
+
+
 def test_objects():
     """The text counts them by type."""
     kept = []

@@ -1,6 +1,7 @@
 """A paused tasklet that no C frame holds can go on in another thread."""
 
 import gc
+import os
 import threading
 
 import pytest
@@ -8,7 +9,8 @@ import pytest
 import loomlet
 from loomlet import _core, current
 
-soft_only = pytest.mark.skipif(not _core.SOFT_SUPPORTED, reason="no soft switching here")
+HARD = not _core.SOFT_SUPPORTED or "switch" in os.environ.get("LOOMLET_TORTURE", "")
+soft_only = pytest.mark.skipif(HARD, reason="no soft switching here, or torture makes it hard")
 
 
 class Server(threading.Thread):
