@@ -35,7 +35,9 @@ has not failed.
 
 The mechanism is native (src/core/sched/scope.h): entering, leaving, cancelling, a child's end.
 A signal handler can therefore not come between a cancel and those it is meant for.  Here is only
-the decision what leaves a group.
+the decision what leaves a group.  One gap is left, as in every context manager written in Python:
+a KeyboardInterrupt between the last instruction of the body and the first of __exit__ leaves the
+group open; the scope around it, or the end of run(), then ends it.
 
 Threads.  A scope is entered and left by one tasklet.  cancel() and group.spawn() may be called from
 any thread; a child lives on the thread that spawned it.

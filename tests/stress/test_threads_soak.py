@@ -107,7 +107,7 @@ def test_threads_that_disturb_each_other(seed, mode, scaled):
 @pytest.mark.slow
 def test_many_messages_while_another_thread_collects(mode, scaled):
     """Messages between two threads are neither lost nor changed while a third collects garbage."""
-    count = scaled(1_000_000)
+    count = scaled(300_000)
     there, back = Channel(10), Channel(10)
     stop = threading.Event()
 

@@ -1,5 +1,6 @@
 /* The functions that programs call: spawn, schedule, sleep, current. */
 #include "bind/bind.h"
+#include "sched/scope.h"
 
 static PyObject *spawn(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
@@ -103,6 +104,7 @@ static PyObject *run_end(PyObject *module, PyObject *unused)
         return NULL;
     s->current->cancelled = 0;
     int code = s_kill_all(s);
+    s->current->cancelled = (unsigned char)s_scope_effective((s_scope *)s->current->scope);
     s->running = 0;
     return code < 0 ? bind_fail(code, (PyObject *)s->current) : Py_NewRef(Py_None);
 }

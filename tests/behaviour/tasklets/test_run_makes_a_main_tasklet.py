@@ -210,3 +210,12 @@ def test_without_run_tasklets_stay(mode):
     loomlet.schedule()
     assert loomlet.run(lambda: task.state) == "blocked"
     assert task.state == "done"
+
+
+def test_run_inside_a_cancelled_scope_leaves_it_cancelled():
+    """The cancel around run() is there again when run() has returned."""
+    with loomlet.CancelScope() as scope:
+        scope.cancel()
+        assert loomlet.run(lambda: 1) == 1
+        with pytest.raises(loomlet.Cancelled):
+            loomlet.schedule()
