@@ -1,6 +1,7 @@
 """finally, with and except blocks run, and may block, whatever ends the tasklet."""
 
 import contextlib
+import warnings
 
 import pytest
 
@@ -151,16 +152,22 @@ def test_killed_inside_a_finally_block(mode):
     assert task.state == "done"
 
 
+RETURN_IN_FINALLY = """
+def body():
+    try:
+        loomlet.sleep(100)
+    finally:
+        return "value"
+"""
+
+
 def test_return_in_finally(mode):
     """A finally block that returns makes the tasklet end with that value."""
-
-    def body():
-        try:
-            loomlet.sleep(100)
-        finally:
-            return "value"
-
-    task = loomlet.spawn(body)
+    found = {"loomlet": loomlet}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # newer compilers warn of it
+        exec(RETURN_IN_FINALLY, found)
+    task = loomlet.spawn(found["body"])
     loomlet.schedule()
     task.kill()
     assert task.result() == "value"

@@ -9,7 +9,7 @@ import pytest
 import loomlet
 from loomlet import _core, current
 
-HARD = not _core.SOFT_SUPPORTED or "switch" in os.environ.get("LOOMLET_TORTURE", "")
+HARD = not _core.soft() or "switch" in os.environ.get("LOOMLET_TORTURE", "")
 soft_only = pytest.mark.skipif(HARD, reason="no soft switching here, or torture makes it hard")
 
 
