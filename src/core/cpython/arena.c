@@ -31,6 +31,7 @@ void c_arena_install(void)
     PyObjectArenaAllocator cached = {NULL, take, give};
     if (original.alloc != NULL)
         return;
+    h_cache_locked = C_FREE_THREADED;
     PyObject_GetArenaAllocator(&original);
     PyObject_SetArenaAllocator(&cached);
 }

@@ -22,8 +22,10 @@ void h_chunk_outgrown(const void *key, size_t size);
 
 #define H_CHUNK 16384
 
-/* Keeps H_CHUNK-sized blocks; take returns NULL when there is none, give 0 when full.  Any thread.
- */
+/* Keeps H_CHUNK-sized blocks; take returns NULL when there is none, give 0 when full.
+ * Any thread, while h_cache_locked is 1; 0 says that the callers exclude each other
+ * (they hold a GIL).  Set before use. */
+extern int h_cache_locked;
 void *h_cache_take(void);
 int h_cache_give(void *block);
 void h_cache_after_fork(void);
