@@ -33,29 +33,33 @@ TEST(a_chunk_that_was_outgrown_is_larger_next_time)
 
 TEST(the_cache_keeps_some_blocks_and_no_block_twice)
 {
-    static char blocks[100];
+    static void *blocks[100];
     int kept = 0, taken = 0;
     char seen[100] = {0};
     CHECK(h_cache_take() == NULL);
     while (kept < 100 && h_cache_give(&blocks[kept]))
         kept++;
     CHECK(kept == 64);
-    for (char *block; (block = h_cache_take()) != NULL; taken++)
+    for (void **block; (block = h_cache_take()) != NULL; taken++)
         CHECK(!seen[block - blocks]++);
     CHECK(taken == kept);
 }
 
-static int owners[64]; /* of each block: how many threads have it */
+static struct {
+    void *link; /* the cache's, while it keeps the block */
+    int owners; /* threads that have it */
+} shared[8];
 
 static void *take_and_give(void *unused)
 {
     for (int i = 0; i < 50000; i++) {
-        int *block = h_cache_take();
+        void *block = h_cache_take_locked();
         if (block == NULL)
             continue;
-        CHECK(++*block == 1);
-        --*block;
-        CHECK(h_cache_give(block));
+        int *owners = (int *)((void **)block + 1);
+        CHECK(++*owners == 1);
+        --*owners;
+        CHECK(h_cache_give_locked(block));
     }
     return unused;
 }
@@ -64,13 +68,13 @@ TEST(threads_never_share_a_kept_block)
 {
     pthread_t threads[4];
     for (int i = 0; i < 8; i++)
-        CHECK(h_cache_give(&owners[i]));
+        CHECK(h_cache_give_locked(&shared[i]));
     for (int i = 0; i < 4; i++)
         CHECK(pthread_create(&threads[i], NULL, take_and_give, NULL) == 0);
     for (int i = 0; i < 4; i++)
         pthread_join(threads[i], NULL);
     int left = 0;
-    while (h_cache_take() != NULL)
+    while (h_cache_take_locked() != NULL)
         left++;
     CHECK(left == 8);
 }

@@ -10,19 +10,31 @@
 
 #include "heap/heap.h"
 
+#if C_FREE_THREADED
+#define CACHE_TAKE h_cache_take_locked
+#define CACHE_GIVE h_cache_give_locked
+#else
+#define CACHE_TAKE h_cache_take
+#define CACHE_GIVE h_cache_give
+#endif
+
 static PyObjectArenaAllocator original;
 
 static void *take(void *ctx, size_t size)
 {
     (void)ctx;
-    void *block = size == H_CHUNK ? h_cache_take() : NULL;
-    return block ? block : original.alloc(original.ctx, size);
+    if (size == H_CHUNK) {
+        void *block = CACHE_TAKE();
+        if (block != NULL)
+            return block;
+    }
+    return original.alloc(original.ctx, size);
 }
 
 static void give(void *ctx, void *block, size_t size)
 {
     (void)ctx;
-    if (size != H_CHUNK || !h_cache_give(block))
+    if (size != H_CHUNK || !CACHE_GIVE(block))
         original.free(original.ctx, block, size);
 }
 
@@ -31,7 +43,6 @@ void c_arena_install(void)
     PyObjectArenaAllocator cached = {NULL, take, give};
     if (original.alloc != NULL)
         return;
-    h_cache_locked = C_FREE_THREADED;
     PyObject_GetArenaAllocator(&original);
     PyObject_SetArenaAllocator(&cached);
 }

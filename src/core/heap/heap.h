@@ -22,12 +22,43 @@ void h_chunk_outgrown(const void *key, size_t size);
 
 #define H_CHUNK 16384
 
-/* Keeps H_CHUNK-sized blocks; take returns NULL when there is none, give 0 when full.
- * Any thread, while h_cache_locked is 1; 0 says that the callers exclude each other
- * (they hold a GIL).  Set before use. */
-extern int h_cache_locked;
-void *h_cache_take(void);
-int h_cache_give(void *block);
+#define H_KEPT 64
+
+/* Blocks of H_CHUNK bytes, kept instead of being unmapped, linked by their first
+ * word.  A call across the end of a chunk is little more than one take and one
+ * give, so these two have no lock: for callers that exclude each other (they hold
+ * a GIL).  The others are for any thread; a process uses either the ones or the
+ * others. */
+typedef struct {
+    void *first;
+    int count;
+} h_cache_state;
+extern h_cache_state h_cache;
+
+/* NULL when there is none. */
+static inline void *h_cache_take(void)
+{
+    void *block = h_cache.first;
+    if (__builtin_expect(block != NULL, 1)) {
+        h_cache.first = *(void **)block;
+        h_cache.count--;
+    }
+    return block;
+}
+
+/* 0 when it is full: the block stays the caller's. */
+static inline int h_cache_give(void *block)
+{
+    if (__builtin_expect(h_cache.count >= H_KEPT, 0))
+        return 0;
+    *(void **)block = h_cache.first;
+    h_cache.first = block;
+    h_cache.count++;
+    return 1;
+}
+
+void *h_cache_take_locked(void);
+int h_cache_give_locked(void *block);
 void h_cache_after_fork(void);
 
 #endif
