@@ -126,7 +126,12 @@ struct s_tasklet {
     unsigned char is_main;
     unsigned char
         queued; /* its place is in the queue of what it waits for; under that queue's lock */
-    unsigned char round; /* of s_kill_all that killed it last */
+    unsigned char round;          /* of s_kill_all that killed it last */
+    unsigned char stackless;      /* made by the Stackless face, whose rules it follows */
+    unsigned char atomic;         /* never preempted */
+    unsigned char ignore_nesting; /* a tick watchdog may interrupt it inside C callers */
+    unsigned char block_trap;     /* an operation that would wait raises instead */
+    unsigned char due;            /* a preemption was withheld and is still wanted */
     c_lock lock;
 };
 
