@@ -1,5 +1,6 @@
-/* heap/: learned sizes are always large enough; kept blocks come back once. */
+/* heap/: learned sizes are always large enough; blocks are handed out once. */
 #include <pthread.h>
+#include <string.h>
 
 #include "heap/heap.h"
 #include "runner.h"
@@ -31,50 +32,72 @@ TEST(a_chunk_that_was_outgrown_is_larger_next_time)
     CHECK(h_chunk_size(key, 100000) >= 100000);
 }
 
-TEST(the_cache_keeps_some_blocks_and_no_block_twice)
+TEST(no_block_is_handed_out_twice)
 {
-    static void *blocks[100];
-    int kept = 0, taken = 0;
-    char seen[100] = {0};
-    CHECK(h_cache_take() == NULL);
-    while (kept < 100 && h_cache_give(&blocks[kept]))
-        kept++;
-    CHECK(kept == 64);
-    for (void **block; (block = h_cache_take()) != NULL; taken++)
-        CHECK(!seen[block - blocks]++);
-    CHECK(taken == kept);
+    static char *blocks[100];
+    for (int i = 0; i < 100; i++) {
+        blocks[i] = h_block_take();
+        CHECK(blocks[i] != NULL && h_block_is_ours(blocks[i]));
+        CHECK(blocks[i][0] == 0);
+        memset(blocks[i], i + 1, H_BLOCK);
+    }
+    for (int i = 0; i < 100; i++)
+        CHECK(blocks[i][0] == i + 1 && blocks[i][H_BLOCK - 1] == i + 1);
+    for (int i = 0; i < 100; i++)
+        h_block_give(blocks[i]);
+    CHECK(!h_block_is_ours(&blocks[0]) && !h_block_is_ours(NULL));
 }
 
-static struct {
-    void *link; /* the cache's, while it keeps the block */
-    int owners; /* threads that have it */
-} shared[8];
+TEST(few_of_the_freed_blocks_keep_their_pages)
+{
+    char *blocks[100];
+    int warm = 0;
+    for (int i = 0; i < 100; i++) {
+        blocks[i] = h_block_take();
+        blocks[i][H_CHUNK] = 1;
+    }
+    for (int i = 0; i < 100; i++)
+        h_block_give(blocks[i]);
+    for (int i = 0; i < 100; i++)
+        warm += ((char *)h_block_take())[H_CHUNK];
+    CHECK(warm == H_WARM);
+    for (int i = 0; i < 100; i++)
+        h_block_give(blocks[i]);
+}
+
+TEST(the_block_given_last_is_taken_first)
+{
+    void *first = h_block_take(), *second = h_block_take();
+    h_block_give(first);
+    CHECK(h_block_take() == first);
+    h_block_give(second);
+    h_block_give(first);
+    CHECK(h_block_take() == first && h_block_take() == second);
+    h_block_give(first);
+    h_block_give(second);
+}
 
 static void *take_and_give(void *unused)
 {
     for (int i = 0; i < 50000; i++) {
-        void *block = h_cache_take_locked();
-        if (block == NULL)
-            continue;
-        int *owners = (int *)((void **)block + 1);
-        CHECK(++*owners == 1);
-        --*owners;
-        CHECK(h_cache_give_locked(block));
+        int *block = h_block_take_locked();
+        CHECK(++*block == 1);
+        --*block;
+        h_block_give_locked(block);
     }
     return unused;
 }
 
-TEST(threads_never_share_a_kept_block)
+TEST(threads_never_share_a_block)
 {
     pthread_t threads[4];
-    for (int i = 0; i < 8; i++)
-        CHECK(h_cache_give_locked(&shared[i]));
+    for (int i = 0; i < 4; i++) {
+        int *block = h_block_take();
+        *block = 0;
+        h_block_give(block);
+    }
     for (int i = 0; i < 4; i++)
         CHECK(pthread_create(&threads[i], NULL, take_and_give, NULL) == 0);
     for (int i = 0; i < 4; i++)
         pthread_join(threads[i], NULL);
-    int left = 0;
-    while (h_cache_take_locked() != NULL)
-        left++;
-    CHECK(left == 8);
 }

@@ -5,7 +5,7 @@
  * when a tasklet goes to sleep in a further chunk, the next one that starts with
  * the same code gets a larger first chunk.  The interpreter's own chunks are
  * 16 KiB of fresh address space each, mapped and unmapped at every call across
- * the end of a chunk; a few of them are kept instead (chunk_cache.c).
+ * the end of a chunk; they come from here instead and are kept (chunk_block.c).
  *
  * This room knows no Python: the allocator is handed in.
  */
@@ -13,6 +13,7 @@
 #define LOOMLET_HEAP_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Bytes to allocate for the first chunk of a tasklet that starts with the code
  * that `key` stands for and needs at least `need` bytes.  Any thread. */
@@ -20,45 +21,48 @@ size_t h_chunk_size(const void *key, size_t need);
 /* A tasklet of that code outgrew a chunk of `size` bytes. */
 void h_chunk_outgrown(const void *key, size_t size);
 
-#define H_CHUNK 16384
+#define H_CHUNK 16384             /* what the interpreter asks for */
+#define H_BLOCK ((size_t)1 << 18) /* the address space behind it, into which it can grow */
+#define H_BLOCKS 16384
+#define H_WARM 16
 
-#define H_KEPT 64
-
-/* Blocks of H_CHUNK bytes, kept instead of being unmapped, linked by their first
- * word.  A call across the end of a chunk is little more than one take and one
- * give, so these two have no lock: for callers that exclude each other (they hold
- * a GIL).  The others are for any thread; a process uses either the ones or the
- * others. */
+/* Freed blocks.  A call across the end of a chunk is little more than one take and
+ * one give, so these two have no lock: for callers that exclude each other (they
+ * hold a GIL).  The others are for any thread; a process uses either the ones or
+ * the others. */
 typedef struct {
-    void *first;
-    int count;
-} h_cache_state;
-extern h_cache_state h_cache;
+    char *base;           /* of the region; NULL before the first block */
+    uint32_t count, cold; /* of the freed ones: all, and the lowest, which have no pages */
+    uint16_t free[H_BLOCKS];
+} h_block_pool;
+extern h_block_pool h_blocks;
 
-/* NULL when there is none. */
-static inline void *h_cache_take(void)
+void *h_block_take_slow(void);
+void h_block_cool(void);
+
+static inline int h_block_is_ours(const void *block)
 {
-    void *block = h_cache.first;
-    if (__builtin_expect(block != NULL, 1)) {
-        h_cache.first = *(void **)block;
-        h_cache.count--;
-    }
-    return block;
+    char *base = __atomic_load_n(&h_blocks.base, __ATOMIC_RELAXED);
+    return base != NULL && (uintptr_t)block - (uintptr_t)base < H_BLOCKS * H_BLOCK;
 }
 
-/* 0 when it is full: the block stays the caller's. */
-static inline int h_cache_give(void *block)
+/* NULL when the region is used up: the memory must come from elsewhere. */
+static inline void *h_block_take(void)
 {
-    if (__builtin_expect(h_cache.count >= H_KEPT, 0))
-        return 0;
-    *(void **)block = h_cache.first;
-    h_cache.first = block;
-    h_cache.count++;
-    return 1;
+    if (__builtin_expect(h_blocks.count == h_blocks.cold, 0))
+        return h_block_take_slow();
+    return h_blocks.base + h_blocks.free[--h_blocks.count] * H_BLOCK;
 }
 
-void *h_cache_take_locked(void);
-int h_cache_give_locked(void *block);
-void h_cache_after_fork(void);
+static inline void h_block_give(void *block)
+{
+    h_blocks.free[h_blocks.count++] = (uint16_t)((size_t)((char *)block - h_blocks.base) / H_BLOCK);
+    if (__builtin_expect(h_blocks.count - h_blocks.cold > H_WARM, 0))
+        h_block_cool();
+}
+
+void *h_block_take_locked(void);
+void h_block_give_locked(void *block);
+void h_blocks_after_fork(void);
 
 #endif

@@ -11,6 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* ---- address space (memory_mmap.c) ---------------------------------------- */
+
+/* Address space whose pages cost memory once they are touched; never given back.
+ * NULL when this process may not have so much. */
+void *p_reserve(size_t size);
+/* Gives the pages of [at, at + size) back to the system; they read as zeros again. */
+void p_forget(void *at, size_t size);
+
 /* ---- stacks ------------------------------------------------------------- */
 
 /* The header of a C stack lies at its top, so that a suspended stack costs one

@@ -1,12 +1,11 @@
-/* C stacks cut from large reserved regions (mmap).
+/* C stacks cut from large reserved regions.
  *
  * One region is one kernel mapping for 16 384 stacks: the kernel allows 65 530
  * mappings in all, so a guard page for each stack would end at about 32 000
  * tasklets.  Overflow is caught by the interpreter's own limits instead, which
  * the cpython room sets to fit half of a stack.  A stack is 4 MiB of address
  * space, because the interpreter's parser has a limit of its own and takes up to
- * 1.5 MiB at any depth; only touched pages cost memory.  Huge pages are refused:
- * one touched byte must not cost 2 MiB.
+ * 1.5 MiB at any depth; only touched pages cost memory.
  *
  * Stacks of one size interleave in the cache badly when all tops share a page
  * offset, so each top is shifted by a few lines ("colour").
@@ -16,7 +15,6 @@
  */
 #include <stdint.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/b_check.h"
@@ -47,11 +45,9 @@ long p_stacks_live(void)
 static int reserve_region(void)
 {
     for (size_t size = REGION_SIZE; size >= REGION_LEAST; size /= 4) {
-        char *at = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (at == MAP_FAILED)
+        char *at = p_reserve(size);
+        if (at == NULL)
             continue;
-        madvise(at, size, MADV_NOHUGEPAGE);
         region_at = at;
         region_end = at + size;
         return 0;
@@ -93,7 +89,7 @@ void p_stack_trim(p_stack *stack)
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     uintptr_t end = (uintptr_t)stack & ~(page - 1);
     if (end > (uintptr_t)stack->low)
-        madvise(stack->low, end - (uintptr_t)stack->low, MADV_DONTNEED);
+        p_forget(stack->low, end - (uintptr_t)stack->low);
 }
 
 void p_stack_free(p_stack *stack)

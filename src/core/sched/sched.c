@@ -261,7 +261,7 @@ void s_after_fork(void)
 {
     s_sched *mine = s_self_;
     list_lock.word = 0;
-    h_cache_after_fork();
+    h_blocks_after_fork();
     p_stacks_after_fork();
     for (s_sched *s = every; s != NULL; s = s->next) {
         s->mail_lock.word = 0;
