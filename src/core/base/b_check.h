@@ -11,6 +11,7 @@
 #define B_LIKELY(x) __builtin_expect(!!(x), 1)
 #define B_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define B_NOINLINE __attribute__((noinline))
+#define B_INLINE inline __attribute__((always_inline))
 #define B_COLD __attribute__((noinline, cold))
 #define B_NORETURN __attribute__((noreturn))
 

@@ -131,6 +131,8 @@ int c_chunk_tight(PyThreadState *ts, const c_state *state);
 size_t c_chunk_size(const c_state *state);
 /* A copy of the running context for a new tasklet, NULL for an empty one (made when needed). */
 PyObject *c_context_copy(PyThreadState *ts);
+/* The running context, made if there is none yet: borrowed, NULL with an exception. */
+PyObject *c_context(PyThreadState *ts);
 /* Bytes of the first chunk for a call of `callable` (a frame and a small call on top). */
 size_t c_chunk_need(PyObject *callable);
 /* Address that stands for the code of `callable` in statistics, or NULL. */
@@ -184,6 +186,29 @@ int c_with_install(PyTypeObject *type, const c_with *methods);
 void c_hard_leave(PyThreadState *ts, c_state *state, c_hard *kept, int top);
 void c_hard_back(PyThreadState *ts, c_state *state, c_hard *kept);
 
+/* ---- trace and profile functions (trace.c) ------------------------------------- */
+
+enum { C_TRACE, C_PROFILE };
+/* Those of a thread state, or of a tasklet that does not run; owns its objects. */
+typedef struct {
+    void *function[2];
+    PyObject *object[2];
+} c_trace;
+/* Exchanges them with those of the thread state. */
+void c_trace_swap(PyThreadState *ts, c_trace *kept);
+/* Takes them off, as sys.settrace(None) does; may run destructors. */
+void c_trace_end(PyThreadState *ts);
+int c_trace_on(PyThreadState *ts);
+/* What sys.gettrace() or sys.getprofile() returns: borrowed, or NULL. */
+PyObject *c_trace_object(PyThreadState *ts, int which);
+/* Python's own settrace() or setprofile() has just set one: remembers how that looks. */
+void c_trace_learn(PyThreadState *ts, int which);
+/* Whether one of them was set by those. */
+int c_trace_is_known(PyThreadState *ts);
+/* Exchanges the C function of a builtin for all who hold it: the original, or NULL when it is
+ * none with these METH_ flags. */
+PyCFunction c_function_exchange(PyObject *function, int flags, PyCFunction replacement);
+
 /* ---- looking at suspended frames (visit.c) --------------------------------- */
 
 int c_visit(c_state *state, int started, visitproc visit, void *arg);
@@ -191,6 +216,13 @@ int c_visit(c_state *state, int started, visitproc visit, void *arg);
 void c_unhush(c_state *state);
 /* Lets the collector finalize an object that it has finalized before. */
 void c_finalize_again(PyObject *object);
+/* How many C callers are between the Python frames of a tasklet and its first one; `running`:
+ * it is the one that runs now. */
+int c_nesting(PyThreadState *ts, const c_state *state, int running);
+/* Python calls that are open in it. */
+int c_recursion(PyThreadState *ts, const c_state *state, int running);
+/* The frame object of a suspended tasklet's innermost Python function: new, or NULL. */
+PyObject *c_frame_object(PyThreadState *ts, const c_state *state);
 /* The innermost Python function of a suspended tasklet: new references, or 0. */
 int c_where(const c_state *state, PyObject **code, int *line);
 /* The same for the running one. */
@@ -206,9 +238,15 @@ int c_depth_at(PyCodeObject *code, int offset);
 
 /* Calls `each` for every other thread state of this interpreter till it returns non-zero. */
 int c_other_threads(PyThreadState *ts, int (*each)(PyThreadState *other, void *arg), void *arg);
+/* Calls work(arg) while every other thread stands at a point where it could have lost the
+ * GIL, if it had one.  It must not run Python code, wait, or take a lock. */
+void c_while_stopped(void (*work)(void *arg), void *arg);
 /* 0, or -1 with ImportError when this interpreter cannot carry us. */
 int c_check_interpreter(void);
 int c_finalizing(void);
+/* Whether the calling thread is the interpreter's first. */
+int c_on_main_thread(void);
+unsigned long c_main_thread_id(void);
 /* Keeps a few data-stack chunks instead of unmapping them (arena.c).  Once per process. */
 void c_arena_install(void);
 
@@ -233,6 +271,53 @@ typedef struct {
  * destroyed.  Its memory must be valid; c_allow_try_incref was called when it was new. */
 int c_try_incref(PyObject *object);
 void c_allow_try_incref(PyObject *object);
+/* Gives back a reference that is certainly not the last one: 1, or 0 when it may be. */
+int c_decref_shared(PyObject *object);
+
+/* ---- being called by the interpreter loop (breaker.c, interruptible.c) ---------- */
+
+/* A standing request to one thread's interpreter loop.  `ts` is NULL while it is closed;
+ * its memory must stay for ever, because a call may be on its way. */
+typedef struct c_breaker {
+    PyThreadState *ts;
+    /* Runs on that thread, between two instructions of Python code, no exception set.
+     * 0, or -1 with an exception, which is raised there. */
+    int (*call)(struct c_breaker *breaker);
+    int posted;  /* a call is on its way */
+    int ticking; /* it is called at every check */
+    int known;
+    struct c_breaker *next;
+    int on_main;  /* 3.11: its thread is the interpreter's first */
+    void *traced; /* 3.11: the trace function whose place was taken */
+} c_breaker;
+
+/* On the thread that is to be called. */
+void c_breaker_open(c_breaker *breaker, PyThreadState *ts, int (*call)(c_breaker *breaker));
+void c_breaker_close(c_breaker *breaker);
+/* From now on, or no longer, one call at every check.  On the thread itself. */
+void c_breaker_tick(c_breaker *breaker, int on);
+/* Asks for one call at the next check.  Any OS thread, attached or without a thread
+ * state; safe while the thread closes the breaker, but not while a fork is under way.
+ * May be lost: ask again. */
+void c_breaker_ask(c_breaker *breaker);
+/* At interpreter exit: from now on nothing is asked for. */
+void c_breaker_shut(void);
+/* The interpreter begins to end: below the Python function that C calls for that.  All is
+ * shut when that function has returned. */
+void c_breaker_ending(void);
+/* In the child of a fork, first for each breaker of a thread that is gone, then once. */
+void c_breaker_forget(c_breaker *breaker);
+void c_breaker_after_fork(void);
+/* Around a switch inside the call: meanwhile other pending calls can run. */
+void c_breaker_leave(c_breaker *breaker);
+void c_breaker_back(c_breaker *breaker);
+
+/* Names what must not be interrupted besides: code of files whose name begins with `own`
+ * but not with `but` (two str, kept). */
+int c_interruptible_init(PyObject *own, PyObject *but);
+/* 0 while the running Python code should be let finish: an import, a destructor, a
+ * collection, a trace function, code of our own. */
+int c_interruptible(PyThreadState *ts);
 
 /* ---- memory ------------------------------------------------------------------ */
 

@@ -5,6 +5,7 @@
  *                              one entry of a frame's locals and value stack
  *   frame_top, frame_set_top, frame_code, frame_ip, frame_set_ip, frame_owner
  *   frame_is_entry             the mark that an interpreter activation begins here
+ *   frame_begins_activation    the same, or this is its first frame (3.11)
  *   thread_frame, thread_set_frame, and the recursion counters
  *   C_AFTER(op)                code units from an instruction to the one after it
  *   rules that differ          as C_RULE_... constants, described in README.md

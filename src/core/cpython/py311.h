@@ -73,6 +73,10 @@ static inline int frame_is_entry(const c_frame *f)
     (void)f;
     return 0;
 }
+static inline int frame_begins_activation(const c_frame *f)
+{
+    return f->is_entry;
+}
 static inline PyObject *frame_funcobj(const c_frame *f)
 {
     return (PyObject *)f->f_func;
@@ -85,6 +89,10 @@ static inline PyObject *frame_executable(const c_frame *f)
 static inline c_frame *thread_frame(PyThreadState *ts)
 {
     return ts->cframe->current_frame;
+}
+static inline void thread_set_frame(PyThreadState *ts, c_frame *f)
+{
+    ts->cframe->current_frame = f;
 }
 static inline void thread_save_cframe(PyThreadState *ts, c_state *state)
 {
@@ -210,6 +218,36 @@ static inline void stack_limits_own(PyThreadState *ts, p_stack *stack)
 static inline void stack_limits_use(PyThreadState *ts, const p_stack *stack)
 {
     (void)ts, (void)stack;
+}
+
+/* The lock that this thread's end gives in C; NULL: none. */
+static inline void *thread_end_lock(PyThreadState *ts)
+{
+    PyObject *ref = ts->on_delete_data;
+    return ref != NULL && PyWeakref_CheckRef(ref) ? PyWeakref_GET_OBJECT(ref) : NULL;
+}
+
+/* Pending calls cannot be switched away from: breaker_trace.c. */
+#define C_BREAKER_TRACES 1
+
+/* A line event comes between the end of a `with` block and its `__exit__(None, None, None)`,
+ * of which `self` makes PRECALL 2 out of three operands: no other call looks so. */
+#define C_HAS_WITH_GAP 1
+static inline int frame_in_with_gap(const c_frame *f)
+{
+    const _Py_CODEUNIT *ip = frame_ip(f);
+    while (_Py_OPCODE(*ip) == NOP || _Py_OPCODE(*ip) == SWAP)
+        ip++;
+    for (int i = 0; i < 3; i++, ip++) {
+        if (_PyOpcode_Deopt[_Py_OPCODE(*ip)] != LOAD_CONST)
+            return 0;
+    }
+    return _PyOpcode_Deopt[_Py_OPCODE(*ip)] == PRECALL && _Py_OPARG(*ip) == 2;
+}
+
+static inline int thread_collecting(PyThreadState *ts)
+{
+    return ts->interp->gc.collecting;
 }
 
 #endif

@@ -86,6 +86,10 @@ static inline int frame_is_entry(const c_frame *f)
 {
     return f->owner == FRAME_OWNED_BY_CSTACK;
 }
+static inline int frame_begins_activation(const c_frame *f)
+{
+    return frame_is_entry(f);
+}
 static inline PyObject *frame_funcobj(const c_frame *f)
 {
     return f->f_funcobj;
@@ -236,6 +240,12 @@ static inline Py_ssize_t context_size(PyObject *context)
     return ((PyContext *)context)->ctx_vars->h_count;
 }
 
+/* Whether events are looked at is told by the functions themselves. */
+static inline void thread_mark_tracing(PyThreadState *ts)
+{
+    (void)ts;
+}
+
 /* Objects in trash.delete_later stay with the thread: whoever leaves its outermost
  * deallocation frees them. */
 static inline void thread_nesting_leave(PyThreadState *ts, c_hard *kept)
@@ -284,5 +294,14 @@ static inline void stack_limits_use(PyThreadState *ts, const p_stack *stack)
 {
     (void)ts, (void)stack;
 }
+
+/* The lock that this thread's end gives in C; NULL: none. */
+static inline void *thread_end_lock(PyThreadState *ts)
+{
+    PyObject *ref = ts->on_delete_data;
+    return ref != NULL && PyWeakref_CheckRef(ref) ? PyWeakref_GET_OBJECT(ref) : NULL;
+}
+
+#include "cpython/pending312.h"
 
 #endif

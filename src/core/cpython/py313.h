@@ -77,6 +77,10 @@ static inline int frame_is_entry(const c_frame *f)
 {
     return f->owner == FRAME_OWNED_BY_CSTACK;
 }
+static inline int frame_begins_activation(const c_frame *f)
+{
+    return frame_is_entry(f);
+}
 static inline PyObject *frame_funcobj(const c_frame *f)
 {
     return f->f_funcobj;
@@ -223,6 +227,12 @@ static inline Py_ssize_t context_size(PyObject *context)
     return ((PyContext *)context)->ctx_vars->h_count;
 }
 
+/* Whether events are looked at is told by the functions themselves. */
+static inline void thread_mark_tracing(PyThreadState *ts)
+{
+    (void)ts;
+}
+
 static inline void thread_nesting_leave(PyThreadState *ts, c_hard *kept)
 {
     kept->tracing = ts->tracing;
@@ -276,5 +286,14 @@ static inline void stack_limits_use(PyThreadState *ts, const p_stack *stack)
 {
     (void)ts, (void)stack;
 }
+
+/* Ends of threads are events, not locks. */
+static inline void *thread_end_lock(PyThreadState *ts)
+{
+    (void)ts;
+    return NULL;
+}
+
+#include "cpython/pending313.h"
 
 #endif

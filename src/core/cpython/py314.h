@@ -93,6 +93,10 @@ static inline int frame_is_entry(const c_frame *f)
 {
     return f->owner >= FRAME_OWNED_BY_INTERPRETER;
 }
+static inline int frame_begins_activation(const c_frame *f)
+{
+    return frame_is_entry(f);
+}
 static inline PyObject *frame_funcobj(const c_frame *f)
 {
     return slot_owned(f->f_funcobj);
@@ -165,6 +169,17 @@ static inline int ip_oparg(const _Py_CODEUNIT *ip)
 {
     return ip->op.arg;
 }
+/* The call of `__enter__` is an ordinary one, with a check behind it, and the block of the
+ * `with` begins after that. */
+#define C_HAS_WITH_GAP 1
+static inline int frame_in_with_gap(const c_frame *f)
+{
+    const _Py_CODEUNIT *ip = frame_ip(f);
+    int op = ip_opcode(ip);
+    if ((op != CALL && op != INSTRUMENTED_CALL) || ip_oparg(ip) != 0)
+        return 0;
+    return ip_opcode(ip - 1) == LOAD_SPECIAL && ip_oparg(ip - 1) == SPECIAL___ENTER__;
+}
 #define C_CACHES(op) (_PyOpcode_Caches[op])
 /* The instruction pointer stands at the instruction: step over it and its cache. */
 #define C_AFTER(op) (1 + C_CACHES(op))
@@ -231,6 +246,12 @@ static inline Py_ssize_t context_size(PyObject *context)
     return ((PyContext *)context)->ctx_vars->h_count;
 }
 
+/* Whether events are looked at is told by the functions themselves. */
+static inline void thread_mark_tracing(PyThreadState *ts)
+{
+    (void)ts;
+}
+
 /* Objects in ts->delete_later stay with the thread: whoever has room frees them. */
 static inline void thread_nesting_leave(PyThreadState *ts, c_hard *kept)
 {
@@ -293,5 +314,14 @@ static inline void stack_limits_use(PyThreadState *ts, const p_stack *stack)
     thread->c_stack_soft_limit = stack->limits[1];
     thread->c_stack_hard_limit = stack->limits[2];
 }
+
+/* Ends of threads are events, not locks. */
+static inline void *thread_end_lock(PyThreadState *ts)
+{
+    (void)ts;
+    return NULL;
+}
+
+#include "cpython/pending313.h"
 
 #endif

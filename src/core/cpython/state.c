@@ -113,6 +113,15 @@ PyObject *c_context_copy(PyThreadState *ts)
     return PyContext_CopyCurrent();
 }
 
+PyObject *c_context(PyThreadState *ts)
+{
+    if (ts->context == NULL) {
+        ts->context = PyContext_New();
+        ts->context_ver++;
+    }
+    return ts->context;
+}
+
 static PyFunctionObject *plain_function(PyObject *callable)
 {
     if (PyMethod_Check(callable))

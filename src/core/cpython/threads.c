@@ -21,6 +21,37 @@ int c_other_threads(PyThreadState *ts, int (*each)(PyThreadState *other, void *a
     return 0;
 }
 
+#ifdef Py_GIL_DISABLED
+typedef struct {
+    void (*work)(void *arg);
+    void *arg;
+    int done;
+} errand;
+
+static int run_errand(PyObject *unused, void *arg)
+{
+    errand *e = arg;
+    (void)unused;
+    if (!e->done)
+        e->work(e->arg);
+    e->done = 1;
+    return 0;
+}
+
+/* The one public function that stops the world: it shows us all objects, and we are done
+ * with the first. */
+void c_while_stopped(void (*work)(void *arg), void *arg)
+{
+    errand e = {work, arg, 0};
+    PyUnstable_GC_VisitObjects(run_errand, &e);
+}
+#else
+void c_while_stopped(void (*work)(void *arg), void *arg)
+{
+    work(arg);
+}
+#endif
+
 int c_check_interpreter(void)
 {
     if (PyInterpreterState_Get() == PyInterpreterState_Main())
@@ -29,6 +60,16 @@ int c_check_interpreter(void)
                     "loomlet works in the main interpreter only, and this is a sub-interpreter; "
                     "import it in the main one");
     return -1;
+}
+
+unsigned long c_main_thread_id(void)
+{
+    return _PyRuntime.main_thread;
+}
+
+int c_on_main_thread(void)
+{
+    return PyThread_get_thread_ident() == c_main_thread_id();
 }
 
 int c_finalizing(void)
@@ -46,6 +87,14 @@ void c_allow_try_incref(PyObject *object)
 {
     _PyObject_SetMaybeWeakref(object);
 }
+
+int c_decref_shared(PyObject *object)
+{
+    if (!_Py_IsOwnedByCurrentThread(object) || object->ob_ref_local < 2)
+        return 0;
+    Py_DECREF(object);
+    return 1;
+}
 #else
 int c_try_incref(PyObject *object)
 {
@@ -58,5 +107,13 @@ int c_try_incref(PyObject *object)
 void c_allow_try_incref(PyObject *object)
 {
     (void)object;
+}
+
+int c_decref_shared(PyObject *object)
+{
+    if (Py_REFCNT(object) < 2)
+        return 0;
+    Py_DECREF(object);
+    return 1;
 }
 #endif

@@ -97,3 +97,44 @@ int c_where_now(PyThreadState *ts, PyObject **code, int *line)
 {
     return describe(thread_frame(ts), code, line);
 }
+
+static int activations(const c_frame *f)
+{
+    int count = 0;
+    for (; f != NULL; f = f->previous)
+        count += frame_begins_activation(f);
+    return count;
+}
+
+/* The main tasklet, which has no chunk of ours, is entered through the interpreter
+ * itself: its first activation is nobody's caller. */
+int c_nesting(PyThreadState *ts, const c_state *state, int running)
+{
+    int count = activations(running ? thread_frame(ts) : state->frame);
+    if (state->rest == C_BELOW && state->root != NULL)
+        return count;
+    return count > 0 ? count - 1 : 0;
+}
+
+int c_recursion(PyThreadState *ts, const c_state *state, int running)
+{
+    int count = 0;
+    for (const c_frame *f = running ? thread_frame(ts) : state->frame; f != NULL; f = f->previous)
+        count += !frame_is_entry(f);
+    return count;
+}
+
+/* The frame is asked for as if it were the running one.  No collection meanwhile. */
+PyObject *c_frame_object(PyThreadState *ts, const c_state *state)
+{
+    if (state->frame == NULL)
+        return NULL;
+    int collects = PyGC_Disable();
+    c_frame *running = thread_frame(ts);
+    thread_set_frame(ts, state->frame);
+    PyObject *found = (PyObject *)PyThreadState_GetFrame(ts);
+    thread_set_frame(ts, running);
+    if (collects)
+        PyGC_Enable();
+    return found;
+}

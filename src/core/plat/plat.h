@@ -59,6 +59,11 @@ void p_abandon(void *top, void (*entry)(void)) __attribute__((noreturn));
 /* Monotonic nanoseconds. */
 int64_t p_now(void);
 
+/* ---- processes -------------------------------------------------------------- */
+
+/* A number that the child of a fork does not share with its parent. */
+int p_process(void);
+
 /* ---- sleeping threads ----------------------------------------------------- */
 
 /* One word per scheduler.  A sleeper announces itself with p_park_prepare,
@@ -74,6 +79,18 @@ void p_park_cancel(p_parker *parker);
 /* Sleeps until unparked, a signal, or `until` (p_now time; INT64_MAX = no limit). */
 void p_park(p_parker *parker, int64_t until);
 void p_unpark(p_parker *parker);
+
+/* ---- threads ----------------------------------------------------------------- */
+
+/* A thread without Python that takes no signals and sleeps exactly.  The child of a
+ * fork does not have it. */
+typedef struct {
+    uintptr_t handle;
+} p_thread;
+
+int p_thread_start(p_thread *thread, void (*run)(void));
+/* Waits until run() has returned. */
+void p_thread_join(p_thread *thread);
 
 /* A short lock for plain C sections; never held while Python may run. */
 typedef struct {

@@ -1,0 +1,90 @@
+/* May the running Python code be interrupted here, between two instructions?
+ *
+ * Code that other code of the same thread must not find half done:
+ *   - an import: its locks belong to the OS thread, so a second tasklet that
+ *     imports the same module would take it for a circle and get half a module;
+ *   - a destructor (__del__), which runs wherever the last reference went;
+ *   - a collection, with its callbacks and finalizers;
+ *   - a trace function: a debugger shows one moment;
+ *   - code of our own package, written for switches at blocking calls only (what it
+ *     calls may be interrupted);
+ *   - code of threading.py, in the same way: a tasklet that is killed where it was
+ *     interrupted in Condition.__enter__() would have the lock, but not be inside
+ *     `with`, and nobody would ever give it back;
+ *   - the gap that some versions have between a manager's __enter__() and the block of
+ *     its `with`, or between the block and __exit__(), for the same reason.
+ *
+ * Told by walking the frames.  That costs a few nanoseconds per frame and is paid
+ * only when an interruption is due.  Weak references' callbacks cannot be told from
+ * other code that C calls, and need not be: they run without the object.
+ */
+#include "cpython/layout.h"
+
+static PyObject *del_name, *bootstrap, *threading, *own_files, *own_but;
+
+static PyObject *file_of(const char *in, const char *name)
+{
+    PyObject *module = PyImport_ImportModule(in);
+    PyObject *function = module ? PyObject_GetAttrString(module, name) : NULL;
+    PyObject *code = function ? PyObject_GetAttrString(function, "__code__") : NULL;
+    PyObject *file = code ? PyObject_GetAttrString(code, "co_filename") : NULL;
+    Py_XDECREF(code);
+    Py_XDECREF(function);
+    Py_XDECREF(module);
+    return file;
+}
+
+int c_interruptible_init(PyObject *own, PyObject *but)
+{
+    if (del_name == NULL && (del_name = PyUnicode_InternFromString("__del__")) == NULL)
+        return -1;
+    if (bootstrap == NULL &&
+        (bootstrap = file_of("importlib._bootstrap", "_find_and_load")) == NULL)
+        return -1;
+    if (threading == NULL && (threading = file_of("threading", "current_thread")) == NULL)
+        return -1;
+    Py_XSETREF(own_files, Py_NewRef(own));
+    Py_XSETREF(own_but, Py_NewRef(but));
+    return 0;
+}
+
+static int starts_with(PyObject *text, PyObject *start)
+{
+    return PyUnicode_Tailmatch(text, start, 0, PY_SSIZE_T_MAX, -1) > 0;
+}
+
+static int is_ours(PyCodeObject *code)
+{
+    PyObject *file = code->co_filename;
+    if (file == threading)
+        return 1;
+    return own_files != NULL && starts_with(file, own_files) && !starts_with(file, own_but);
+}
+
+static int in_with_gap(const c_frame *f)
+{
+#ifdef C_HAS_WITH_GAP
+    return frame_in_with_gap(f);
+#else
+    (void)f;
+    return 0;
+#endif
+}
+
+int c_interruptible(PyThreadState *ts)
+{
+    if (ts->tracing || thread_collecting(ts))
+        return 0;
+    int innermost = 1;
+    for (c_frame *f = thread_frame(ts); f != NULL; f = f->previous) {
+        if (frame_is_entry(f))
+            continue;
+        PyCodeObject *code = frame_code(f);
+        if (code->co_name == del_name || code->co_filename == bootstrap)
+            return 0;
+        if (innermost && (is_ours(code) || in_with_gap(f)))
+            return 0;
+        innermost = 0;
+    }
+    return 1;
+}

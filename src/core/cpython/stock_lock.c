@@ -1,0 +1,203 @@
+/* The stock locks: exchanging their methods, and an RLock's owner.
+ *
+ * A method descriptor points at a PyMethodDef, a static and writable table of the
+ * module, and so does each bound method.  The C function is read from there at
+ * every call, also by specialized instructions; so exchanging it changes all
+ * objects, those made before too, and all bound methods that somebody has stored
+ * (threading.Condition does).  The flags stay: callers have chosen by them how to
+ * call.
+ *
+ * An RLock keeps its owner one word behind its lock and its count behind that, in
+ * every version so far; 3.14 counts from 0.  That is not believed but tried, on a
+ * lock of our own, before anything is exchanged.  Of a plain lock nothing is
+ * known here: it was one thing in 3.13.0 and another in 3.13.15.
+ */
+#include "cpython/layout.h" /* before anything that takes Python.h */
+
+#include "cpython/stock_lock.h"
+
+PyTypeObject *c_stock_lock_type, *c_stock_rlock_type;
+int c_stock_any_blocking;
+
+c_stock_methods c_stock_original[2];
+
+static PyObject *without_waiting; /* the arguments of acquire(False) */
+static size_t first_count;        /* what an RLock's count is when it is held once */
+
+typedef struct {
+    PyObject_HEAD
+    void *lock;
+    unsigned long long owner;
+    size_t count;
+} recursive;
+
+unsigned long long c_stock_owner(PyObject *rlock)
+{
+    return __atomic_load_n(&((recursive *)rlock)->owner, __ATOMIC_RELAXED);
+}
+
+void c_stock_set_owner(PyObject *rlock, unsigned long long owner)
+{
+    __atomic_store_n(&((recursive *)rlock)->owner, owner, __ATOMIC_RELAXED);
+}
+
+size_t c_stock_count(PyObject *rlock)
+{
+    return ((recursive *)rlock)->count - first_count + 1;
+}
+
+void c_stock_set_count(PyObject *rlock, size_t count)
+{
+    ((recursive *)rlock)->count = count + first_count - 1;
+}
+
+PyObject *c_stock_acquire(PyObject *lock, PyObject *args, PyObject *kwargs)
+{
+    PyCFunction acquire = c_stock_original[c_stock_recursive(lock)].acquire;
+    return ((PyCFunctionWithKeywords)(void (*)(void))acquire)(lock, args, kwargs);
+}
+
+PyObject *c_stock_release(PyObject *lock)
+{
+    return c_stock_original[c_stock_recursive(lock)].release(lock, NULL);
+}
+
+int c_stock_try(PyObject *lock)
+{
+    PyObject *result = c_stock_acquire(lock, without_waiting, NULL);
+    if (result == NULL)
+        return -1;
+    int taken = result == Py_True;
+    Py_DECREF(result);
+    return taken;
+}
+
+/* ---- proving the layout ----------------------------------------------------- */
+
+static int call(PyObject *object, const char *method)
+{
+    PyObject *done = PyObject_CallMethod(object, method, NULL);
+    Py_XDECREF(done);
+    return done != NULL ? 0 : -1;
+}
+
+static int holds(PyObject *rlock, unsigned long long owner, size_t more)
+{
+    const recursive *r = (recursive *)rlock;
+    return r->owner == owner && r->count == first_count + more;
+}
+
+/* 1 when owner and count lie where we think; the calls are those of Python. */
+static int prove(PyObject *rlock)
+{
+    unsigned long long me = PyThread_get_thread_ident();
+    int right = ((recursive *)rlock)->owner == 0;
+    if (call(rlock, "acquire") < 0)
+        return -1;
+    first_count = ((recursive *)rlock)->count;
+    right = right && first_count <= 1 && holds(rlock, me, 0);
+    if (call(rlock, "acquire") < 0)
+        return -1;
+    right = right && holds(rlock, me, 1);
+    if (call(rlock, "release") < 0 || call(rlock, "release") < 0)
+        return -1;
+    return right && ((recursive *)rlock)->owner == 0 && ((recursive *)rlock)->count == 0;
+}
+
+static int takes_any_blocking(PyObject *rlock)
+{
+    PyObject *done = PyObject_CallMethod(rlock, "acquire", "d", 1.5);
+    if (done == NULL) {
+        PyErr_Clear();
+        return 0;
+    }
+    Py_DECREF(done);
+    return call(rlock, "release") == 0;
+}
+
+static PyTypeObject *type_of(PyObject *module, const char *maker, PyObject **made)
+{
+    PyObject *object = PyObject_CallMethod(module, maker, NULL);
+    if (object == NULL)
+        return NULL;
+    if (made != NULL)
+        *made = Py_NewRef(object);
+    PyTypeObject *type = (PyTypeObject *)Py_NewRef((PyObject *)Py_TYPE(object));
+    Py_DECREF(object);
+    return type;
+}
+
+int c_stock_find(void)
+{
+    PyObject *module = PyImport_ImportModule("_thread"), *rlock = NULL;
+    int right = -1;
+    if (module != NULL && without_waiting == NULL)
+        without_waiting = PyTuple_Pack(1, Py_False);
+    if (without_waiting != NULL) {
+        c_stock_lock_type = type_of(module, "allocate_lock", NULL);
+        c_stock_rlock_type = c_stock_lock_type ? type_of(module, "RLock", &rlock) : NULL;
+    }
+    if (c_stock_rlock_type != NULL) {
+        size_t size = (size_t)c_stock_rlock_type->tp_basicsize;
+        right = size >= sizeof(recursive) ? prove(rlock) : 0;
+        c_stock_any_blocking = takes_any_blocking(rlock);
+    }
+    if (right == 0)
+        PyErr_SetString(PyExc_RuntimeError, "_thread.RLock is not laid out as expected; "
+                                            "loomlet cannot own stock locks per tasklet here");
+    Py_XDECREF(rlock);
+    Py_XDECREF(module);
+    return right > 0 ? 0 : -1;
+}
+
+/* ---- exchanging methods ------------------------------------------------------ */
+
+static PyMethodDef *definition(PyTypeObject *type, const c_method *method)
+{
+    PyObject *found = PyObject_GetAttrString((PyObject *)type, method->name);
+    PyMethodDef *def = NULL;
+    if (found == NULL)
+        PyErr_Clear();
+    else if (Py_IS_TYPE(found, &PyMethodDescr_Type))
+        def = ((PyMethodDescrObject *)found)->d_method;
+    Py_XDECREF(found);
+    return def;
+}
+
+int c_methods_exchange(PyTypeObject *type, const c_method *methods, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        PyMethodDef *def = definition(type, &methods[i]);
+        if (def != NULL && def->ml_flags != methods[i].flags) {
+            PyErr_Format(PyExc_RuntimeError,
+                         "%s.%s takes its arguments in an unknown form (flags %d); loomlet cannot "
+                         "own stock locks per tasklet here",
+                         type->tp_name, methods[i].name, def->ml_flags);
+            return -1;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        PyMethodDef *def = definition(type, &methods[i]);
+        PyCFunction present = def ? __atomic_load_n(&def->ml_meth, __ATOMIC_SEQ_CST) : NULL;
+        if (present != methods[i].function && methods[i].original != NULL)
+            *methods[i].original = present; /* another thread may have been here before */
+    }
+    for (size_t i = 0; i < count; i++) {
+        PyMethodDef *def = definition(type, &methods[i]);
+        if (def != NULL && methods[i].function != NULL)
+            __atomic_store_n(&def->ml_meth, methods[i].function, __ATOMIC_SEQ_CST);
+    }
+    return 0;
+}
+
+/* ---- locks given in C ---------------------------------------------------------- */
+
+static int ends_with(PyThreadState *ts, void *lock)
+{
+    return thread_end_lock(ts) == lock;
+}
+
+int c_stock_given_in_c(PyObject *lock)
+{
+    return c_other_threads(c_thread(), ends_with, lock);
+}

@@ -1,0 +1,62 @@
+/* The interpreter's own locks, _thread.lock and _thread.RLock: the contract.
+ *
+ * Taking and giving go through the interpreter's own C functions, so the lock
+ * itself stays what it is: an OS thread that waits inside one is woken as ever.
+ * Only an RLock's owner and count are read and written directly.
+ *
+ * Any attached thread may call these.
+ */
+#ifndef LOOMLET_STOCK_LOCK_H
+#define LOOMLET_STOCK_LOCK_H
+
+#include "cpython/cpython.h"
+
+/* One method to exchange. */
+typedef struct {
+    const char *name;
+    int flags; /* METH_... that the method must have */
+    PyCFunction function;
+    PyCFunction *original; /* where its function goes; NULL: nowhere */
+} c_method;
+
+/* Exchanges the C functions of methods, for all objects of the type and also for
+ * bound methods that exist already: all of them, or none and -1 with RuntimeError.  Those
+ * that the type does not have are passed over; without a `function` the method stays.
+ * All originals are known before the first method changes. */
+int c_methods_exchange(PyTypeObject *type, const c_method *methods, size_t count);
+
+/* Finds both types and proves where an RLock keeps its owner and count: 0, or -1 with
+ * an exception.  Must come first. */
+int c_stock_find(void);
+extern PyTypeObject *c_stock_lock_type, *c_stock_rlock_type;
+/* Whether acquire() takes any object for `blocking`, or only an int. */
+extern int c_stock_any_blocking;
+typedef struct {
+    PyCFunction acquire, release;
+} c_stock_methods;
+/* To be filled in: the originals of the lock's and of the RLock's methods. */
+extern c_stock_methods c_stock_original[2];
+
+/* Told by a function, not by the type: a second _thread module has types of its own. */
+static inline int c_stock_recursive(PyObject *lock)
+{
+    return Py_TYPE(lock)->tp_dealloc != c_stock_lock_type->tp_dealloc;
+}
+
+/* The interpreter's own acquire(*args, **kwargs) and release(). */
+PyObject *c_stock_acquire(PyObject *lock, PyObject *args, PyObject *kwargs);
+PyObject *c_stock_release(PyObject *lock);
+/* acquire(False): 1, 0 when it is held, -1 with an exception.  Runs no Python code. */
+int c_stock_try(PyObject *lock);
+
+/* Of an RLock: 0 when it is free. */
+unsigned long long c_stock_owner(PyObject *rlock);
+void c_stock_set_owner(PyObject *rlock, unsigned long long owner);
+/* How often it is held, while it is. */
+size_t c_stock_count(PyObject *rlock);
+void c_stock_set_count(PyObject *rlock, size_t count);
+
+/* The interpreter gives this lock in C when a thread ends: nobody is told (3.11, 3.12). */
+int c_stock_given_in_c(PyObject *lock);
+
+#endif

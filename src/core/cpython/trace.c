@@ -1,0 +1,76 @@
+/* Trace and profile functions as part of a tasklet.
+ *
+ * The thread state holds four fields; a switch exchanges them and nothing else.
+ * From 3.12 on the interpreter counts how many thread states have a trace function,
+ * and emits events while there are any, which a thread without one ignores.  We
+ * never touch that count: functions are set and taken off through the interpreter's
+ * own calls only, always while their fields lie in the thread state.  So it counts
+ * tasklets as it counts threads.
+ *
+ * 3.11 keeps a mark beside them on the C stack, which is set anew whenever a stack
+ * is entered; while we stay on one, it is set here.
+ */
+#include "cpython/layout.h"
+
+static void *trampolines[2]; /* what sys.settrace() and sys.setprofile() put there */
+
+void c_trace_swap(PyThreadState *ts, c_trace *kept)
+{
+    c_trace mine = {{(void *)ts->c_tracefunc, (void *)ts->c_profilefunc},
+                    {ts->c_traceobj, ts->c_profileobj}};
+    ts->c_tracefunc = (Py_tracefunc)kept->function[C_TRACE];
+    ts->c_profilefunc = (Py_tracefunc)kept->function[C_PROFILE];
+    ts->c_traceobj = kept->object[C_TRACE];
+    ts->c_profileobj = kept->object[C_PROFILE];
+    *kept = mine;
+    thread_mark_tracing(ts);
+}
+
+int c_trace_on(PyThreadState *ts)
+{
+    return ts->c_tracefunc != NULL || ts->c_profilefunc != NULL;
+}
+
+PyObject *c_trace_object(PyThreadState *ts, int which)
+{
+    return which == C_TRACE ? ts->c_traceobj : ts->c_profileobj;
+}
+
+void c_trace_end(PyThreadState *ts)
+{
+    if (ts->c_tracefunc != NULL)
+        PyEval_SetTrace(NULL, NULL);
+    if (ts->c_profilefunc != NULL)
+        PyEval_SetProfile(NULL, NULL);
+}
+
+static void *function_of(PyThreadState *ts, int which)
+{
+    return which == C_TRACE ? (void *)ts->c_tracefunc : (void *)ts->c_profilefunc;
+}
+
+void c_trace_learn(PyThreadState *ts, int which)
+{
+    if (function_of(ts, which) != NULL)
+        trampolines[which] = function_of(ts, which);
+}
+
+int c_trace_is_known(PyThreadState *ts)
+{
+    for (int which = C_TRACE; which <= C_PROFILE; which++) {
+        if (function_of(ts, which) != NULL && function_of(ts, which) == trampolines[which])
+            return 1;
+    }
+    return 0;
+}
+
+PyCFunction c_function_exchange(PyObject *function, int flags, PyCFunction replacement)
+{
+    if (function == NULL || !PyCFunction_Check(function))
+        return NULL;
+    PyMethodDef *def = ((PyCFunctionObject *)function)->m_ml;
+    PyCFunction original = def->ml_flags == flags ? def->ml_meth : NULL;
+    if (original != NULL)
+        def->ml_meth = replacement;
+    return original;
+}
