@@ -8,6 +8,7 @@ from loomlet._core import (
     Lock,
     Tasklet,
     current,
+    nopreempt,
     now,
     schedule,
     select,
@@ -21,6 +22,7 @@ from loomlet.errors import (
     DeadTasklet,
     LoomletError,
     ScopeError,
+    StallWarning,
     SwitchTrapped,
     TaskletError,
     TaskletExit,
@@ -28,6 +30,7 @@ from loomlet.errors import (
 )
 from loomlet.runtime import run, set_error_handler
 from loomlet.scopes import CancelScope, TaskGroup, timeout
+from loomlet.stall import on_stall
 
 __all__ = [
     "CancelScope",
@@ -39,6 +42,7 @@ __all__ = [
     "Lock",
     "LoomletError",
     "ScopeError",
+    "StallWarning",
     "SwitchTrapped",
     "TaskGroup",
     "Tasklet",
@@ -46,7 +50,9 @@ __all__ = [
     "TaskletExit",
     "WrongThread",
     "current",
+    "nopreempt",
     "now",
+    "on_stall",
     "run",
     "schedule",
     "select",

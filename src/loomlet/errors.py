@@ -1,7 +1,8 @@
 """Every exception that loomlet raises.
 
     BaseException
-      TaskletExit            ends one tasklet silently; kill() throws it
+      SystemExit
+        TaskletExit          ends one tasklet silently; kill() throws it
       Cancelled              a cancel scope ends the work inside it
     Exception
       LoomletError           what all of ours below have in common
@@ -12,6 +13,9 @@
           WrongThread          it belongs to another thread
           SwitchTrapped        nothing may switch here
         ScopeError           (RuntimeError)  a cancel scope or a group used out of order
+
+    RuntimeWarning
+      StallWarning           a tasklet held the core in one long call of C code
 
 TimeoutError and ExceptionGroup are the builtins.  Each text says what was
 expected, what was found and what to do.  The native core knows only codes; this
@@ -33,6 +37,7 @@ __all__ = [
     "Deadlock",
     "LoomletError",
     "ScopeError",
+    "StallWarning",
     "SwitchTrapped",
     "TaskletError",
     "TaskletExit",
@@ -40,8 +45,12 @@ __all__ = [
 ]
 
 
-class TaskletExit(BaseException):
-    """Ends a tasklet without a word.  Thrown by kill(); catch it to clean up, then let it go."""
+class TaskletExit(SystemExit):
+    """Ends a tasklet without a word.  Thrown by kill(); catch it to clean up, then let it go.
+
+    A SystemExit as in Stackless Python: `except Exception` does not catch it, and in the main
+    tasklet it ends the program without a word too.
+    """
 
 
 class Cancelled(BaseException):
@@ -96,6 +105,10 @@ class SwitchTrapped(TaskletError):
 
 class ScopeError(LoomletError, RuntimeError):
     """A cancel scope, timeout or group used twice, left out of order, or used when closed."""
+
+
+class StallWarning(RuntimeWarning):
+    """A tasklet held the core in one long call of C code.  See loomlet.on_stall."""
 
 
 # The codes of sched.h.

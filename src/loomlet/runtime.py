@@ -8,14 +8,16 @@ callbacks down to the native core.
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from loomlet import _core, _selftest, errors
+from loomlet import _core, _selftest, _sequence, errors
 
 __all__ = ["run", "set_error_handler"]
 
@@ -24,18 +26,40 @@ T = TypeVar("T")
 Handler = Callable[[_core.Tasklet, BaseException], object]
 
 
-def run(main: Callable[..., T], *args: Any) -> T:
+SHORTEST_SLICE = 0.0001
+
+
+def run(main: Callable[..., T], *args: Any, slice: float | None = 0.01) -> T:
     """Runs main(*args) as the main tasklet of the calling thread; returns its result.
 
     An exception of `main` is raised here.  When `main` has ended, the tasklets
     that are left are killed and their `finally` blocks run before this returns.
     A nested run() raises TaskletError.
+
+    `slice`: a tasklet that has run Python code for that many seconds while another
+    one is ready goes to the tail of the run queue, wherever it is; None: tasklets
+    switch only where they block or yield.  See nopreempt().  A slice is at least
+    0.0001 s, else ValueError.
     """
+    _check_slice(slice)
     _core._run_begin()
     try:
+        _core._slices(slice)
         return main(*args)
     finally:
+        _core._slices(None)
         _core._run_end()
+
+
+def _check_slice(slice: float | None) -> None:
+    if slice is None:
+        return
+    if isinstance(slice, bool) or not isinstance(slice, (int, float)):
+        raise TypeError(f"expected a slice in seconds or None, found {slice!r}")
+    if not SHORTEST_SLICE <= slice < float("inf"):
+        raise ValueError(
+            f"expected a slice of at least {SHORTEST_SLICE} seconds, found {slice!r}; None is off"
+        )
 
 
 def report(tasklet: _core.Tasklet, exception: BaseException) -> None:
@@ -93,7 +117,17 @@ def _torture_bits(wanted: str) -> int:
 def _install() -> None:
     _core._torture(_torture_bits(os.environ.get("LOOMLET_TORTURE", "")))
     _core._set_hooks(errors.make, _failed, _abandoned, (errors.TaskletExit, errors.Cancelled))
+    _core._stackless_send_sequence(_sequence.send_sequence)
     os.register_at_fork(after_in_child=_core._after_fork)
+    package = os.path.dirname(__file__) + os.sep
+    _core._uninterruptible(package, package + "bench" + os.sep)
+    os.register_at_fork(
+        before=_core._slices_before_fork,
+        after_in_parent=_core._slices_after_fork_in_parent,
+        after_in_child=_core._slices_after_fork_in_child,
+    )
+    atexit.register(_core._stop_watchdog)
+    threading._register_atexit(_core._interpreter_ends)  # type: ignore[attr-defined]
 
 
 _install()

@@ -69,3 +69,73 @@ int bind_timeout(s_sched *s, const char *function, PyObject *const *args, Py_ssi
     *until = s_now(s) + nanoseconds;
     return 0;
 }
+
+static int place_of(const char *const *names, PyObject *name)
+{
+    for (int at = 0; names[at] != NULL; at++) {
+        if (PyUnicode_CompareWithASCIIString(name, names[at]) == 0)
+            return at;
+    }
+    return -1;
+}
+
+static int take_named(const char *function, const char *const *names, PyObject *const *named,
+                      Py_ssize_t nargs, PyObject *kwnames, PyObject **values)
+{
+    Py_ssize_t count = kwnames != NULL ? PyTuple_GET_SIZE(kwnames) : 0;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        int at = place_of(names, PyTuple_GET_ITEM(kwnames, i));
+        if (at < 0 || at < nargs) {
+            PyErr_Format(PyExc_TypeError,
+                         at < 0 ? "%s() got an unexpected keyword argument '%U'"
+                                : "%s() got multiple values for argument '%U'",
+                         function, PyTuple_GET_ITEM(kwnames, i));
+            return -1;
+        }
+        values[at] = named[i];
+    }
+    return 0;
+}
+
+int bind_parse(const char *function, const char *const *names, int needed, PyObject *const *args,
+               Py_ssize_t nargs, PyObject *kwnames, PyObject **values)
+{
+    int most = 0;
+    while (names[most] != NULL)
+        most++;
+    if (nargs > most) {
+        PyErr_Format(PyExc_TypeError, "%s() takes at most %d argument%s, %zd given", function, most,
+                     most == 1 ? "" : "s", nargs);
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < nargs; i++)
+        values[i] = args[i];
+    if (take_named(function, names, args + nargs, nargs, kwnames, values) < 0)
+        return -1;
+    for (int i = 0; i < needed; i++) {
+        if (values[i] == NULL) {
+            PyErr_Format(PyExc_TypeError, "%s() needs the argument '%s'", function, names[i]);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+PyObject *bind_instance_of(PyObject *cls, PyObject *value)
+{
+    PyObject *made;
+    if (value == NULL)
+        made = PyObject_CallNoArgs(cls);
+    else if (PyObject_TypeCheck(value, (PyTypeObject *)cls))
+        made = Py_NewRef(value);
+    else if (PyTuple_Check(value))
+        made = PyObject_CallObject(cls, value);
+    else
+        made = PyObject_CallOneArg(cls, value);
+    if (made != NULL && !PyExceptionInstance_Check(made)) {
+        PyErr_Format(PyExc_TypeError, "calling %R did not give an exception but %.100s", cls,
+                     Py_TYPE(made)->tp_name);
+        Py_CLEAR(made);
+    }
+    return made;
+}

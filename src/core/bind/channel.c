@@ -20,24 +20,16 @@ static PyObject *channel_send(PyObject *self, PyObject *const *args, Py_ssize_t 
 
 static PyObject *channel_receive(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
-    s_sched *s = s_self();
-    int code;
-    if (s == NULL || (nargs != 0 && bind_count("receive", nargs, 0) < 0))
+    if (nargs != 0 && bind_count("receive", nargs, 0) < 0)
         return NULL;
     c_site site = BIND_SITE(self, args, nargs, channel_receive);
-    PyObject *value = n_receive(s, SELF, &site, &code);
-    return bind_result(value, code, self);
+    return bind_receive(self, &site, n_receive, bind_fail);
 }
 
 static PyObject *channel_next(PyObject *self)
 {
-    s_sched *s = s_self();
-    int code;
-    if (s == NULL)
-        return NULL;
     c_site site = {self, NULL, 0, (void *)channel_next, C_ITER};
-    PyObject *value = n_receive(s, SELF, &site, &code);
-    return bind_result(value, code, self);
+    return bind_receive(self, &site, n_receive, bind_fail);
 }
 
 static PyObject *channel_try_send(PyObject *self, PyObject *value)

@@ -4,7 +4,7 @@
  * expected, what was found and what to do, and need not be fast.  Until that
  * module has handed its functions down, a plain RuntimeError serves.
  */
-#include "bind/bind.h"
+#include "bind/stackless.h"
 
 static PyObject *make_error, *report_failure, *warn_abandoned, *exit_types;
 
@@ -24,6 +24,9 @@ static PyObject *new_error(int code, PyObject *about)
 {
     if (code == S_E_CANCELLED && exit_types != NULL)
         return PyObject_CallNoArgs(cancelled_type());
+    if (code == S_OK && about != NULL && bind_is_tasklet(about) &&
+        ((s_tasklet *)about)->stackless && bind_stackless_has_exit())
+        return bind_stackless_exit();
     if (make_error == NULL) {
         PyErr_Format(PyExc_RuntimeError, "loomlet: error %d before loomlet was imported", code);
         return NULL;
@@ -73,7 +76,8 @@ static void abandoned(s_tasklet *t)
 
 static int is_exit(PyObject *exception)
 {
-    return exit_types != NULL && PyErr_GivenExceptionMatches(exception, exit_types);
+    return bind_stackless_is_exit(exception) ||
+           (exit_types != NULL && PyErr_GivenExceptionMatches(exception, exit_types));
 }
 
 PyObject *bind_set_hooks(PyObject *module, PyObject *args)

@@ -1,6 +1,7 @@
 /* Looking and testing: counters, soft switching on and off, clocks, seeds, yardsticks. */
 #include "base/b_check.h"
 #include "bind/bind.h"
+#include "sync/stock.h"
 
 /* noop(): a call that does nothing; what a switch is measured against. */
 static PyObject *noop(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
@@ -51,6 +52,7 @@ static PyObject *torture(PyObject *module, PyObject *bits)
         return NULL;
     s_torture = (int)wanted;
     s->soft = s_soft_mode(s_soft_wanted);
+    s->picks = s_picks(s);
     Py_RETURN_NONE;
 }
 
@@ -187,6 +189,7 @@ static PyObject *after_fork(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     s_after_fork();
+    y_stock_after_fork(s_self_);
     Py_RETURN_NONE;
 }
 

@@ -1,16 +1,53 @@
 /* The module loomlet._core: its types and functions put together. */
-#include "bind/bind.h"
+#include "bind/stackless.h"
 
 static int add_types(PyObject *module)
 {
-    PyTypeObject *types[] = {&bind_tasklet_type, &bind_channel_type, &bind_lock_type,
-                             &bind_timer_type,   &bind_scope_type,   &bind_timeout_type,
-                             &bind_group_type};
+    PyTypeObject *types[] = {&bind_tasklet_type, &bind_channel_type,  &bind_lock_type,
+                             &bind_timer_type,   &bind_scope_type,    &bind_timeout_type,
+                             &bind_group_type,   &bind_nopreempt_type};
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         if (PyModule_AddType(module, types[i]) < 0)
             return -1;
     }
     return c_with_install(&bind_lock_type, &bind_lock_with);
+}
+
+/* Their tp_name is that of the reference's module, so their names here are given apart. */
+static int add_stackless_types(PyObject *module)
+{
+    static const struct {
+        const char *name;
+        PyTypeObject *type;
+    } types[] = {{"StacklessTasklet", &bind_stackless_tasklet_type},
+                 {"StacklessChannel", &bind_stackless_channel_type},
+                 {"StacklessBomb", &bind_bomb_type},
+                 {"StacklessAtomic", &bind_atomic_type},
+                 {"StacklessCFrame", &bind_cframe_type},
+                 {"StacklessCStack", &bind_cstack_type}};
+    if (bind_stackless_channel_ready() < 0)
+        return -1;
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        if (PyType_Ready(types[i].type) < 0 ||
+            PyModule_AddObjectRef(module, types[i].name, (PyObject *)types[i].type) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int add_stackless(PyObject *module)
+{
+    s_hook.stackless_error = bind_stackless_error;
+    s_hook.handled = bind_stackless_handled;
+    s_hook.refused = bind_stackless_refused;
+    n_hook.bomb = &bind_bomb_type;
+    n_hook.explode = bind_bomb_error;
+    if (add_stackless_types(module) < 0 ||
+        bind_stackless_extend(&bind_stackless_tasklet_type) < 0 ||
+        PyModule_AddFunctions(module, bind_callback_functions) < 0 ||
+        PyModule_AddFunctions(module, bind_stackless_info_functions) < 0)
+        return -1;
+    return PyModule_AddFunctions(module, bind_stackless_functions);
 }
 
 static int exec(PyObject *module)
@@ -19,8 +56,12 @@ static int exec(PyObject *module)
         return -1;
     s_hook.type = &bind_tasklet_type;
     c_arena_install();
+    if (bind_own_tracing() < 0)
+        return -1;
     if (add_types(module) < 0 || PyModule_AddFunctions(module, bind_functions) < 0 ||
-        PyModule_AddFunctions(module, bind_inspect_functions) < 0)
+        PyModule_AddFunctions(module, bind_inspect_functions) < 0 ||
+        PyModule_AddFunctions(module, bind_preempt_functions) < 0 ||
+        PyModule_AddFunctions(module, bind_stock_functions) < 0 || add_stackless(module) < 0)
         return -1;
     return PyModule_AddIntConstant(module, "SOFT_SUPPORTED", c_soft_supported);
 }

@@ -43,7 +43,7 @@ static PyObject *tasklet_kill(PyObject *self, PyObject *const *args, Py_ssize_t 
     if (error == NULL)
         return NULL;
     c_site site = BIND_SITE(self, args, nargs, tasklet_kill);
-    PyObject *done = s_throw(s, SELF, error, &site, &code);
+    PyObject *done = s_throw(s, SELF, error, S_STAY, &site, &code);
     return bind_result(done, code, self);
 }
 
@@ -58,13 +58,7 @@ static PyObject *as_exception(PyObject *value)
                      Py_TYPE(value)->tp_name);
         return NULL;
     }
-    PyObject *made = PyObject_CallNoArgs(value);
-    if (made != NULL && !PyExceptionInstance_Check(made)) {
-        PyErr_Format(PyExc_TypeError, "calling %R did not give an exception but %.100s", value,
-                     Py_TYPE(made)->tp_name);
-        Py_CLEAR(made);
-    }
-    return made;
+    return bind_instance_of(value, NULL);
 }
 
 static PyObject *tasklet_throw(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
@@ -77,7 +71,7 @@ static PyObject *tasklet_throw(PyObject *self, PyObject *const *args, Py_ssize_t
     if (error == NULL)
         return NULL;
     c_site site = BIND_SITE(self, args, nargs, tasklet_throw);
-    PyObject *done = s_throw(s, SELF, error, &site, &code);
+    PyObject *done = s_throw(s, SELF, error, S_STAY, &site, &code);
     return bind_result(done, code, self);
 }
 
@@ -108,7 +102,7 @@ static PyObject *tasklet_switch(PyObject *self, PyObject *const *args, Py_ssize_
     if (s == NULL || bind_count("switch", nargs, 0) < 0)
         return NULL;
     c_site site = BIND_SITE(self, args, nargs, tasklet_switch);
-    PyObject *done = s_run_now(s, SELF, 0, &site, &code);
+    PyObject *done = s_run_now(s, SELF, S_PAUSE, &site, &code);
     return bind_result(done, code, self);
 }
 
@@ -119,7 +113,7 @@ static PyObject *tasklet_run(PyObject *self, PyObject *const *args, Py_ssize_t n
     if (s == NULL || bind_count("run", nargs, 0) < 0)
         return NULL;
     c_site site = BIND_SITE(self, args, nargs, tasklet_run);
-    PyObject *done = s_run_now(s, SELF, 1, &site, &code);
+    PyObject *done = s_run_now(s, SELF, S_STAY, &site, &code);
     return bind_result(done, code, self);
 }
 

@@ -32,6 +32,8 @@ typedef struct n_channel {
     PyObject *name;         /* str or NULL */
     signed char preference; /* -1 the receiver runs first, 1 the sender, 0 whoever acts goes on */
     char closed;
+    char closing;      /* Stackless face: nobody may begin to wait any more */
+    char schedule_all; /* Stackless face: partners only become ready, whoever acts yields */
     c_lock lock;
 } n_channel;
 
@@ -65,5 +67,31 @@ int n_select_wait(s_sched *s, const n_case *cases, int count, int64_t until, PyO
                   int *at, int *code);
 /* A tuple of the channels that a blocked select waits for: a new reference. */
 PyObject *n_select_channels(s_tasklet *t);
+
+/* ---- by the rules of the Stackless face (stackless.c) ----------------------- */
+
+/* As n_send (but steals `value`) and n_receive; a bomb is raised, not received. */
+PyObject *n_stackless_send(s_sched *s, n_channel *ch, PyObject *value, const c_site *site,
+                           int *code);
+PyObject *n_stackless_receive(s_sched *s, n_channel *ch, const c_site *site, int *code);
+/* The tasklet that waits longest, or NULL: a new reference. */
+s_tasklet *n_first_waiter(n_channel *ch);
+/* The channel on which `t` is blocked in a send or receive: borrowed, or NULL. */
+n_channel *n_channel_of(const s_tasklet *t);
+/* The neighbour of such a tasklet in its channel's queue, the next one (forward) or the
+ * one before: a new reference, or NULL at the end and for other tasklets.  While all other
+ * threads are stopped. */
+s_tasklet *n_neighbour(s_tasklet *t, int forward);
+
+/* What the channels of the Stackless face ask of the room above; set by it. */
+typedef struct {
+    PyTypeObject *bomb; /* its instances stand for an exception */
+    /* The exception of a bomb, or the one that came up on the way: a new reference. */
+    PyObject *(*explode)(PyObject *bomb);
+    /* The current tasklet is about to act, or has acted on another thread's tasklet; its
+     * value lies in wait.value.  0, or S_E_SET.  NULL: nobody wants to know. */
+    int (*notify)(s_sched *s, n_channel *ch, int sending, int waits);
+} n_hooks;
+extern n_hooks n_hook;
 
 #endif

@@ -13,9 +13,12 @@ static PyObject *object(s_tasklet *t)
     return Py_NewRef((PyObject *)t->on);
 }
 
-static const s_wait_kind sending = {.name = "send", .detach = detach, .object = object};
-static const s_wait_kind receiving = {.name = "receive", .detach = detach, .object = object};
-static const s_wait_kind iterating = {.name = "iterate", .detach = detach, .object = object};
+#define KIND(word, face)                                                                           \
+    {.name = word, .detach = detach, .object = object, .anywhere = 1, .stackless = face}
+
+const s_wait_kind n_sending = KIND("send", 0), n_stackless_sending = KIND("send", 1);
+const s_wait_kind n_receiving = KIND("receive", 0), n_stackless_receiving = KIND("receive", 1);
+const s_wait_kind n_iterating = KIND("iterate", 0), n_stackless_iterating = KIND("iterate", 1);
 
 /* ---- the buffer ---------------------------------------------------------------- */
 
@@ -64,7 +67,7 @@ PyObject *n_send(s_sched *s, n_channel *ch, PyObject *value, const c_site *site,
     int done = n_give(ch, value, &partner);
     if (done == 0 && (done = s_may_block(s)) == S_OK) {
         me->wait.value = Py_NewRef(value);
-        s_enqueue(me, &ch->senders, &sending, ch);
+        s_enqueue(me, &ch->senders, &n_sending, ch);
         c_lock_give(&ch->lock);
         return s_suspend(s, site);
     }
@@ -92,7 +95,7 @@ PyObject *n_receive(s_sched *s, n_channel *ch, const c_site *site, int *code)
     c_lock_take(&ch->lock);
     int done = n_take(ch, &value, &partner);
     if (done == 0 && (done = s_may_block(s)) == S_OK) {
-        s_enqueue(me, &ch->receivers, site->kind == C_ITER ? &iterating : &receiving, ch);
+        s_enqueue(me, &ch->receivers, site->kind == C_ITER ? &n_iterating : &n_receiving, ch);
         c_lock_give(&ch->lock);
         return s_suspend(s, site);
     }
@@ -134,7 +137,7 @@ int n_try_receive(s_sched *s, n_channel *ch, PyObject **value)
 static void end_receiver(s_sched *s, n_channel *ch, s_wait *wait)
 {
     PyObject *error = NULL;
-    if (n_is_case(wait) || wait->task->kind != &iterating) {
+    if (n_is_case(wait) || !n_iterates(wait->task)) {
         error = s_hook.error(S_E_CLOSED, (PyObject *)ch);
         if (error == NULL)
             error = PyErr_GetRaisedException();

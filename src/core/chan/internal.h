@@ -29,6 +29,14 @@ static inline int n_is_case(const s_wait *wait)
     return wait != &wait->task->wait;
 }
 
+extern const s_wait_kind n_sending, n_receiving, n_iterating;
+extern const s_wait_kind n_stackless_sending, n_stackless_receiving, n_stackless_iterating;
+
+static inline int n_iterates(const s_tasklet *t)
+{
+    return t->kind == &n_iterating || t->kind == &n_stackless_iterating;
+}
+
 int n_select_claim(s_wait *wait);
 s_tasklet *n_select_settle(s_wait *wait, PyObject *value, PyObject *error);
 void n_select_forget(s_wait *wait);

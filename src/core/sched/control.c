@@ -4,17 +4,29 @@
  * for those that need its result here, which are refused.  A tasklet that is
  * thrown into leaves whatever it waits for, runs at once and raises there; the
  * caller goes on when it has ended or blocked again.
+ *
+ * A tasklet that has paused itself by the native face waits to be inserted, for
+ * ever if need be; its kind is s_pausing.  Every other paused one has none, and
+ * such a main tasklet of the Stackless face goes on when nobody else can.
  */
 #include "sched/internal.h"
+#include "sched/watchdog.h"
+
+const s_wait_kind s_pausing = {.name = "pause"};
 
 int s_insert(s_sched *s, s_tasklet *t)
 {
     if (t->state == S_DONE)
         return S_E_DEAD;
-    if (t->state == S_BLOCKED)
+    if (t->state == S_BLOCKED && !s_is_watching(t))
         return S_E_BLOCKED;
     if (t->home != s)
         return s_post(t->home, S_ASK_INSERT, t, NULL);
+    if (t->state == S_BLOCKED) {
+        s_interrupt(s, t, NULL);
+        t->wait.value = Py_NewRef(Py_None);
+        return S_OK;
+    }
     if (t->state != S_PAUSED && t->state != S_NEW)
         return S_OK;
     if (t->wait.value == NULL)
@@ -22,6 +34,14 @@ int s_insert(s_sched *s, s_tasklet *t)
     Py_INCREF((PyObject *)t);
     s_ready(s, t);
     return S_OK;
+}
+
+void s_unqueue(s_tasklet *t)
+{
+    b_unlink(&t->wait.link);
+    t->state = S_PAUSED;
+    t->kind = NULL;
+    Py_DECREF((PyObject *)t);
 }
 
 int s_remove(s_sched *s, s_tasklet *t)
@@ -32,19 +52,17 @@ int s_remove(s_sched *s, s_tasklet *t)
         return S_E_BLOCKED;
     if (t == s->current)
         return S_E_CURRENT;
-    if (t->state != S_READY)
-        return S_OK;
     s_read_mail(s);
-    b_unlink(&t->wait.link);
-    t->state = S_PAUSED;
-    Py_DECREF((PyObject *)t);
+    if (t->home == s && t->state == S_READY)
+        s_unqueue(t);
     return S_OK;
 }
 
-/* Takes `t` out of its queue, so that the caller owns it and can run it now. */
-static int claim(s_sched *s, s_tasklet *t)
+/* Takes `t` out of its queue, so that the caller owns it and can run it now; it passes for
+ * running meanwhile.  `place` is what it stood behind in the run queue, or the tail. */
+static int claim(s_sched *s, s_tasklet *t, b_link **place)
 {
-    s_read_mail(s);
+    *place = t->state == S_READY ? t->wait.link.prev : s->ready.prev;
     switch (t->state) {
     case S_BLOCKED:
         if (!t->kind->detach(t))
@@ -53,11 +71,14 @@ static int claim(s_sched *s, s_tasklet *t)
         return 1;
     case S_READY:
         b_unlink(&t->wait.link);
-        return 1;
+        break;
+    case S_RUNNING: /* claimed by who has called us, at the end of a chain */
+        return 0;
     default:
         Py_INCREF((PyObject *)t);
-        return 1;
     }
+    t->state = S_RUNNING;
+    return 1;
 }
 
 PyObject *s_run_before_me_with(s_sched *s, s_tasklet *t, PyObject *mine, const c_site *site)
@@ -74,25 +95,74 @@ PyObject *s_run_before_me(s_sched *s, s_tasklet *t, const c_site *site)
     return s_run_before_me_with(s, t, Py_NewRef(Py_None), site);
 }
 
+PyObject *s_run_after_me_with(s_sched *s, s_tasklet *t, PyObject *mine, const c_site *site)
+{
+    s_tasklet *me = s->current;
+    Py_XSETREF(me->wait.value, mine);
+    s_ready(s, me);
+    return s_transfer(s, t, site);
+}
+
 /* From now on only its holders keep the current tasklet; our reference goes at
  * the first pick after the switch (s_next_slow). */
-static void pause_current(s_sched *s)
+static void pause_current(s_sched *s, PyObject *mine, const s_wait_kind *kind)
 {
     s_tasklet *me = s->current;
     Py_CLEAR(s->leaving);
-    Py_XSETREF(me->wait.value, Py_NewRef(Py_None));
+    Py_XSETREF(me->wait.value, mine);
     me->state = S_PAUSED;
+    me->kind = kind;
     s->leaving = me;
     s->budget = 1;
 }
 
-PyObject *s_pause(s_sched *s, const c_site *site, int *code)
+/* The next one is chosen, so no Python code runs before the switch: what somebody else
+ * holds anyway need not wait for the next pick. */
+static PyObject *leave_for(s_sched *s, s_tasklet *next, const c_site *site)
+{
+    if (s->leaving == s->current && next != s->current && s_hook.switching == NULL &&
+        c_decref_shared((PyObject *)s->current))
+        s->leaving = NULL;
+    return s_transfer(s, next, site);
+}
+
+static PyObject *pause_with(s_sched *s, PyObject *mine, const s_wait_kind *kind, const c_site *site,
+                            int *code)
 {
     *code = s_may_block(s);
-    if (*code < 0)
+    if (*code < 0) {
+        Py_DECREF(mine);
         return NULL;
-    pause_current(s);
-    return s_suspend(s, site);
+    }
+    pause_current(s, mine, kind);
+    return leave_for(s, s_next_slow(s), site);
+}
+
+PyObject *s_pause(s_sched *s, const c_site *site, int *code)
+{
+    return pause_with(s, Py_NewRef(Py_None), &s_pausing, site, code);
+}
+
+PyObject *s_pause_removed(s_sched *s, PyObject *mine, const c_site *site, int *code)
+{
+    return pause_with(s, mine, NULL, site, code);
+}
+
+/* The claimed `t` runs now. */
+static PyObject *run_claimed(s_sched *s, s_tasklet *t, b_link *place, int how, const c_site *site)
+{
+    s_tasklet *me = s->current;
+    if (how == S_STAY)
+        return s_run_before_me(s, t, site);
+    if (how & S_STAY) {
+        Py_XSETREF(me->wait.value, Py_NewRef(Py_None));
+        s_ready(s, me);
+    } else {
+        pause_current(s, Py_NewRef(Py_None), how & S_RING ? NULL : &s_pausing);
+    }
+    if (how & S_RING)
+        s_turn(s, place);
+    return leave_for(s, t, site);
 }
 
 int s_move(s_sched *s, s_tasklet *t, unsigned long thread_id)
@@ -104,38 +174,37 @@ int s_move(s_sched *s, s_tasklet *t, unsigned long thread_id)
     if (t->kept != S_SOFT && t->kept != S_FRESH)
         return S_E_STUCK;
     s_sched *target = s_sched_of_thread(thread_id);
-    if (target == NULL)
-        return S_E_THREAD;
-    s_adopt(target, t);
-    return S_OK;
+    return target != NULL ? s_rehome(target, t) : S_E_THREAD;
 }
 
-PyObject *s_run_now(s_sched *s, s_tasklet *t, int stay, const c_site *site, int *code)
+PyObject *s_run_now(s_sched *s, s_tasklet *t, int how, const c_site *site, int *code)
 {
+    b_link *place;
     *code = S_OK;
+    s_read_mail(s);
     if (t->state == S_DONE)
         *code = S_E_DEAD;
-    else if (t->state == S_BLOCKED)
+    else if (t->state == S_BLOCKED && !s_is_watching(t))
         *code = S_E_BLOCKED;
     else if (t->home != s)
-        *code = stay ? s_post(t->home, S_ASK_RUN, t, NULL) : S_E_THREAD;
+        *code = how & S_STAY ? s_post(t->home, S_ASK_RUN, t, NULL) : S_E_THREAD;
     else if (s->trap)
         *code = S_E_TRAPPED;
+    else if (t != s->current && !claim(s, t, &place))
+        *code = S_E_TRAPPED;
     else if (t != s->current) {
-        claim(s, t);
         if (t->wait.value == NULL && t->error == NULL)
             t->wait.value = Py_NewRef(Py_None);
-        if (stay)
-            return s_run_before_me(s, t, site);
-        pause_current(s);
-        return s_transfer(s, t, site);
+        return run_claimed(s, t, place, how, site);
     }
     return *code < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-PyObject *s_throw(s_sched *s, s_tasklet *t, PyObject *error, const c_site *site, int *code)
+PyObject *s_throw(s_sched *s, s_tasklet *t, PyObject *error, int how, const c_site *site, int *code)
 {
+    b_link *place;
     *code = S_OK;
+    s_read_mail(s);
     if (t == s->current) {
         PyErr_SetObject((PyObject *)Py_TYPE(error), error);
         Py_DECREF(error);
@@ -152,12 +221,23 @@ PyObject *s_throw(s_sched *s, s_tasklet *t, PyObject *error, const c_site *site,
         Py_DECREF(error);
         return NULL;
     }
-    if (!claim(s, t)) /* its wake-up is on the way: the exception follows it */
+    if (!claim(s, t, &place)) /* its wake-up is on the way: the exception follows it */
         return (*code = s_post(s, S_ASK_THROW, t, error)) < 0 ? NULL : Py_NewRef(Py_None);
     Py_CLEAR(t->wait.value);
     Py_XSETREF(t->error, error);
     t->kind = NULL;
-    return s_run_before_me(s, t, site);
+    return run_claimed(s, t, place, how, site);
+}
+
+int s_throw_later(s_sched *s, s_tasklet *t, PyObject *error)
+{
+    if (t->home == s)
+        s_read_mail(s);
+    if (t->home != s || t->state == S_RUNNING)
+        return s_post(t->home, S_ASK_THROW, t, error);
+    Py_CLEAR(t->wait.value);
+    s_tell(s, t, error);
+    return S_OK;
 }
 
 /* ---- join ---------------------------------------------------------------- */
@@ -172,7 +252,8 @@ static PyObject *join_object(s_tasklet *t)
     return Py_NewRef((PyObject *)t->on);
 }
 
-static const s_wait_kind joining = {.name = "join", .detach = join_detach, .object = join_object};
+static const s_wait_kind joining = {
+    .name = "join", .detach = join_detach, .object = join_object, .anywhere = 1};
 
 static PyObject *outcome(s_tasklet *t, int want_result)
 {

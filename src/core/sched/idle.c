@@ -14,6 +14,8 @@
  * deadlock) goes to the main tasklet.
  */
 #include "sched/internal.h"
+#include "sched/preempt.h"
+#include "sched/watchdog.h"
 
 #define LONGEST 250000000
 
@@ -27,36 +29,36 @@ static int is_awake(PyThreadState *other, void *arg)
            !__atomic_load_n(&s->asleep, __ATOMIC_SEQ_CST);
 }
 
-/* Wakes the main tasklet with `error` (stolen), whatever it waits for.  One that
- * another thread has just claimed gets it with the mail. */
-void s_tell_main(s_sched *s, PyObject *error)
+/* One that another thread has just claimed gets the error with the mail. */
+void s_tell(s_sched *s, s_tasklet *t, PyObject *error)
 {
-    s_tasklet *main = s->main;
     Py_INCREF(error);
-    if (main->state == S_READY) {
-        Py_XSETREF(main->error, error);
-    } else if (main->state == S_PAUSED) {
-        Py_INCREF((PyObject *)main);
-        Py_XSETREF(main->error, error);
-        s_ready(s, main);
-    } else if (!s_interrupt(s, main, error)) {
-        s_post(s, S_ASK_THROW, main, Py_NewRef(error));
+    if (t->state == S_READY) {
+        Py_XSETREF(t->error, error);
+    } else if (t->state == S_PAUSED) {
+        Py_INCREF((PyObject *)t);
+        s_ready(s, t);
+        Py_XSETREF(t->error, error);
+    } else if (!s_interrupt(s, t, error)) {
+        s_post(s, S_ASK_THROW, t, Py_NewRef(error));
     }
     Py_DECREF(error);
 }
 
 static void tell_main_raised(s_sched *s)
 {
-    s_tell_main(s, PyErr_GetRaisedException());
+    s_tell(s, s->main, PyErr_GetRaisedException());
 }
 
 static void deadlocked(s_sched *s)
 {
+    if (s_watch_deadlock(s))
+        return;
     PyObject *error = s_hook.error(S_E_DEADLOCK, (PyObject *)s->main);
     if (error == NULL)
         tell_main_raised(s);
     else
-        s_tell_main(s, error);
+        s_tell(s, s->main, error);
 }
 
 static void sleep_until(s_sched *s, int64_t until)
@@ -67,9 +69,11 @@ static void sleep_until(s_sched *s, int64_t until)
         p_park_cancel(&s->parker);
         return;
     }
+    s_slices_sleep(s);
     PyThreadState *ts = PyEval_SaveThread();
     p_park(&s->parker, until < cap ? until : cap);
     PyEval_RestoreThread(ts);
+    s_slices_wake(s);
 }
 
 void s_idle(s_sched *s)

@@ -8,9 +8,20 @@
  * The sender looks whether the thread sleeps only after its mail is visible, the
  * sleeper looks for mail after it announced that it sleeps (plat.h), so that no
  * mail waits for a thread that sleeps.
+ *
+ * A tasklet may move while its mail is on the way: the letter is sent on, and who is
+ * woken is woken at its home.  A thread that has ended takes no mail.
  */
 #include "sched/internal.h"
 #include "sched/scope.h"
+#include "sched/watchdog.h"
+
+static void throw_away(s_letter *letter)
+{
+    Py_DECREF((PyObject *)letter->task);
+    Py_XDECREF(letter->error);
+    PyMem_RawFree(letter);
+}
 
 int s_post(s_sched *to, enum s_request request, s_tasklet *t, PyObject *error)
 {
@@ -21,10 +32,17 @@ int s_post(s_sched *to, enum s_request request, s_tasklet *t, PyObject *error)
     }
     *letter = (s_letter){NULL, request, (s_tasklet *)Py_NewRef((PyObject *)t), error};
     p_lock_take(&to->mail_lock);
-    *to->letters_end = letter;
-    to->letters_end = &letter->next;
-    __atomic_store_n(&to->has_mail, 1, __ATOMIC_SEQ_CST);
+    int closed = to->closed;
+    if (!closed) {
+        *to->letters_end = letter;
+        to->letters_end = &letter->next;
+        __atomic_store_n(&to->has_mail, 1, __ATOMIC_SEQ_CST);
+    }
     p_lock_give(&to->mail_lock);
+    if (closed) {
+        throw_away(letter);
+        return S_E_THREAD;
+    }
     p_unpark(&to->parker);
     return S_OK;
 }
@@ -52,20 +70,26 @@ static void throw_later(s_sched *s, s_tasklet *t, PyObject *error)
         return;
     }
     take_out(s, t);
-    Py_CLEAR(t->wait.value);
-    Py_XSETREF(t->error, error);
     s_ready(s, t);
+    Py_XSETREF(t->error, error);
+    Py_CLEAR(t->wait.value);
 }
 
-static void open_letter(s_sched *s, s_letter *letter)
+/* The home does what it was asked; steals `error`. */
+static void obey(s_sched *s, enum s_request request, s_tasklet *t, PyObject *error)
 {
-    s_tasklet *t = letter->task;
-    switch (letter->request) {
+    switch (request) {
     case S_ASK_INSERT:
-        if (t->state == S_PAUSED)
+        if (t->state == S_PAUSED || s_is_watching(t))
             s_insert(s, t);
         break;
+    case S_ASK_REMOVE:
+        if (t->state == S_READY)
+            s_unqueue(t);
+        break;
     case S_ASK_RUN:
+        if (s_is_watching(t))
+            s_insert(s, t);
         if (t->state == S_PAUSED || t->state == S_READY) {
             take_out(s, t);
             t->state = S_READY;
@@ -73,17 +97,39 @@ static void open_letter(s_sched *s, s_letter *letter)
         }
         break;
     case S_ASK_THROW:
-        throw_later(s, t, letter->error);
+        throw_later(s, t, error);
         break;
     case S_ASK_INTERRUPT:
-        s_interrupt(s, t, letter->error);
+        s_interrupt(s, t, error);
         break;
     case S_ASK_CANCEL:
         s_scope_tell(s, t);
         break;
     }
+}
+
+/* A tasklet that has moved gets its mail sent on. */
+static void open_letter(s_sched *s, s_letter *letter)
+{
+    s_tasklet *t = letter->task;
+    if (t->home != s)
+        s_post(t->home, letter->request, t, letter->error);
+    else
+        obey(s, letter->request, t, letter->error);
     Py_DECREF((PyObject *)t);
     PyMem_RawFree(letter);
+}
+
+static void take_mail(s_sched *s, b_link *woken, s_letter **letters)
+{
+    b_list_init(woken);
+    p_lock_take(&s->mail_lock);
+    b_splice(woken, &s->mail);
+    *letters = s->letters;
+    s->letters = NULL;
+    s->letters_end = &s->letters;
+    s->has_mail = 0;
+    p_lock_give(&s->mail_lock);
 }
 
 void s_read_mail(s_sched *s)
@@ -91,14 +137,8 @@ void s_read_mail(s_sched *s)
     if (!__atomic_load_n(&s->has_mail, __ATOMIC_SEQ_CST))
         return;
     b_link woken;
-    b_list_init(&woken);
-    p_lock_take(&s->mail_lock);
-    b_splice(&woken, &s->mail);
-    s_letter *letter = s->letters;
-    s->letters = NULL;
-    s->letters_end = &s->letters;
-    s->has_mail = 0;
-    p_lock_give(&s->mail_lock);
+    s_letter *letter;
+    take_mail(s, &woken, &letter);
     for (b_link *at; (at = b_first(&woken)) != NULL;) {
         s_tasklet *t = s_of_link(at);
         b_unlink(at);
@@ -109,6 +149,26 @@ void s_read_mail(s_sched *s)
     while (letter != NULL) {
         s_letter *next = letter->next;
         open_letter(s, letter);
+        letter = next;
+    }
+}
+
+/* Who is woken now has survived being killed, and has nobody to run it. */
+void s_close_mail(s_sched *s)
+{
+    b_link woken;
+    s_letter *letter;
+    p_lock_take(&s->mail_lock);
+    s->closed = 1;
+    p_lock_give(&s->mail_lock);
+    take_mail(s, &woken, &letter);
+    for (b_link *at; (at = b_first(&woken)) != NULL;) {
+        b_unlink(at);
+        s_wake_slow(s, s_of_link(at));
+    }
+    while (letter != NULL) {
+        s_letter *next = letter->next;
+        throw_away(letter);
         letter = next;
     }
 }

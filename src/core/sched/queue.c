@@ -10,6 +10,7 @@
  * so that code must not switch: `trap` is up.
  */
 #include "sched/internal.h"
+#include "sched/watchdog.h"
 
 static uint64_t next_random(s_sched *s)
 {
@@ -43,12 +44,21 @@ static s_tasklet *pick(s_sched *s)
     return s_of_link(link);
 }
 
+/* No switch leads from a tasklet that has ended to the next one. */
+static B_COLD void after_end(s_sched *s, s_tasklet *next)
+{
+    if (s->departed != NULL)
+        s_tell_departed(s, next);
+    if (next->trace != NULL && s->current == s->idler)
+        c_trace_swap(s->ts, next->trace);
+}
+
 s_tasklet *s_next_slow(s_sched *s)
 {
     s_tasklet *next;
     s->trap++;
     do {
-        s->budget = s_torture & S_TORTURE_SWITCH ? 1 : PICKS;
+        s->budget = s->picks;
         if (s->leaving != NULL && s->leaving != s->current)
             Py_CLEAR(s->leaving);
         s_read_mail(s);
@@ -56,10 +66,14 @@ s_tasklet *s_next_slow(s_sched *s)
             s_timers_fire(s);
         if (s->spares)
             s_stacks_trim(s);
-        next = pick(s);
+        next = B_UNLIKELY(s->picks == 1) ? s_watch_overdue(s) : NULL;
         if (next == NULL)
+            next = pick(s);
+        if (next == NULL && !s_watch_wake(s))
             s_idle(s);
     } while (next == NULL);
+    if (B_UNLIKELY(s->picks == 1))
+        after_end(s, next);
     s->trap--;
     return next;
 }
@@ -71,6 +85,21 @@ static void wake_here(s_sched *s, s_tasklet *t)
     s_ready(s, t);
 }
 
+/* 0 when that thread has ended: then the tasklet is nobody's. */
+static int send_home(s_sched *home, s_tasklet *t)
+{
+    p_lock_take(&home->mail_lock);
+    int closed = home->closed;
+    if (!closed) {
+        b_append(&home->mail, &t->wait.link);
+        __atomic_store_n(&home->has_mail, 1, __ATOMIC_SEQ_CST);
+    }
+    p_lock_give(&home->mail_lock);
+    if (!closed)
+        p_unpark(&home->parker);
+    return !closed;
+}
+
 void s_wake_slow(s_sched *s, s_tasklet *t)
 {
     s_sched *home = t->home;
@@ -78,11 +107,11 @@ void s_wake_slow(s_sched *s, s_tasklet *t)
         wake_here(s, t);
         return;
     }
-    p_lock_take(&home->mail_lock);
-    b_append(&home->mail, &t->wait.link);
-    __atomic_store_n(&home->has_mail, 1, __ATOMIC_SEQ_CST);
-    p_lock_give(&home->mail_lock);
-    p_unpark(&home->parker);
+    if (send_home(home, t))
+        return;
+    t->kind = NULL;
+    t->state = S_PAUSED;
+    Py_DECREF((PyObject *)t);
 }
 
 int s_interrupt(s_sched *s, s_tasklet *t, PyObject *error)

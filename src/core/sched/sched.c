@@ -18,6 +18,7 @@
 
 #include "heap/heap.h"
 #include "sched/internal.h"
+#include "sched/preempt.h"
 
 #define KEY "loomlet.scheduler"
 #define TRIES 10
@@ -26,37 +27,44 @@
 
 __thread s_sched *s_self_ __attribute__((tls_model("initial-exec")));
 s_hooks s_hook;
-int s_soft_wanted = 1, s_torture;
+int s_soft_wanted = 1, s_torture, s_pickle_flags;
 
 int s_soft_mode(int wanted)
 {
-    return !wanted || !c_soft_supported ? 0 : s_torture ? 2 : 1;
+    return !wanted || !c_soft_supported                        ? 0
+           : s_torture || s_hook.switching != NULL || s_traces ? 2
+                                                               : 1;
+}
+
+int s_picks(const s_sched *s)
+{
+    int each = s_torture & S_TORTURE_SWITCH || s_hook.switching != NULL || s_traces || s->overdue;
+    return each ? 1 : PICKS;
 }
 
 static p_lock list_lock;
 static s_sched *every;
 
-static s_tasklet *new_tasklet(void)
+static s_tasklet *new_tasklet(PyTypeObject *type)
 {
-    PyObject *object = s_hook.type->tp_alloc(s_hook.type, 0);
-    return (s_tasklet *)object;
+    return (s_tasklet *)type->tp_alloc(type, 0);
 }
 
 static void reset(s_sched *s, PyThreadState *ts)
 {
-    s_sched *next = s->next;
-    memset(s, 0, sizeof(*s));
-    s->next = next;
+    memset(s, 0, offsetof(s_sched, ended));
     s->ts = ts;
     s->soft = s_soft_mode(s_soft_wanted);
     s->thread_id = PyThread_get_thread_ident();
     s->budget = 1;
+    s->picks = s_picks(s);
     s->virtual_now = -1;
-    s->letters_end = &s->letters;
     s->stack = &s->own_stack;
     b_list_init(&s->ready);
-    b_list_init(&s->mail);
     b_list_init(&s->all);
+    b_list_init(&s->watches);
+    b_list_init(&s->dead);
+    s->pickle_flags = s_pickle_flags;
     c_stack_own(ts, &s->own_stack);
 }
 
@@ -69,8 +77,11 @@ static s_sched *obtain(void)
     if (s != NULL) {
         s->ended = 1;
     } else if ((s = PyMem_RawCalloc(1, sizeof(*s))) != NULL) {
+        b_list_init(&s->mail);
+        s->letters_end = &s->letters;
+        s->ended = s->closed = 1;
         s->next = every;
-        every = s;
+        __atomic_store_n(&every, s, __ATOMIC_RELEASE);
     }
     p_lock_give(&list_lock);
     return s;
@@ -92,6 +103,9 @@ static void free_all(s_sched *s)
         s->spare = stack->next;
         p_stack_free(stack);
     }
+    if (s->idler != NULL)
+        s_free_state(s->idler);
+    Py_CLEAR(s->departed);
     Py_CLEAR(s->main);
     Py_CLEAR(s->idler);
 }
@@ -101,7 +115,7 @@ static void free_all(s_sched *s)
 static int make_idler(s_sched *s)
 {
     void *chunk = c_malloc(IDLE_CHUNK);
-    s->idler = chunk ? new_tasklet() : NULL;
+    s->idler = chunk ? new_tasklet(s_hook.type) : NULL;
     if (s->idler == NULL) {
         PyMem_Free(chunk);
         return S_E_SET;
@@ -119,11 +133,18 @@ static void thread_ends(PyObject *capsule)
         return;
     if (s_self_ == s) {
         PyObject *pending = PyErr_GetRaisedException();
+        s_slices_forget(s);
+        if (s->current == s->main)
+            s_orphan_all(s);
         if (s->current == s->main && s_kill_all(s) < 0)
             PyErr_WriteUnraisable(NULL);
         PyErr_SetRaisedException(pending);
         s_self_ = NULL;
+        s_orphan_dead(s);
+        s_close_mail(s);
         free_all(s);
+    } else {
+        s_close_mail(s);
     }
     release(s);
 }
@@ -148,15 +169,21 @@ s_sched *s_self_make(void)
         return NULL;
     }
     reset(s, ts);
-    s->main = new_tasklet();
+    s->main = new_tasklet(s_hook.main_type ? s_hook.main_type : s_hook.type);
     if (s->main == NULL || make_idler(s) < 0 || watch_thread(s) < 0) {
         free_all(s);
         release(s);
         return NULL;
     }
     s_main_init(s, s->main);
+    s->main->stackless = s_hook.main_type != NULL;
     s->current = (s_tasklet *)Py_NewRef((PyObject *)s->main);
+    s->closed = 0;
+    __atomic_store_n(&s->ended, 0, __ATOMIC_RELEASE);
     s_self_ = s;
+    s_trace_found(s);
+    if (s_hook.switching != NULL)
+        s_tell_switch(s, NULL, s->main);
     return s;
 }
 
@@ -171,9 +198,41 @@ s_sched *s_sched_of(PyThreadState *ts)
 s_sched *s_sched_of_thread(unsigned long thread_id)
 {
     s_sched *s = every;
-    while (s != NULL && (s->thread_id != thread_id || s->ended))
+    while (s != NULL && (s->ended || s->thread_id != thread_id))
         s = s->next;
     return s;
+}
+
+static void refresh_modes(void *unused)
+{
+    (void)unused;
+    for (s_sched *s = every; s != NULL; s = s->next) {
+        s->soft = s_soft_mode(s->soft);
+        s->budget = 1;
+        s->picks = s_picks(s);
+    }
+}
+
+void s_modes_refresh(void)
+{
+    c_while_stopped(refresh_modes, NULL);
+}
+
+static void retype_mains(void *arg)
+{
+    PyTypeObject *type = arg;
+    s_hook.main_type = type;
+    for (s_sched *s = every; s != NULL; s = s->next) {
+        if (s->ended || s->main == NULL)
+            continue;
+        Py_SET_TYPE((PyObject *)s->main, type);
+        s->main->stackless = 1;
+    }
+}
+
+void s_retype_mains(PyTypeObject *type)
+{
+    c_while_stopped(retype_mains, type);
 }
 
 /* The first of the list that was not killed in this round goes to the end, so that
@@ -222,7 +281,7 @@ static int kill(s_sched *s, s_tasklet *t)
     if (t == s->current || t->state == S_DONE)
         return S_OK;
     PyObject *error = s_hook.error(S_OK, (PyObject *)t);
-    PyObject *done = error ? s_throw(s, t, error, NULL, &code) : NULL;
+    PyObject *done = error ? s_throw(s, t, error, S_STAY, NULL, &code) : NULL;
     if (done == NULL)
         return code < 0 ? code : S_E_SET;
     Py_DECREF(done);
@@ -267,6 +326,6 @@ void s_after_fork(void)
         s->mail_lock.word = 0;
         s->parker.word = 0;
         if (s != mine)
-            s->ended = 1;
+            s->ended = s->closed = 1;
     }
 }

@@ -57,6 +57,13 @@ enum {
     S_E_SCOPE_ORDER = -17,  /* a scope is left out of order, or by another tasklet */
     S_E_SCOPE_LATE = -18,   /* the time of a timeout scope is over */
     S_E_GROUP_CLOSED = -19, /* a group takes no more children */
+    S_E_LAST = -20,         /* Stackless: the last runnable tasklet must not block */
+    S_E_NO_SENDER = -21,    /* ... main receives and nobody is left to send */
+    S_E_NO_RECEIVER = -22,  /* ... main sends and nobody is left to receive */
+    S_E_BLOCK_TRAP = -24,   /* Stackless: the tasklet does not want to wait */
+    S_E_RECURSIVE = -25,    /* Stackless: a channel is used inside a channel's callback */
+    S_E_UNBOUND = -26,      /* Stackless: there is no function to be called */
+    S_E_ALIVE = -27,        /* Stackless: the tasklet has not ended */
 };
 
 enum s_state { S_NEW, S_READY, S_RUNNING, S_BLOCKED, S_PAUSED, S_DONE };
@@ -86,6 +93,10 @@ typedef struct s_wait_kind {
     int (*visit)(s_tasklet *t, visitproc visit, void *arg);
     /* Another thread has ended the wait: called at home when that is known; NULL: nothing. */
     void (*arrived)(s_tasklet *t);
+    /* The wait is a place in the queue of a thing that belongs to no thread: a tasklet that
+     * waits so may get another home. */
+    int anywhere;
+    int stackless; /* a wait of the Stackless face: so is a deadlock there */
 } s_wait_kind;
 
 typedef struct s_timer {
@@ -99,7 +110,7 @@ struct s_tasklet {
     PyObject_HEAD
     PyObject *weakrefs;
     s_wait wait;             /* its place in the run queue or in the queue it waits in */
-    const s_wait_kind *kind; /* why it is blocked */
+    const s_wait_kind *kind; /* why it is blocked; of a paused one: control.c */
     void *on;                /* ... and on what; meaning by kind */
     c_state c;
     p_stack *stack; /* S_HARD: its C stack */
@@ -118,6 +129,7 @@ struct s_tasklet {
     PyObject *name;
     PyObject *scope; /* innermost cancel scope: scope.h */
     s_timer *timer;  /* deadline of the present wait */
+    c_trace *trace;  /* it has called sys.settrace or sys.setprofile: trace.c */
     b_link joiners;  /* s_wait of tasklets that wait for its end; not a list before the first */
     uint64_t id;
     unsigned char state, kept, started;
@@ -132,6 +144,9 @@ struct s_tasklet {
     unsigned char ignore_nesting; /* a tick watchdog may interrupt it inside C callers */
     unsigned char block_trap;     /* an operation that would wait raises instead */
     unsigned char due;            /* a preemption was withheld and is still wanted */
+    unsigned char why;            /* the last switch was hard: C_... of cpython.h */
+    unsigned char held;           /* somebody drops or begins its run: home.c */
+    unsigned short nopreempt;     /* how often it is inside nopreempt() */
     c_lock lock;
 };
 
@@ -139,10 +154,15 @@ struct s_sched {
     s_tasklet *current, *main, *idler;
     s_tasklet *leaving; /* pauses itself; our reference goes once it is left */
     b_link ready;
-    int budget;     /* picks until the clock and the mail are looked at */
-    int trap;       /* > 0: inside a callback, nothing may switch */
-    int soft;       /* s_soft_mode() */
-    p_stack *stack; /* the one we run on */
+    int budget;      /* picks until the clock and the mail are looked at */
+    int picks;       /* ... as many as that: s_picks() */
+    int trap;        /* > 0: inside a callback, or trapped: nothing may switch */
+    int trapped;     /* the level that switch_trap() asked for; counts once in `trap` */
+    int reporting;   /* `trap` inside the error handler, which may still wait for a stock lock */
+    int in_callback; /* of the Stackless face, which runs Python code before a switch */
+    s_tasklet *departed; /* it has ended, the listener is still to be told of it */
+    int soft;            /* s_soft_mode() */
+    p_stack *stack;      /* the one we run on */
     p_stack own_stack;
     p_stack *spare;
     int spares;
@@ -154,24 +174,43 @@ struct s_sched {
     uint64_t random;     /* seeded run order; 0 = first in, first out */
     unsigned coin;       /* of torture */
 
-    b_link all; /* tasklets whose home is here; guarded by all_lock */
+    b_link all;         /* tasklets whose home is here; guarded by all_lock */
+    Py_ssize_t natives; /* those of them that are not of the Stackless face */
     c_lock all_lock;
 
-    p_lock mail_lock; /* guards mail and letters */
-    b_link mail;      /* tasklets woken by other threads */
-    struct s_letter *letters, **letters_end;
     int has_mail;
     p_parker parker;
     int asleep;          /* waits for ever inside loomlet */
-    int ended;           /* its thread has ended */
+    int ending;          /* its thread is about to end: no tasklet may come here */
     int running;         /* inside run() */
     unsigned char round; /* of s_kill_all */
     unsigned long thread_id;
-    s_sched *next; /* in the list of all schedulers */
+
+    b_link watches; /* callers of run(), innermost first: watchdog.c */
+    b_link dead;    /* ended Stackless tasklets whose home is here; guarded by all_lock */
+    int overdue;    /* a soft run() has expired */
+    int watched;    /* run() was called */
+    struct s_preempt *preempt; /* its slices and ticks; NULL before the first */
+    int pickle_flags;
+
+    /* From here on what outlives a thread, because others may be looking at it. */
+    int ended;        /* 0 while its thread lives */
+    s_sched *next;    /* in the list of all schedulers */
+    p_lock mail_lock; /* guards closed, mail and letters */
+    int closed;       /* takes no more mail */
+    b_link mail;      /* tasklets woken by other threads */
+    struct s_letter *letters, **letters_end;
 };
 
 /* Requests to another thread's tasklet. */
-enum s_request { S_ASK_INSERT, S_ASK_RUN, S_ASK_THROW, S_ASK_INTERRUPT, S_ASK_CANCEL };
+enum s_request {
+    S_ASK_INSERT,
+    S_ASK_REMOVE,
+    S_ASK_RUN,
+    S_ASK_THROW,
+    S_ASK_INTERRUPT,
+    S_ASK_CANCEL
+};
 
 typedef struct s_letter {
     struct s_letter *next;
@@ -190,7 +229,19 @@ typedef struct {
     void (*abandoned)(s_tasklet *t);
     /* 1 when the exception ends a tasklet silently. */
     int (*is_exit)(PyObject *exception);
+    /* One call of C held the core that long; runs as that tasklet, behind the call. */
+    void (*stalled)(s_tasklet *t, int64_t nanoseconds);
     PyTypeObject *type;
+    PyTypeObject *main_type; /* of main tasklets; NULL: the same */
+    /* Stackless: a new exception instance for a code; NULL with an exception set. */
+    PyObject *(*stackless_error)(int code);
+    /* Stackless: its error handler is asked; what is left to raise (new), or NULL. */
+    PyObject *(*handled)(s_tasklet *t, PyObject *exception);
+    /* Stackless: nothing holds it, and it catches every TaskletExit. */
+    void (*refused)(s_tasklet *t);
+    /* The thread goes from one tasklet (NULL: it begins) to another; never `to` from itself.
+     * NULL: nobody listens.  Set with s_listen. */
+    void (*switching)(s_sched *s, s_tasklet *from, s_tasklet *to);
 } s_hooks;
 extern s_hooks s_hook;
 
@@ -207,7 +258,7 @@ static inline s_sched *s_self(void)
 }
 
 int s_init(void);
-extern int s_soft_wanted;
+extern int s_soft_wanted, s_pickle_flags;
 /* What LOOMLET_TORTURE asks for: bits, for the whole process. */
 enum {
     S_TORTURE_SWITCH = 1, /* soft and hard by turns, the slow path at every pick */
@@ -217,11 +268,23 @@ enum {
 extern int s_torture;
 /* 0 hard only, 1 soft where it may be, 2 the same under torture. */
 int s_soft_mode(int wanted);
+/* How many picks of the run queue go by between two slow ones: 1 when each is to be slow. */
+int s_picks(const s_sched *s);
+/* Every scheduler looks again which mode it may switch in. */
+void s_modes_refresh(void);
+/* Sets s_hook.switching: while it is set every switch takes the slow way. */
+void s_listen(void (*switching)(s_sched *s, s_tasklet *from, s_tasklet *to));
+/* Adds to the level of switch_trap(); returns the old level. */
+int s_switch_trap(s_sched *s, int change);
 /* The tasklets that have not ended, as new references in a PyMem_RawMalloc'ed array;
  * their number, or S_E_MEMORY. */
 Py_ssize_t s_tasklets(s_sched *s, s_tasklet ***found);
 /* Ends every tasklet of this scheduler but the current one; their `finally` runs. */
 int s_kill_all(s_sched *s);
+/* From now on main tasklets are of that type, those that exist too. */
+void s_retype_mains(PyTypeObject *type);
+/* The scheduler of a living thread, or NULL. */
+s_sched *s_sched_of_thread(unsigned long thread_id);
 void s_after_fork(void);
 s_sched *s_sched_of(PyThreadState *ts);
 
@@ -230,6 +293,24 @@ s_sched *s_sched_of(PyThreadState *ts);
 /* Fills a zeroed object.  `args` and `kwnames` as in c_start; all borrowed. */
 int s_tasklet_init(s_sched *s, s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames);
 int s_main_init(s_sched *s, s_tasklet *t);
+/* Makes a zeroed object an ended tasklet of `s`: one that s_renew can begin. */
+void s_unbound_init(s_sched *s, s_tasklet *t);
+/* Calls work(arg), which looks at `t` or changes it, and runs no Python code: on its home
+ * thread at once, elsewhere while all others are stopped. */
+void s_at_home(const s_tasklet *t, void (*work)(void *arg), void *arg);
+/* Takes hold of a tasklet that has ended, or (alive) is paused and held by no C frame: from
+ * now on it has ended for everybody else.  With `func` its function too, *func: given, or
+ * NULL and then what it is bound to (new).  Or S_E_ALIVE, S_E_BLOCKED, S_E_UNBOUND: nothing
+ * has happened. */
+int s_hold(s_tasklet *t, int alive, PyObject **func);
+void s_let_go(s_tasklet *t);
+/* Of a held one: drops its frames, no `finally` runs. */
+void s_unbind(s_tasklet *t);
+/* Makes a held one, and lets it go, one that has not started and is paused; the rest as
+ * s_tasklet_init.  S_E_THREAD: its thread has ended. */
+int s_renew(s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames);
+/* The home of tasklets whose thread has ended. */
+extern s_sched s_nowhere;
 int s_visit(s_tasklet *t, visitproc visit, void *arg);
 /* Breaks cycles: drops the frames of a suspended tasklet, no `finally` runs. */
 void s_clear(s_tasklet *t);
@@ -251,10 +332,14 @@ PyObject *s_suspend(s_sched *s, const c_site *site);
 /* The same, but `next` (owned by the caller, in no queue) runs now. */
 PyObject *s_transfer(s_sched *s, s_tasklet *next, const c_site *site);
 PyObject *s_schedule(s_sched *s, const c_site *site);
+/* The same; the caller's own call returns `mine` (stolen). */
+PyObject *s_schedule_with(s_sched *s, PyObject *mine, const c_site *site);
 /* `t` (as for s_transfer) runs now, the caller waits at the head of the run queue. */
 PyObject *s_run_before_me(s_sched *s, s_tasklet *t, const c_site *site);
 /* The same; the caller's own call returns `mine` (stolen). */
 PyObject *s_run_before_me_with(s_sched *s, s_tasklet *t, PyObject *mine, const c_site *site);
+/* The same in the order of the ring, `t` in no queue: the caller goes to the tail. */
+PyObject *s_run_after_me_with(s_sched *s, s_tasklet *t, PyObject *mine, const c_site *site);
 p_stack *s_stack_take(s_sched *s);
 void s_stack_give(s_sched *s, p_stack *stack);
 
@@ -320,6 +405,7 @@ static inline void s_wake(s_sched *s, s_tasklet *t)
     t->kind = NULL;
     s_ready(s, t);
 }
+/* Steals `error`.  S_E_THREAD: that thread has ended. */
 int s_post(s_sched *to, enum s_request request, s_tasklet *t, PyObject *error);
 void s_read_mail(s_sched *s);
 /* Ends the wait of a blocked tasklet with `error` (stolen).  1 when it did. */
@@ -333,15 +419,37 @@ s_tasklet *s_next_slow(s_sched *s);
 
 int s_insert(s_sched *s, s_tasklet *t);
 int s_remove(s_sched *s, s_tasklet *t);
-PyObject *s_run_now(s_sched *s, s_tasklet *t, int stay, const c_site *site, int *code);
+/* How a tasklet is run at once.  The order of the ring: the caller keeps its place in the
+ * circle of runnable tasklets, so that what stands between `t` and it runs before it. */
+enum { S_PAUSE = 0, S_STAY = 1, S_RING = 2 };
+PyObject *s_run_now(s_sched *s, s_tasklet *t, int how, const c_site *site, int *code);
 /* The current tasklet stops and is in no queue; somebody must insert() it. */
 PyObject *s_pause(s_sched *s, const c_site *site, int *code);
+/* The same by the rules of the Stackless face; its call returns `mine` (stolen). */
+PyObject *s_pause_removed(s_sched *s, PyObject *mine, const c_site *site, int *code);
 /* Gives a paused tasklet of this thread that no C frame holds to another thread. */
 int s_move(s_sched *s, s_tasklet *t, unsigned long thread_id);
+/* Makes `s` the home of a tasklet that cannot run now: 0, S_E_BLOCKED when its thread is
+ * about to run it, S_E_STUCK when C frames hold it, S_E_THREAD when `s` has ended. */
+int s_rehome(s_sched *s, s_tasklet *t);
 /* Steals `error`. */
-PyObject *s_throw(s_sched *s, s_tasklet *t, PyObject *error, const c_site *site, int *code);
+PyObject *s_throw(s_sched *s, s_tasklet *t, PyObject *error, int how, const c_site *site,
+                  int *code);
+/* The exception is raised when it goes on; it becomes runnable, the caller goes on.  Steals. */
+int s_throw_later(s_sched *s, s_tasklet *t, PyObject *error);
 PyObject *s_join(s_sched *s, s_tasklet *t, int64_t until, int want_result, const c_site *site,
                  int *code);
+
+/* ---- trace and profile functions (trace.c) ----------------------------------------- */
+
+/* The current tasklet is about to set its own: 0 or S_E_MEMORY. */
+int s_trace_own(s_sched *s);
+/* ... and has set or taken off one. */
+void s_trace_settle(s_sched *s);
+/* Its trace or profile function (C_TRACE, C_PROFILE): borrowed, or NULL. */
+PyObject *s_trace_of(const s_tasklet *t, int which);
+/* Sets that of a tasklet that does not run, by set(function): 0 or S_E_. */
+int s_trace_set(s_sched *s, s_tasklet *t, PyObject *(*set)(PyObject *function), PyObject *function);
 
 /* ---- time (timer.c) ------------------------------------------------------------------ */
 

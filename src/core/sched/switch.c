@@ -87,6 +87,7 @@ static PyObject *go_on(s_sched *s, s_tasklet *t)
     t->started = 1;
     if (B_UNLIKELY(t->error != NULL))
         return delivered(t);
+    Py_CLEAR(t->wait.value);
     return c_start(s->ts, &t->c, t->func, t->args, t->kwnames);
 }
 
@@ -192,6 +193,7 @@ static inline B_NORETURN void leave_softly(s_sched *s, s_tasklet *me, s_tasklet 
 /* No C stack is to be had: nothing has happened, the caller gets MemoryError. */
 static PyObject *undo(s_sched *s, s_tasklet *me, s_tasklet *next)
 {
+    next->state = S_READY;
     b_prepend(&s->ready, &next->wait.link);
     if (me->state == S_BLOCKED)
         me->kind->detach(me);
@@ -231,11 +233,15 @@ static B_COLD PyObject *transfer_slow(s_sched *s, s_tasklet *me, s_tasklet *next
                                       const c_site *site)
 {
     c_point point;
+    if (B_UNLIKELY(s_hook.switching != NULL))
+        s_tell_switch(s, me, next);
     int why = me->is_main ? C_MAIN : site == NULL ? C_FROM_C : C_NEVER;
     point.top = -1;
     if (!me->is_main && site != NULL) {
         why = c_point_find(s->ts, &me->c, site, &point);
         if (why == C_SOFT && s->soft && !(s->soft == 2 && refuse_soft(s))) {
+            if (B_UNLIKELY(s_traces))
+                s_trace_switch(s, me, next);
             c_suspend(s->ts, &me->c, &point);
             if (s_torture & S_TORTURE_MOVE)
                 move_stack(s);
@@ -244,11 +250,14 @@ static B_COLD PyObject *transfer_slow(s_sched *s, s_tasklet *me, s_tasklet *next
         why = s->soft ? why : C_NEVER;
     }
     s->count_why[why]++;
+    me->why = (unsigned char)why;
     if (why == C_NESTED && c_chunk_tight(s->ts, &me->c))
         s_outgrown(me);
     p_stack *fresh = NULL;
     if (next->kept != S_HARD && (fresh = s_stack_take(s)) == NULL)
         return undo(s, me, next);
+    if (B_UNLIKELY(s_traces))
+        s_trace_switch(s, me, next);
     return suspend_hard(s, me, next, fresh, point.top);
 }
 
@@ -284,4 +293,12 @@ PyObject *s_schedule(s_sched *s, const c_site *site)
     me->wait.value = Py_NewRef(Py_None);
     s_ready(s, me);
     return s_transfer(s, s_next_slow(s), site);
+}
+
+PyObject *s_schedule_with(s_sched *s, PyObject *mine, const c_site *site)
+{
+    s_tasklet *me = s->current;
+    Py_XSETREF(me->wait.value, mine);
+    s_ready(s, me);
+    return s_transfer(s, s_next(s), site);
 }

@@ -12,13 +12,16 @@
  * TaskletExit into it and lets it run at once, while the collector's caller waits
  * at the head of the run queue; where nothing may switch, it runs a little
  * later.  If it blocks again, the next collection drops its frames; one that
- * keeps a C stack gets TaskletExit again instead, each time.
+ * keeps a C stack gets TaskletExit again instead, each time.  A Stackless one that
+ * pauses itself instead of ending has nobody left who could go on asking: it is
+ * asked ten times in a row and then shown to the program.
  */
 #include "heap/heap.h"
 #include "sched/internal.h"
 #include "sched/scope.h"
+#include "sched/watchdog.h"
 
-static uint64_t last_id;
+#define EXITS 10 /* how often one that refuses is asked to end */
 
 static int first_chunk(s_sched *s, s_tasklet *t)
 {
@@ -35,26 +38,6 @@ static int first_chunk(s_sched *s, s_tasklet *t)
 void s_outgrown(s_tasklet *t)
 {
     h_chunk_outgrown(c_code_key(t->func), c_chunk_size(&t->c));
-}
-
-static void enroll(s_sched *s, s_tasklet *t)
-{
-    t->home = s;
-    c_allow_try_incref((PyObject *)t);
-    t->id = __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED);
-    c_lock_take(&s->all_lock);
-    b_append(&s->all, &t->all);
-    c_lock_give(&s->all_lock);
-}
-
-void s_leave_roll(s_tasklet *t)
-{
-    if (t->home == NULL)
-        return;
-    c_lock_take(&t->home->all_lock);
-    if (b_linked(&t->all))
-        b_unlink(&t->all);
-    c_lock_give(&t->home->all_lock);
 }
 
 /* A bound method starts as its function: a C frame less, so it can be soft. */
@@ -76,7 +59,8 @@ static int bind_arguments(s_tasklet *t, PyObject *func, PyObject *args)
     return S_OK;
 }
 
-int s_tasklet_init(s_sched *s, s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames)
+/* Only the chunk is of the home thread's kind; the rest is the caller's. */
+static int make_call(s_sched *s, s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames)
 {
     t->wait.task = t;
     int code = bind_arguments(t, func, args);
@@ -87,17 +71,68 @@ int s_tasklet_init(s_sched *s, s_tasklet *t, PyObject *func, PyObject *args, PyO
     if (code < 0)
         return code;
     t->c.context = c_context_copy(s->ts);
-    if (t->c.context == NULL && PyErr_Occurred())
+    return t->c.context == NULL && PyErr_Occurred() ? S_E_SET : S_OK;
+}
+
+int s_tasklet_init(s_sched *s, s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames)
+{
+    int code = make_call(s, t, func, args, kwnames);
+    if (code == S_OK)
+        s_enroll(s, t);
+    return code;
+}
+
+void s_unbound_init(s_sched *s, s_tasklet *t)
+{
+    t->wait.task = t;
+    t->state = S_DONE;
+    t->kept = S_LIVE;
+    t->started = 1;
+    s_enroll(s, t);
+}
+
+int s_renew(s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames)
+{
+    s_sched *s = s_self();
+    if (s == NULL)
         return S_E_SET;
-    enroll(s, t);
-    return S_OK;
+    s_unbind(t);
+    Py_CLEAR(t->result);
+    Py_CLEAR(t->failure);
+    Py_CLEAR(t->func);
+    Py_CLEAR(t->error);
+    Py_CLEAR(t->wait.value);
+    t->kept = S_FRESH;
+    t->cancelled = t->owned = t->due = t->round = 0;
+    PyObject *context = t->c.context;
+    int code = make_call(s, t, func, args, kwnames);
+    if (context != NULL)
+        Py_XSETREF(t->c.context, context);
+    if (code == S_OK)
+        code = s_begin(t);
+    if (code < 0) {
+        s_unbind(t);
+        Py_XSETREF(t->wait.value, Py_NewRef(func)); /* still bound to it */
+        s_let_go(t);
+    }
+    return code;
+}
+
+void s_unbind(s_tasklet *t)
+{
+    if (t->kept != S_LIVE) {
+        s_clear(t);
+        t->kept = S_LIVE;
+        t->kind = NULL;
+    }
+    s_bury(t);
 }
 
 int s_main_init(s_sched *s, s_tasklet *t)
 {
     t->wait.task = t;
     t->home = s;
-    t->id = __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED);
+    t->id = s_new_id();
     t->started = t->is_main = 1;
     c_state_never_soft(&t->c);
     t->state = S_RUNNING;
@@ -117,6 +152,10 @@ int s_visit(s_tasklet *t, visitproc visit, void *arg)
     Py_VISIT(t->kwnames);
     Py_VISIT(t->error);
     Py_VISIT(t->name);
+    if (t->trace != NULL) {
+        Py_VISIT(t->trace->object[C_TRACE]);
+        Py_VISIT(t->trace->object[C_PROFILE]);
+    }
     Py_VISIT(t->scope);
     Py_VISIT(t->wait.value);
     if (b_linked(&t->joiners)) {
@@ -133,7 +172,7 @@ int s_visit(s_tasklet *t, visitproc visit, void *arg)
     return c_visit(&t->c, t->started, visit, arg);
 }
 
-static void free_chunk(s_tasklet *t)
+void s_free_state(s_tasklet *t)
 {
     void *root = t->c.root;
     size_t size = root ? c_chunk_size(&t->c) : 0;
@@ -182,10 +221,14 @@ static void conclude(s_sched *s, s_tasklet *t, PyObject *result)
     t->failure = failure;
     if (failure == NULL || silent || watched)
         return;
-    if (is_for_main(failure))
-        s_tell_main(s, Py_NewRef(failure));
+    s->reporting = s->trap;
+    if (t->stackless)
+        s_watch_failed(s, t, failure);
+    else if (is_for_main(failure))
+        s_tell(s, s->main, Py_NewRef(failure));
     else
         s_hook.failed(t, failure);
+    s->reporting = 0;
 }
 
 /* The scheduler itself becomes current: no tasklet's data stack is in use. */
@@ -195,22 +238,36 @@ void s_become_idle(s_sched *s)
     c_state_load(s->ts, &s->idler->c);
 }
 
+/* What a Stackless tasklet returned or raised is not kept; it can be bound again. */
+static void forget_outcome(s_tasklet *t)
+{
+    s_bury(t);
+    Py_CLEAR(t->result);
+    Py_CLEAR(t->failure);
+}
+
 void s_finish(s_sched *s, s_tasklet *t, PyObject *result)
 {
     s->trap++;
     conclude(s, t, result);
+    if (B_UNLIKELY(t->trace != NULL))
+        s_trace_drop(s, t);
     c_lock_take(&t->lock);
     t->state = S_DONE;
     c_lock_give(&t->lock);
     s_leave_roll(t);
     t->c.context = s->ts->context;
     s_become_idle(s);
-    free_chunk(t);
+    s_free_state(t);
     wake_joiners(s, t);
     if (t->owned)
         s_scope_child_ended(s, t);
     Py_XSETREF(t->func, Py_XNewRef(c_function_name(t->func))); /* what its name is made of */
     Py_CLEAR(t->scope);
+    if (t->stackless)
+        forget_outcome(t);
+    if (B_UNLIKELY(s_hook.switching != NULL))
+        Py_XSETREF(s->departed, (s_tasklet *)Py_NewRef((PyObject *)t));
     Py_DECREF((PyObject *)t);
     s->trap--;
 }
@@ -229,7 +286,9 @@ void s_clear(s_tasklet *t)
         t->started = 1;
     }
     s_leave_roll(t);
-    free_chunk(t);
+    s_free_state(t);
+    if (t->trace != NULL)
+        s_trace_drop(s_self_, t);
     Py_CLEAR(t->func);
     Py_CLEAR(t->args);
     Py_CLEAR(t->kwnames);
@@ -259,6 +318,32 @@ static void take_from_garbage(s_tasklet *t)
     t->kind = NULL;
 }
 
+static void exit_now(s_sched *s, s_tasklet *t, PyObject *error)
+{
+    int code;
+    Py_XDECREF(s_throw(s, t, error, S_STAY, NULL, &code));
+    if (PyErr_Occurred())
+        PyErr_WriteUnraisable((PyObject *)t);
+}
+
+/* Whether nobody but its C stack keeps it. */
+static int refuses_to_end(const s_tasklet *t)
+{
+    return t->stackless && t->kept == S_HARD && t->state == S_PAUSED;
+}
+
+static void insist(s_sched *s, s_tasklet *t)
+{
+    PyObject *error;
+    for (int asked = 1; asked < EXITS && refuses_to_end(t); asked++) {
+        if ((error = s_hook.error(S_OK, (PyObject *)t)) == NULL)
+            break;
+        exit_now(s, t, error);
+    }
+    if (refuses_to_end(t))
+        s_hook.refused(t);
+}
+
 void s_finalize(s_tasklet *t)
 {
     if (t->is_main || !t->started || !suspended(t) || c_finalizing())
@@ -268,7 +353,8 @@ void s_finalize(s_tasklet *t)
     s_sched *s = s_self();
     PyObject *pending = PyErr_GetRaisedException(), *error = NULL;
     if (s != NULL) {
-        s_hook.abandoned(t);
+        if (!t->stackless)
+            s_hook.abandoned(t);
         error = s_hook.error(S_OK, (PyObject *)t);
     }
     if (error == NULL) {
@@ -282,10 +368,8 @@ void s_finalize(s_tasklet *t)
     if (s->trap || t->home != s) {
         exit_later(s, t, error);
     } else {
-        int code;
-        Py_XDECREF(s_throw(s, t, error, NULL, &code));
-        if (PyErr_Occurred())
-            PyErr_WriteUnraisable((PyObject *)t);
+        exit_now(s, t, error);
+        insist(s, t);
     }
     if (t->kept == S_HARD)
         c_finalize_again((PyObject *)t);
@@ -298,22 +382,12 @@ void s_strand(s_tasklet *t)
     s_leave_roll(t);
 }
 
-/* A tasklet without C frames may go on under any scheduler. */
-void s_adopt(s_sched *s, s_tasklet *t)
-{
-    if (t->home == s)
-        return;
-    s_leave_roll(t);
-    t->home = s;
-    c_lock_take(&s->all_lock);
-    b_append(&s->all, &t->all);
-    c_lock_give(&s->all_lock);
-}
-
 void s_free(s_tasklet *t)
 {
     if (t->home != NULL)
         s_clear(t);
+    if (t->trace != NULL && !c_finalizing())
+        s_trace_drop(s_self_, t);
     Py_CLEAR(t->result);
     Py_CLEAR(t->failure);
     Py_CLEAR(t->name);

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from loomlet.bench import memory, ring, taskspeed
+from loomlet.bench import memory, preempt, ring, taskspeed
 from loomlet.bench.model import Experiment
 
 EXPERIMENTS: Mapping[str, Experiment] = {
-    each.name: each for each in (taskspeed.EXPERIMENT, ring.EXPERIMENT, memory.EXPERIMENT)
+    each.name: each
+    for each in (
+        taskspeed.EXPERIMENT,
+        ring.EXPERIMENT,
+        memory.EXPERIMENT,
+        preempt.EXPERIMENT,
+    )
 }

@@ -35,6 +35,7 @@ COLOURS = {
     "asyncio": "#e69f00",
     "uvloop": "#b8860b",
     "generator": "#888888",
+    "threads": "#555555",
 }
 
 
@@ -93,7 +94,7 @@ PLOTS = (
     Plot("Time to create one and block it", "memory", r"N=(\d+)", "ns", "N, blocked at once"),
 )
 
-UNIT_NAMES = {"s": "seconds", "ns": "nanoseconds", "B": "bytes"}
+UNIT_NAMES = {"s": "seconds", "ns": "nanoseconds", "B": "bytes", "%": "per cent"}
 
 
 def draw(documents: Sequence[Document]) -> list[Chart]:

@@ -174,6 +174,7 @@ _ALL: tuple[System, ...] = (
     Python("asyncio", "on_asyncio"),
     Python("uvloop", "on_asyncio", "uvloop", "uvloop", install=_PIP.format("uvloop")),
     Python("generator", "on_generator"),
+    Python("threads", "on_threads"),
     Go("go", 1, _GO),
     Go("go-2", 2, _GO),
     Erlang("erlang", _ERLANG),

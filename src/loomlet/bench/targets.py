@@ -76,10 +76,16 @@ def _third(what: str, unit: str, must: float) -> Target:
     return Target(name, "memory", third, first, must, 1, at_least=False)
 
 
+def _preempt(what: str, unit: str, must: float, aim: float) -> Target:
+    over, name = ("loomlet", f"slice=0.001 {what}", unit), f"{what}, slices of 1 ms, {unit}"
+    return Target(name, "preempt", over, None, must, aim, at_least=False)
+
+
 _AGAIN = "N=100000"
 _NOOP = ("loomlet", "no-op C call", "ns")
 _SOFT = ("loomlet", "frame switch soft", "ns")
 _HOP = ("loomlet", "channel hop", "ns")
+_STACKLESS = ("loomlet", "stackless hop", "ns")
 _CALL = ("loomlet", "call", "ns")
 _ACROSS = ("loomlet", "call across chunks", "ns")
 
@@ -88,6 +94,7 @@ TARGETS: Sequence[Target] = (
     _speed("greenlet switch / schedule()", ("greenlet", *_SOFT[1:]), _SOFT, 6, 10),
     _speed("asyncio sleep(0) / schedule()", ("asyncio", *_SOFT[1:]), _SOFT, 40, 60),
     _speed("channel hop / no-op C call", _HOP, _NOOP, 3.5, 2.6),
+    _speed("stackless hop / channel hop", _STACKLESS, _HOP, 1.1, 1.0),
     _speed("call across chunks / call", _ACROSS, _CALL, 1.5, 1.1),
     _ring("go", "N=100 M=10000", 2.5, 4),
     _ring("erlang", "N=100 M=10000", 3.5, 5),
@@ -102,6 +109,10 @@ TARGETS: Sequence[Target] = (
     _create(1_000_000),
     _third("bytes", "B", 1.05),
     _third("time to create", "ns", 1.1),
+    _preempt("request p50", "ns", 10_000, 5_000),
+    _preempt("request p99", "ns", 100_000, 30_000),
+    _preempt("uneven", "%", 10, 3),
+    _preempt("wait", "ns", 2_000_000, 2_000_000),
 )
 
 

@@ -8,6 +8,8 @@ The rows, all in nanoseconds:
     channel hop             one message of a ping-pong over two channels of capacity 0: time of the
                             whole run over the number of messages, so that the send, the receive
                             and every switch are in it
+    stackless hop           the same by tasklets and channels of loomlet.compat.stackless, at the
+                            same preference
     switch from C           the bare exchange of two C stacks, no Python in between
     hard switch 100 words   the same with 100 machine words of stack in use below it
     hard switch 1000 words  and with 1000
@@ -33,6 +35,7 @@ CASES = (
     "frame switch soft",
     "frame switch hard",
     "channel hop",
+    "stackless hop",
     "switch from C",
     "hard switch 100 words",
     "hard switch 1000 words",

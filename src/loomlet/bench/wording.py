@@ -10,6 +10,8 @@ def amount(value: float, unit: str) -> str:
     """A value in the size of its unit that reads best."""
     if unit == "B":
         return f"{value:,.0f} B"
+    if unit == "%":
+        return f"{value:,.1f} %"
     if unit == "s":
         return f"{value:,.3f} s"
     return f"{value:,.1f} ns" if value < 1_000 else f"{value / 1_000:,.2f} µs"

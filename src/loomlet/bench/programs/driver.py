@@ -2,7 +2,7 @@
 
     python -P driver.py EXPERIMENT PROGRAM PARAMETERS
 
-EXPERIMENT is `taskspeed`, `ring` or `memory`, PROGRAM the name of a file beside this one
+EXPERIMENT is `taskspeed`, `ring`, `memory` or `preempt`, PROGRAM the name of a file beside this one
 (`on_asyncio`), PARAMETERS a JSON object whose keys are the arguments of the run_* function below.
 
 It is started as a script, with `-P` so that this folder is not importable, and knows nothing of
@@ -13,6 +13,8 @@ A program offers any of these functions:
     taskspeed(switches, repeats, flavour)             -> list of {case: nanoseconds}
     ring(nodes, rounds, necklace, printed, flavour)   -> (seconds, hops counted by the members)
     memory(count, rounds, context, flavour, meter)    -> nothing; it calls the meter
+    preempt(slice, calls, flavour)                    -> ns that each request waited; beside it
+                                                         give_up(), which lets others run
 
 `flavour` chooses between variants of one program (the event loop under asyncio).
 
@@ -28,6 +30,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from time import perf_counter_ns
 from types import ModuleType
@@ -79,6 +82,63 @@ class Meter:
         self.rounds[-1]["finish"] = finish / count
 
 
+class Turns:
+    """Who had the core, and how long a yielding call waited, from `begin()` on for `seconds`."""
+
+    def __init__(self, seconds: float) -> None:
+        self.length = int(seconds * 1e9)
+        self.turns: list[tuple[int, int]] = []
+        self.end = self.longest = 0
+
+    def begin(self) -> None:
+        """The clock starts."""
+        self.turns = [(-1, perf_counter_ns())]
+        self.end = self.turns[0][1] + self.length
+
+    def spin(self, mine: int) -> None:
+        """Computes till the end; notes each moment at which it finds that others ran."""
+        turns, end = self.turns, self.end
+        while (now := perf_counter_ns()) < end:
+            if turns[-1][0] != mine:
+                turns.append((mine, now))
+
+    def wait(self, give_up: Callable[[], None]) -> None:
+        """Yields till the end; notes the longest time that this took."""
+        before = perf_counter_ns()
+        while before < self.end:
+            give_up()
+            now = perf_counter_ns()
+            self.longest = max(self.longest, now - before)
+            before = now
+
+    def figures(self) -> dict[str, float]:
+        """The median turn, who took part, and the share that is furthest off the even one."""
+        ends = [*(start for _, start in self.turns[2:]), self.end]
+        turns = zip(self.turns[1:], ends, strict=True)
+        lengths = [(who, end - start) for (who, start), end in turns]
+        shares: dict[int, int] = {}
+        for who, length in lengths:
+            shares[who] = shares.get(who, 0) + length
+        even = sum(shares.values()) / len(shares)
+        uneven = 100 * max(abs(share - even) for share in shares.values()) / even
+        turn = sorted(length for _, length in lengths)[len(lengths) // 2]
+        return {"spinners": len(shares), "turn": turn, "uneven": uneven}
+
+
+def run_preempt(program: ModuleType, slice: float, seconds: float, flavour: str) -> dict[str, Any]:
+    """Three spinners side by side, then one beside a call that yields."""
+    turns = Turns(seconds)
+    turns.begin()
+    delays = sorted(program.preempt(slice, [partial(turns.spin, n) for n in range(3)], flavour))
+    found = turns.figures()
+    if delays:
+        found["request p50"] = delays[len(delays) // 2]
+        found["request p99"] = delays[len(delays) * 99 // 100]
+    turns.begin()
+    program.preempt(slice, [partial(turns.spin, 0), partial(turns.wait, program.give_up)], flavour)
+    return {**found, "wait": turns.longest}
+
+
 def run_taskspeed(program: ModuleType, repeats: int, **parameters: Any) -> dict[str, Any]:
     """Time the program's switches; the first repeat warms the interpreter up and is dropped."""
     return {"repeats": program.taskspeed(repeats=repeats + 1, **parameters)[1:]}
@@ -113,6 +173,7 @@ def main(arguments: list[str]) -> None:
     experiment, program, parameters = arguments
     runners: dict[str, Callable[..., dict[str, Any]]]
     runners = {"taskspeed": run_taskspeed, "ring": run_ring, "memory": run_memory}
+    runners["preempt"] = run_preempt
     print(json.dumps(runners[experiment](load(program), **json.loads(parameters))))
 
 

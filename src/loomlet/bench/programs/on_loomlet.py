@@ -1,4 +1,4 @@
-"""The three experiments on loomlet itself."""
+"""The experiments on loomlet itself."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any, TextIO
 import loomlet
 from loomlet import Channel, _core, schedule, spawn
 
+Starter = Callable[..., loomlet.Tasklet]
 SETTING: ContextVar[str] = ContextVar("SETTING")
 CROSSING_DEPTHS = 400
 CROSSING_CALLS = 300
@@ -46,33 +47,46 @@ def switching(count: int, soft: bool) -> float | None:
         _core.soft(before)
 
 
-def together(count: int, *calls: tuple[Any, ...]) -> float:
+def together(count: int, *calls: tuple[Any, ...], start: Starter = spawn) -> float:
     """Run the calls as tasklets, each doing `count` rounds; nanoseconds per round of all."""
-    tasklets = [spawn(*call) for call in calls]
+    tasklets = [start(*call) for call in calls]
     started = perf_counter_ns()
     for tasklet in tasklets:
         tasklet.join()
     return (perf_counter_ns() - started) / count
 
 
-def serve(count: int, out: Channel, back: Channel) -> None:
+def serve(count: int, out: Any, back: Any) -> None:
     """One side of the ping-pong: sends first."""
     for _ in range(count):
         out.send(None)
         back.receive()
 
 
-def answer(count: int, out: Channel, back: Channel) -> None:
+def answer(count: int, out: Any, back: Any) -> None:
     """The other side: receives first."""
     for _ in range(count):
         out.receive()
         back.send(None)
 
 
-def hopping(count: int) -> float:
+def hopping(count: int, make: Callable[[], Any] = Channel, start: Starter = spawn) -> float:
     """Nanoseconds per message: two messages a round, each a send, a receive and their switches."""
-    out, back = Channel(), Channel()
-    return together(count, (serve, count, out, back), (answer, count, out, back)) / 2
+    out, back = make(), make()
+    calls = (serve, count, out, back), (answer, count, out, back)
+    return together(count, *calls, start=start) / 2
+
+
+def hopping_by_stackless(count: int) -> float:
+    """The same by tasklets and channels of the Stackless face, at the preference of ours."""
+    from loomlet.compat import stackless  # it makes TaskletExit a builtin
+
+    def make() -> Any:
+        channel = stackless.channel()
+        channel.preference = Channel().preference
+        return channel
+
+    return hopping(count, make, lambda call, *args: stackless.tasklet(call)(*args))
 
 
 # The callee's frame must not be smaller than the frame of `descend`, or a chunk's end could fall
@@ -127,6 +141,7 @@ def speeds(switches: int) -> dict[str, float]:
         "frame switch soft": switching(half, True),
         "frame switch hard": switching(half, False),
         "channel hop": hopping(half),
+        "stackless hop": hopping_by_stackless(half),
         "switch from C": _core.cswitch_ns(switches),
         "hard switch 100 words": _core.cswitch_ns(switches, 100),
         "hard switch 1000 words": _core.cswitch_ns(switches, 1000),
@@ -240,3 +255,17 @@ def memory(count: int, rounds: int, context: bool, flavour: str, meter: Any) -> 
     if context:
         SETTING.set("set before the spawn")
     loomlet.run(fill, count, rounds, meter)
+
+
+give_up = schedule
+
+
+def preempt(slice: float, calls: list[Callable[[], None]], flavour: str) -> list[int]:
+    """Run the calls in tasklets with that slice; ns that each of the last requests waited."""
+
+    def main() -> list[int]:
+        for tasklet in [spawn(call) for call in calls]:
+            tasklet.join()
+        return _core._delays()
+
+    return loomlet.run(main, slice=slice)

@@ -1,0 +1,250 @@
+/* loomlet.nopreempt, and what loomlet.runtime and loomlet.stall set up: slices and stalls. */
+#include <stddef.h>
+
+#include "bind/bind.h"
+#include "sched/preempt.h"
+
+typedef struct {
+    PyObject_HEAD
+    s_tasklet *entered; /* who is inside; owned */
+    int depth;
+} nopreempt;
+
+#define SELF ((nopreempt *)self)
+
+static PyObject *nopreempt_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    if (PyTuple_GET_SIZE(args) || (kwargs && PyDict_GET_SIZE(kwargs))) {
+        PyErr_SetString(PyExc_TypeError, "nopreempt() takes no arguments");
+        return NULL;
+    }
+    return type->tp_alloc(type, 0);
+}
+
+static PyObject *nopreempt_enter(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    s_sched *s = s_self();
+    if (s == NULL)
+        return NULL;
+    if (SELF->depth > 0 && SELF->entered != s->current) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "expected a nopreempt() that no other tasklet is inside of; make a new "
+                        "one for each `with`");
+        return NULL;
+    }
+    if (SELF->depth++ == 0)
+        SELF->entered = (s_tasklet *)Py_NewRef((PyObject *)s->current);
+    s->current->nopreempt++;
+    Py_RETURN_NONE;
+}
+
+static PyObject *nopreempt_exit(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    (void)args;
+    s_sched *s = s_self();
+    if (s == NULL || bind_count("__exit__", nargs, 3) < 0)
+        return NULL;
+    if (SELF->depth == 0) {
+        PyErr_SetString(PyExc_RuntimeError, "expected an entered nopreempt(); use it in `with`");
+        return NULL;
+    }
+    s_tasklet *t = SELF->entered;
+    t->nopreempt--;
+    if (t->nopreempt == 0 && t == s->current)
+        s_due(s);
+    if (--SELF->depth == 0) {
+        SELF->entered = NULL;
+        Py_DECREF((PyObject *)t);
+    }
+    Py_RETURN_NONE;
+}
+
+static int nopreempt_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(SELF->entered);
+    return 0;
+}
+
+static int nopreempt_clear(PyObject *self)
+{
+    Py_CLEAR(SELF->entered);
+    return 0;
+}
+
+static void nopreempt_dealloc(PyObject *self)
+{
+    PyObject_GC_UnTrack(self);
+    nopreempt_clear(self);
+    Py_TYPE(self)->tp_free(self);
+}
+
+static PyMethodDef methods[] = {
+    {"__enter__", nopreempt_enter, METH_NOARGS,
+     PyDoc_STR("__enter__($self, /)\n--\n\nThe running tasklet is not preempted from here on.")},
+    {"__exit__", BIND_FN(nopreempt_exit), METH_FASTCALL,
+     PyDoc_STR("__exit__($self, kind, error, traceback, /)\n--\n\n"
+               "It may be preempted again; a preemption that was withheld happens now.")},
+    {NULL, NULL, 0, NULL},
+};
+
+PyTypeObject bind_nopreempt_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "loomlet.nopreempt",
+    .tp_doc = PyDoc_STR(
+        "nopreempt()\n--\n\n"
+        "`with nopreempt():` the running tasklet keeps the core until it blocks or yields\n"
+        "by itself; time slices do not interrupt it.  Blocks nest, also with one object in\n"
+        "one tasklet.  Other threads run on: this is no lock.\n\n"
+        "RuntimeError when another tasklet is inside the same object."),
+    .tp_basicsize = sizeof(nopreempt),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .tp_new = nopreempt_new,
+    .tp_methods = methods,
+    .tp_traverse = nopreempt_traverse,
+    .tp_clear = nopreempt_clear,
+    .tp_dealloc = nopreempt_dealloc,
+    .tp_alloc = PyType_GenericAlloc,
+    .tp_free = PyObject_GC_Del,
+};
+
+static PyObject *stall_callback;
+
+static void stalled(s_tasklet *t, int64_t nanoseconds)
+{
+    PyObject *code;
+    int line;
+    if (stall_callback == NULL || !c_where_now(t->home->ts, &code, &line))
+        return;
+    PyObject *callback = Py_NewRef(stall_callback);
+    PyObject *done =
+        PyObject_CallFunction(callback, "OOid", t, code, line, (double)nanoseconds / 1e9);
+    if (done == NULL)
+        PyErr_WriteUnraisable(callback);
+    Py_XDECREF(done);
+    Py_DECREF(callback);
+    Py_DECREF(code);
+}
+
+/* _set_stall(callback, after): callback(tasklet, code, line, seconds). */
+static PyObject *set_stall(PyObject *module, PyObject *args)
+{
+    PyObject *callback, *after;
+    int64_t nanoseconds;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OO:_set_stall", &callback, &after) ||
+        bind_seconds(after, &nanoseconds) < 0)
+        return NULL;
+    Py_XSETREF(stall_callback, Py_NewRef(callback));
+    s_hook.stalled = stalled;
+    __atomic_store_n(&s_stall_after, nanoseconds, __ATOMIC_RELAXED);
+    Py_RETURN_NONE;
+}
+
+/* _slices(seconds or None): time slices of the calling thread on or off. */
+static PyObject *slices(PyObject *module, PyObject *value)
+{
+    int64_t nanoseconds = 0;
+    (void)module;
+    s_sched *s = s_self();
+    if (s == NULL || (value != Py_None && bind_seconds(value, &nanoseconds) < 0))
+        return NULL;
+    if (nanoseconds > 0 && bind_own_stock_locks() < 0)
+        return NULL;
+    int code = S_OK;
+    if (nanoseconds > 0)
+        code = s_slices_begin(s, nanoseconds);
+    else
+        s_slices_end(s);
+    return code < 0 ? bind_fail(code, NULL) : Py_NewRef(Py_None);
+}
+
+/* _counted_slices(checks): a slice is that many checks of the interpreter; 0: off. */
+static PyObject *counted_slices(PyObject *module, PyObject *value)
+{
+    (void)module;
+    s_sched *s = s_self();
+    long long checks = PyLong_AsLongLong(value);
+    if (s == NULL || PyErr_Occurred() || (checks > 0 && bind_own_stock_locks() < 0))
+        return NULL;
+    int code = s_slices_counted(s, checks);
+    return code < 0 ? bind_fail(code, NULL) : Py_NewRef(Py_None);
+}
+
+/* _delays(): how many ns each request for a slice's end waited; forgets them. */
+static PyObject *delays(PyObject *module, PyObject *unused)
+{
+    int64_t found[S_DELAYS];
+    (void)module, (void)unused;
+    s_sched *s = s_self();
+    int count = s ? s_slices_delays(s, found) : 0;
+    PyObject *list = s ? PyList_New(count) : NULL;
+    for (int i = 0; list != NULL && i < count; i++) {
+        PyObject *number = PyLong_FromLongLong(found[i]);
+        if (number == NULL) {
+            Py_CLEAR(list);
+            break;
+        }
+        PyList_SET_ITEM(list, i, number);
+    }
+    return list;
+}
+
+/* _uninterruptible(own, but): see c_interruptible_init. */
+static PyObject *uninterruptible(PyObject *module, PyObject *args)
+{
+    PyObject *own, *but;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "UU:_uninterruptible", &own, &but) ||
+        c_interruptible_init(own, but) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *stop_watchdog(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    s_slices_stop();
+    Py_RETURN_NONE;
+}
+
+static PyObject *interpreter_ends(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    c_breaker_ending();
+    Py_RETURN_NONE;
+}
+
+static PyObject *before_fork(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    s_slices_before_fork();
+    Py_RETURN_NONE;
+}
+
+static PyObject *after_fork_in_parent(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    s_slices_after_fork(0);
+    Py_RETURN_NONE;
+}
+
+static PyObject *after_fork_in_child(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    s_slices_after_fork(1);
+    Py_RETURN_NONE;
+}
+
+PyMethodDef bind_preempt_functions[] = {
+    {"_set_stall", set_stall, METH_VARARGS, NULL},
+    {"_slices", slices, METH_O, NULL},
+    {"_counted_slices", counted_slices, METH_O, NULL},
+    {"_delays", delays, METH_NOARGS, NULL},
+    {"_uninterruptible", uninterruptible, METH_VARARGS, NULL},
+    {"_stop_watchdog", stop_watchdog, METH_NOARGS, NULL},
+    {"_interpreter_ends", interpreter_ends, METH_NOARGS, NULL},
+    {"_slices_before_fork", before_fork, METH_NOARGS, NULL},
+    {"_slices_after_fork_in_parent", after_fork_in_parent, METH_NOARGS, NULL},
+    {"_slices_after_fork_in_child", after_fork_in_child, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};

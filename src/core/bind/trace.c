@@ -1,0 +1,88 @@
+/* sys.settrace() and sys.setprofile() of the running tasklet, and the attributes by which a
+ * Stackless tasklet's are read and set.
+ *
+ * The C functions behind both names are exchanged at import, as stock.c does it with
+ * methods: the new ones tell the core whose function it is and call the old ones.
+ */
+#include "bind/bind.h"
+
+static PyCFunction originals[2];
+
+static PyObject *set(PyObject *module, PyObject *function, int which)
+{
+    s_sched *s = s_self_ != NULL && s_self_->ts == c_thread() ? s_self_ : NULL;
+    int code = s != NULL && function != Py_None ? s_trace_own(s) : S_OK;
+    if (code < 0)
+        return bind_fail(code, NULL);
+    PyObject *done = originals[which](module, function);
+    if (done != NULL && function != Py_None)
+        c_trace_learn(c_thread(), which);
+    if (s != NULL)
+        s_trace_settle(s);
+    return done;
+}
+
+static PyObject *settrace(PyObject *module, PyObject *function)
+{
+    return set(module, function, C_TRACE);
+}
+
+static PyObject *setprofile(PyObject *module, PyObject *function)
+{
+    return set(module, function, C_PROFILE);
+}
+
+int bind_own_tracing(void)
+{
+    originals[C_TRACE] = c_function_exchange(PySys_GetObject("settrace"), METH_O, settrace);
+    originals[C_PROFILE] = c_function_exchange(PySys_GetObject("setprofile"), METH_O, setprofile);
+    if (originals[C_TRACE] != NULL && originals[C_PROFILE] != NULL)
+        return 0;
+    PyErr_SetString(PyExc_ImportError, "sys.settrace is not the interpreter's own; import loomlet "
+                                       "before it is replaced");
+    return -1;
+}
+
+/* ---- tasklet.trace_function, .profile_function ------------------------------------ */
+
+static PyObject *set_trace_there(PyObject *function)
+{
+    return originals[C_TRACE](NULL, function);
+}
+
+static PyObject *set_profile_there(PyObject *function)
+{
+    return originals[C_PROFILE](NULL, function);
+}
+
+PyObject *bind_get_trace(PyObject *self, void *which)
+{
+    PyObject *function = s_trace_of((s_tasklet *)self, which == NULL ? C_TRACE : C_PROFILE);
+    return Py_NewRef(function != NULL ? function : Py_None);
+}
+
+int bind_set_trace(PyObject *self, PyObject *value, void *which)
+{
+    s_tasklet *t = (s_tasklet *)self;
+    s_sched *s = s_self();
+    PyObject *function = value != NULL ? value : Py_None;
+    if (s == NULL)
+        return -1;
+    if (t->state == S_DONE) {
+        PyErr_SetString(PyExc_RuntimeError, "tasklet is not alive");
+        return -1;
+    }
+    if (t == s->current) {
+        PyObject *done = set(NULL, function, which == NULL ? C_TRACE : C_PROFILE);
+        Py_XDECREF(done);
+        return done != NULL ? 0 : -1;
+    }
+    if (t->home != s && t->home != NULL && t->home->current == t) {
+        PyErr_SetString(PyExc_RuntimeError, "tasklet belongs to a different thread");
+        return -1;
+    }
+    int code = s_trace_set(s, t, which == NULL ? set_trace_there : set_profile_there, function);
+    if (code < 0)
+        bind_fail(code, self);
+    return code < 0 ? -1 : 0;
+}

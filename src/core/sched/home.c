@@ -1,0 +1,246 @@
+/* Whose a tasklet is: the rolls of a scheduler, and how a tasklet gets another home.
+ *
+ * A scheduler keeps two rolls, which own nothing: of its tasklets, and of its Stackless
+ * tasklets that have ended and may begin again.
+ *
+ * Rule.  State and home of a tasklet change on its home thread, or while all other
+ * threads are stopped (c_while_stopped).  So what a thread has seen of a tasklet holds
+ * until it reaches a point where it could lose the GIL, and all threads meet under the
+ * same conditions with a GIL and without.
+ *
+ *   s_rehome  decides and moves while the others are stopped.  It refuses a tasklet that
+ *             its thread is about to run, that C frames hold, or that a partner has
+ *             claimed (blocked, but in no queue any more).
+ *   s_hold    A call is made, and an old one dropped, with Python code running on the
+ *             way.  Meanwhile the tasklet is held: to everybody else it has ended, and
+ *             nobody else may begin it.
+ *
+ * Rejected: a lock per tasklet, which the run queue would have to take at each switch.
+ */
+#include "sched/internal.h"
+#include "sched/watchdog.h"
+
+static uint64_t last_id;
+
+uint64_t s_new_id(void)
+{
+    return __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED);
+}
+
+/* ---- the rolls ---------------------------------------------------------------------- */
+
+static b_link *roll_of(s_sched *s, const s_tasklet *t)
+{
+    return t->state == S_DONE ? &s->dead : &s->all;
+}
+
+/* Native ones leave the roll when they end, and are counted. */
+static void write_in(s_sched *s, s_tasklet *t)
+{
+    s->natives += !t->stackless;
+    b_append(roll_of(s, t), &t->all);
+}
+
+static void strike(s_sched *s, s_tasklet *t)
+{
+    s->natives -= !t->stackless;
+    b_unlink(&t->all);
+}
+
+/* While we wait for the lock the tasklet's home may change. */
+static s_sched *lock_roll(s_tasklet *t)
+{
+    for (;;) {
+        s_sched *s = t->home;
+        c_lock_take(&s->all_lock);
+        if (t->home == s)
+            return s;
+        c_lock_give(&s->all_lock);
+    }
+}
+
+static void sign(s_tasklet *t)
+{
+    s_sched *s = lock_roll(t);
+    if (!b_linked(&t->all))
+        write_in(s, t);
+    c_lock_give(&s->all_lock);
+}
+
+void s_enroll(s_sched *s, s_tasklet *t)
+{
+    c_allow_try_incref((PyObject *)t);
+    if (t->id == 0)
+        t->id = s_new_id();
+    t->home = s;
+    sign(t);
+}
+
+void s_leave_roll(s_tasklet *t)
+{
+    if (t->home == NULL)
+        return;
+    s_sched *s = lock_roll(t);
+    if (b_linked(&t->all))
+        strike(s, t);
+    c_lock_give(&s->all_lock);
+}
+
+void s_bury(s_tasklet *t)
+{
+    s_leave_roll(t);
+    sign(t);
+}
+
+void s_adopt(s_sched *s, s_tasklet *t)
+{
+    if (t->home == s)
+        return;
+    s_leave_roll(t);
+    t->home = s;
+    sign(t);
+}
+
+void s_move_roll(s_tasklet *t, s_sched *to)
+{
+    if (b_linked(&t->all))
+        strike(t->home, t);
+    t->home = to;
+    write_in(to, t);
+}
+
+void s_at_home(const s_tasklet *t, void (*work)(void *arg), void *arg)
+{
+    if (t->home == s_self_)
+        work(arg);
+    else
+        c_while_stopped(work, arg);
+}
+
+/* ---- another home -------------------------------------------------------------------- */
+
+static int is_current(const s_tasklet *t)
+{
+    return t->home != NULL && t->home->current == t;
+}
+
+static int may_move(const s_tasklet *t)
+{
+    if (t->state == S_READY || t->state == S_RUNNING || t->held)
+        return S_E_BLOCKED;
+    if (t->kept == S_HARD || t->is_main || is_current(t) || s_is_watching(t))
+        return S_E_STUCK;
+    if (t->state == S_BLOCKED && (!t->queued || !t->kind->anywhere || t->timer != NULL))
+        return S_E_BLOCKED;
+    return S_OK;
+}
+
+typedef struct {
+    s_tasklet *t;
+    s_sched *to;
+    int code;
+} move;
+
+static void rehome(void *arg)
+{
+    move *m = arg;
+    m->code = m->to->ended || m->to->ending ? S_E_THREAD : may_move(m->t);
+    if (m->code == S_OK)
+        s_move_roll(m->t, m->to);
+}
+
+int s_rehome(s_sched *s, s_tasklet *t)
+{
+    move m = {t, s, S_OK};
+    if (t->home != s)
+        c_while_stopped(rehome, &m);
+    return m.code;
+}
+
+/* ---- a run that ends, a run that begins ------------------------------------------------ */
+
+typedef struct {
+    s_tasklet *t;
+    int alive, code, was_queued;
+    PyObject **func;
+} grip;
+
+static int may_hold(const grip *g)
+{
+    const s_tasklet *t = g->t;
+    if (t->held || (t->state != S_DONE && !g->alive))
+        return S_E_ALIVE;
+    if (t->state == S_DONE)
+        return S_OK;
+    int lost = t->home == &s_nowhere && t->state == S_BLOCKED && t->queued;
+    if (!lost && t->state != S_PAUSED)
+        return S_E_BLOCKED;
+    return t->kept == S_HARD || t->is_main || is_current(t) ? S_E_STUCK : S_OK;
+}
+
+/* What it would call next: borrowed, or NULL. */
+static PyObject *bound_to(const s_tasklet *t)
+{
+    PyObject *func = t->state == S_PAUSED && t->kept == S_FRESH ? t->func : t->wait.value;
+    return func != Py_None ? func : NULL;
+}
+
+static void hold(void *arg)
+{
+    grip *g = arg;
+    s_tasklet *t = g->t;
+    if ((g->code = may_hold(g)) < 0)
+        return;
+    if (g->func != NULL && *g->func == NULL) {
+        PyObject *found = bound_to(t);
+        if (found == NULL) {
+            g->code = S_E_UNBOUND;
+            return;
+        }
+        *g->func = Py_NewRef(found);
+    }
+    if (t->state == S_BLOCKED) {
+        s_dequeue(&t->wait.link);
+        g->was_queued = 1;
+    }
+    t->held = t->started = 1;
+    t->state = S_DONE;
+}
+
+int s_hold(s_tasklet *t, int alive, PyObject **func)
+{
+    grip g = {t, alive, S_OK, 0, func};
+    s_at_home(t, hold, &g);
+    if (g.was_queued)
+        Py_DECREF((PyObject *)t);
+    return g.code;
+}
+
+void s_let_go(s_tasklet *t)
+{
+    t->held = 0;
+}
+
+static void begin(void *arg)
+{
+    move *m = arg;
+    s_sched *s = m->t->home;
+    if (s->ended || (s->ending && s != s_self_)) {
+        m->code = S_E_THREAD;
+        return;
+    }
+    m->t->state = S_PAUSED;
+    m->t->started = 0;
+    if (s != s_self_)
+        s_move_roll(m->t, s);
+}
+
+int s_begin(s_tasklet *t)
+{
+    move m = {t, NULL, S_OK};
+    s_at_home(t, begin, &m);
+    if (m.code == S_OK && t->home == s_self_)
+        s_bury(t); /* from the dead to the others */
+    s_let_go(t);
+    return m.code;
+}

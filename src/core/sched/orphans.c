@@ -1,0 +1,104 @@
+/* Stackless tasklets whose thread ends.
+ *
+ * What no C frame holds outlives its thread: it leaves the run queue and goes to
+ * `s_nowhere`, a scheduler that never runs, until some thread adopts it.  One that
+ * waits in a queue that belongs to no thread stays there; if a partner comes before
+ * a thread does, it is paused with what it got.  All others, which keep a C stack or
+ * wait for their thread's own clock, are killed with the native ones (s_kill_all).
+ * Dead ones go too, because the structure of an ended scheduler serves the next thread.
+ *
+ * All leave while the other threads are stopped: no partner is about to send one to
+ * the thread that ends.  What has been sent by then is read before; what comes later
+ * finds the mailbox closed (mail.c).
+ */
+#include "sched/internal.h"
+#include "sched/watchdog.h"
+
+s_sched s_nowhere = {.ready = {&s_nowhere.ready, &s_nowhere.ready},
+                     .all = {&s_nowhere.all, &s_nowhere.all},
+                     .dead = {&s_nowhere.dead, &s_nowhere.dead},
+                     .watches = {&s_nowhere.watches, &s_nowhere.watches},
+                     .mail = {&s_nowhere.mail, &s_nowhere.mail},
+                     .letters_end = &s_nowhere.letters,
+                     .closed = 1,
+                     .ended = 1};
+
+typedef struct {
+    s_sched *s;
+    s_tasklet **found;
+    Py_ssize_t count;
+} departure;
+
+static int is_soft(const departure *d, const s_tasklet *t)
+{
+    return t->stackless && t->home == d->s && t->state != S_DONE &&
+           (t->kept == S_SOFT || t->kept == S_FRESH);
+}
+
+/* Callers of run() are paused: there is nobody to wake them. */
+static void pause_watching(departure *d)
+{
+    for (Py_ssize_t i = 0; i < d->count; i++) {
+        s_tasklet *t = d->found[i];
+        if (is_soft(d, t) && s_is_watching(t) && t->kind->detach(t)) {
+            t->state = S_PAUSED;
+            t->kind = NULL;
+            Py_DECREF((PyObject *)t);
+        }
+    }
+}
+
+static int may_leave(const s_tasklet *t)
+{
+    return t->state == S_READY || t->state == S_PAUSED ||
+           (t->state == S_BLOCKED && t->kind->anywhere && t->timer == NULL);
+}
+
+/* The array owns them too, so none is destroyed here. */
+static void depart(void *arg)
+{
+    departure *d = arg;
+    d->s->ending = 1;
+    for (Py_ssize_t i = 0; i < d->count; i++) {
+        s_tasklet *t = d->found[i];
+        if (!is_soft(d, t) || !may_leave(t))
+            continue;
+        if (t->state == S_READY) {
+            b_unlink(&t->wait.link);
+            t->state = S_PAUSED;
+            Py_DECREF((PyObject *)t);
+        }
+        s_move_roll(t, &s_nowhere);
+    }
+}
+
+void s_orphan_all(s_sched *s)
+{
+    departure d = {s, NULL, 0};
+    s_read_mail(s);
+    d.count = s_tasklets(s, &d.found);
+    pause_watching(&d);
+    c_while_stopped(depart, &d);
+    for (Py_ssize_t i = 0; i < d.count; i++)
+        Py_DECREF((PyObject *)d.found[i]);
+    if (d.count >= 0)
+        PyMem_RawFree(d.found);
+}
+
+static void forget_dead(void *arg)
+{
+    s_sched *s = arg;
+    for (b_link *at; (at = b_first(&s->dead)) != NULL;) {
+        b_unlink(at);
+        B_CONTAINER(at, s_tasklet, all)->home = &s_nowhere;
+    }
+    s->main->home = &s_nowhere;
+    s->main->state = S_DONE;
+}
+
+void s_orphan_dead(s_sched *s)
+{
+    c_while_stopped(forget_dead, s);
+    if (s->current == s->main)
+        Py_CLEAR(s->current);
+}

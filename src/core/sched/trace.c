@@ -1,0 +1,119 @@
+/* Trace and profile functions per tasklet: sys.settrace() in one is seen in no other.
+ *
+ * A tasklet that has called sys.settrace or sys.setprofile owns a record, t->trace.
+ * While it runs, its functions lie in the thread state and the record holds what
+ * was there before; a switch away exchanges the two, a switch back does so again.
+ * With nobody's functions on, the thread state is as if tasklets did not exist:
+ * what C code sets there (a coverage tool) or what was on before loomlet was imported
+ * (a debugger) stays on for every tasklet of the thread.
+ *
+ * While there is a record anywhere no scheduler's `soft` is 1, so that every switch
+ * takes transfer_slow, and every pick s_next_slow: see listen.c.  The record is made
+ * when a function is set, so a switch allocates nothing.
+ */
+#include "sched/internal.h"
+
+int s_traces;
+
+static void count(int change)
+{
+    int before = __atomic_fetch_add(&s_traces, change, __ATOMIC_SEQ_CST);
+    if (before == 0 || before + change == 0)
+        s_modes_refresh();
+}
+
+static int give_record(s_tasklet *t)
+{
+    t->trace = c_calloc(sizeof(*t->trace));
+    if (t->trace == NULL)
+        return S_E_MEMORY;
+    count(1);
+    return S_OK;
+}
+
+static void take_record(s_tasklet *t)
+{
+    PyMem_Free(t->trace);
+    t->trace = NULL;
+    count(-1);
+}
+
+int s_trace_own(s_sched *s)
+{
+    s_tasklet *t = s->current;
+    if (t->trace != NULL)
+        return S_OK;
+    int code = give_record(t);
+    if (code == S_OK)
+        c_trace_swap(s->ts, t->trace);
+    return code;
+}
+
+void s_trace_settle(s_sched *s)
+{
+    s_tasklet *t = s->current;
+    if (t->trace == NULL || c_trace_on(s->ts))
+        return;
+    c_trace_swap(s->ts, t->trace);
+    take_record(t);
+}
+
+void s_trace_found(s_sched *s)
+{
+    if (c_trace_is_known(s->ts))
+        give_record(s->main);
+}
+
+void s_trace_switch(s_sched *s, s_tasklet *from, s_tasklet *to)
+{
+    if (from->trace != NULL)
+        c_trace_swap(s->ts, from->trace);
+    if (to->trace != NULL)
+        c_trace_swap(s->ts, to->trace);
+}
+
+PyObject *s_trace_of(const s_tasklet *t, int which)
+{
+    if (t->trace == NULL)
+        return NULL;
+    if (t->home != NULL && t->home->current == t)
+        return c_trace_object(t->home->ts, which);
+    return t->trace->object[which];
+}
+
+int s_trace_set(s_sched *s, s_tasklet *t, PyObject *(*set)(PyObject *function), PyObject *function)
+{
+    if (t->trace == NULL && function == Py_None)
+        return S_OK;
+    if (t->trace == NULL && give_record(t) < 0)
+        return S_E_MEMORY;
+    c_trace mine = {{NULL}};
+    c_trace_swap(s->ts, &mine);
+    c_trace_swap(s->ts, t->trace);
+    PyObject *done = set(function);
+    int on = c_trace_on(s->ts);
+    c_trace_swap(s->ts, t->trace);
+    c_trace_swap(s->ts, &mine);
+    if (!on)
+        take_record(t);
+    Py_XDECREF(done);
+    return done != NULL ? S_OK : S_E_SET;
+}
+
+void s_trace_drop(s_sched *s, s_tasklet *t)
+{
+    PyThreadState *ts = s != NULL ? s->ts : c_thread();
+    PyObject *pending = PyErr_GetRaisedException();
+    c_trace mine = {{NULL}};
+    int running = s != NULL && s->current == t;
+    if (!running) {
+        c_trace_swap(ts, &mine);
+        c_trace_swap(ts, t->trace);
+    }
+    c_trace_end(ts);
+    c_trace_swap(ts, t->trace);
+    if (!running)
+        c_trace_swap(ts, &mine);
+    take_record(t);
+    PyErr_SetRaisedException(pending);
+}

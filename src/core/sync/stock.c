@@ -1,0 +1,149 @@
+/* Who holds a stock lock: taking it and giving it back, by any flow.
+ *
+ * The lock itself is the only truth about whether it is held.  An RLock's owner is a
+ * word that CPython compares with the thread's ident; ours says which tasklet.  To
+ * release through the interpreter's own function, which asks for the thread, a
+ * tasklet lends the lock to its thread for that call: nothing else of the thread runs
+ * meanwhile, and another thread takes the lock only when it is free.
+ *
+ * _at_fork_reinit() frees a lock in the child of a fork, because threads that held it
+ * are gone.  Tasklets of the thread that forked are not: an RLock that one of them
+ * holds stays held, as long as it is not the one that forks.
+ *
+ * Also here: flows without other tasklets, which wait inside the lock as ever.
+ */
+#include "sync/stock_queue.h"
+
+#include "cpython/stock_lock.h"
+
+unsigned long long y_stock_ident(const s_sched *s)
+{
+    if (s == NULL || s->current->is_main)
+        return PyThread_get_thread_ident();
+    return s->current->id * 2 + 1;
+}
+
+/* ---- taking ------------------------------------------------------------------------ */
+
+int y_stock_take_free(PyObject *lock, unsigned long long ident, size_t count)
+{
+    if (!c_stock_recursive(lock))
+        return c_stock_try(lock);
+    /* Another tasklet's that lends it, or the main tasklet's: acquire() would go in. */
+    if (c_stock_owner(lock) == PyThread_get_thread_ident())
+        return 0;
+    int taken = c_stock_try(lock);
+    if (taken == 1) {
+        c_stock_set_owner(lock, ident);
+        c_stock_set_count(lock, count);
+    }
+    return taken;
+}
+
+int y_stock_take(PyObject *lock, unsigned long long ident, size_t count)
+{
+    if (!c_stock_recursive(lock) || c_stock_owner(lock) != ident)
+        return y_stock_take_free(lock, ident, count);
+    c_stock_set_count(lock, c_stock_count(lock) + 1);
+    return 1;
+}
+
+/* ---- giving back ------------------------------------------------------------------ */
+
+int y_stock_lend(s_sched *s, PyObject *rlock)
+{
+    unsigned long long thread = PyThread_get_thread_ident(), ident = y_stock_ident(s);
+    if (c_stock_owner(rlock) != ident)
+        return 0;
+    c_stock_set_owner(rlock, thread);
+    return 1;
+}
+
+static PyObject *release_recursive(s_sched *s, PyObject *rlock)
+{
+    if (!y_stock_lend(s, rlock)) {
+        PyErr_SetString(PyExc_RuntimeError, "cannot release un-acquired lock");
+        return NULL;
+    }
+    int last = c_stock_count(rlock) == 1;
+    PyObject *done = c_stock_release(rlock);
+    if (!last)
+        c_stock_set_owner(rlock, y_stock_ident(s));
+    return done;
+}
+
+PyObject *y_stock_release(s_sched *s, PyObject *lock)
+{
+    PyObject *done = c_stock_recursive(lock) ? release_recursive(s, lock) : c_stock_release(lock);
+    if (done != NULL)
+        y_stock_given(s, lock);
+    return done;
+}
+
+/* Another tasklet of this thread than the running one: it goes on in the child of a fork. */
+static int is_another(s_sched *s, unsigned long long ident)
+{
+    int found = 0;
+    if (s == NULL || ident == 0 || ident == y_stock_ident(s))
+        return 0;
+    if (ident == PyThread_get_thread_ident())
+        return 1;
+    c_lock_take(&s->all_lock);
+    for (b_link *at = s->all.next; at != &s->all && !found; at = at->next)
+        found = B_CONTAINER(at, s_tasklet, all)->id * 2 + 1 == ident;
+    c_lock_give(&s->all_lock);
+    return found;
+}
+
+PyObject *y_stock_reinit(s_sched *s, PyObject *lock, PyCFunction original)
+{
+    unsigned long long owner = c_stock_recursive(lock) ? c_stock_owner(lock) : 0;
+    size_t count = owner != 0 ? c_stock_count(lock) : 0;
+    y_queue_look_for_fork(s);
+    PyObject *done = original(lock, NULL);
+    if (done == NULL)
+        return NULL;
+    if (!is_another(s, owner))
+        y_stock_given(s, lock);
+    else if (y_stock_take_free(lock, owner, count) < 0)
+        Py_CLEAR(done);
+    return done;
+}
+
+/* ---- flows without other tasklets ----------------------------------------------------- */
+
+PyObject *y_stock_wait_as_thread(PyObject *lock, PyObject *args, PyObject *kwargs)
+{
+    int counted = y_queue_thread_begins(lock);
+    PyObject *done = c_stock_acquire(lock, args, kwargs);
+    PyObject *pending = PyErr_GetRaisedException();
+    if (counted)
+        y_queue_thread_ends(lock);
+    y_stock_given(s_self_, lock); /* it may have been our turn */
+    PyErr_SetRaisedException(pending);
+    return done;
+}
+
+PyObject *y_stock_acquire_as_thread(PyObject *lock, int64_t timeout, PyObject *args,
+                                    PyObject *kwargs)
+{
+    int taken = c_stock_try(lock);
+    if (taken < 0)
+        return NULL;
+    if (taken || timeout == 0)
+        return PyBool_FromLong(taken);
+    return y_stock_wait_as_thread(lock, args, kwargs);
+}
+
+PyObject *y_stock_restore_as_thread(PyObject *rlock, size_t count, PyCFunction original,
+                                    PyObject *args)
+{
+    if (y_stock_take(rlock, PyThread_get_thread_ident(), count) == 1)
+        Py_RETURN_NONE;
+    int counted = y_queue_thread_begins(rlock);
+    PyObject *done = original(rlock, args);
+    if (counted)
+        y_queue_thread_ends(rlock);
+    y_stock_given(s_self_, rlock); /* it may have been our turn */
+    return done;
+}

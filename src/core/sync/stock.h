@@ -1,0 +1,72 @@
+/* Stock locks for tasklets: _thread.lock and _thread.RLock, owned per tasklet.
+ *
+ * The lock stays the interpreter's: whether it is held is told by it alone, and an
+ * OS thread without tasklets waits inside it as ever.  What is added here is where
+ * tasklets wait: a table beside the locks, keyed by their address, with a queue
+ * for each lock that somebody waits for.  Whoever gives a lock back looks there,
+ * takes the lock again for the first tasklet and wakes it; so tasklets are served
+ * first come, first served, and nobody is woken in vain.  Where OS threads wait
+ * too, every other turn is theirs.
+ *
+ * Identity.  An RLock belongs to what y_stock_ident() tells: for the main tasklet
+ * and for threads without tasklets that is the thread's ident, as in CPython, so
+ * that locks taken before the methods were exchanged stay owned; for any other
+ * tasklet an odd number made of its id, which no thread ident is (they are
+ * addresses).
+ *
+ * Lost wake-ups.  A waiter makes its entry visible, then tries the lock once more;
+ * a giver frees the lock, then looks for an entry: both sequentially consistent.
+ *
+ * Threads.  Any attached thread; `guard` (without a GIL) covers the table.  No Python
+ * code runs under it.
+ *
+ * Rejected: replacing the classes, which misses locks that exist and every module
+ * that imported the names before; a queue inside the lock, for which its structure
+ * has no room; waking the waiters to try for themselves, which wakes in vain and
+ * lets others overtake.
+ */
+#ifndef LOOMLET_STOCK_H
+#define LOOMLET_STOCK_H
+
+#include "sched/sched.h"
+#include "sched/watchdog.h"
+
+/* Whether a wait of the calling flow must let other tasklets run; NULL: no scheduler.  Among
+ * tasklets of the Stackless face alone, main blocks its thread, as there: only run() lets
+ * others run.  With a virtual clock a timeout is the scheduler's also where nobody else is. */
+static inline int y_stock_shared(const s_sched *s)
+{
+    if (s == NULL || b_list_empty(&s->all))
+        return s != NULL && s->virtual_now >= 0;
+    return s->natives > 0 || !s->current->is_main || !s_by_stackless(s, s->current);
+}
+
+unsigned long long y_stock_ident(const s_sched *s);
+
+/* acquire(): `timeout` in nanoseconds, 0 without waiting, S_FOREVER.  Py_True, Py_False,
+ * or NULL with *code. */
+PyObject *y_stock_acquire(s_sched *s, PyObject *lock, int64_t timeout, int *code);
+/* The same for a thread without tasklets; the arguments are what acquire() was given. */
+PyObject *y_stock_acquire_as_thread(PyObject *lock, int64_t timeout, PyObject *args,
+                                    PyObject *kwargs);
+/* Takes an RLock `count` times, without being interrupted: 1, or NULL with *code. */
+PyObject *y_stock_restore(s_sched *s, PyObject *rlock, size_t count, int *code);
+/* The same for a thread without tasklets: `original` is called when it has to wait. */
+PyObject *y_stock_restore_as_thread(PyObject *rlock, size_t count, PyCFunction original,
+                                    PyObject *args);
+/* release(): None, or NULL with an exception. */
+PyObject *y_stock_release(s_sched *s, PyObject *lock);
+/* Makes the calling flow, if it owns the RLock, its owner as CPython sees it: 1, or 0. */
+int y_stock_lend(s_sched *s, PyObject *rlock);
+/* The lock may have become free: hands it over if somebody waits. */
+void y_stock_given(s_sched *s, PyObject *lock);
+/* Looks now and then, while others run, whether done(object) is true: True, False when
+ * the time (nanoseconds, S_FOREVER) is over, NULL with *code. */
+PyObject *y_stock_watch(s_sched *s, PyCFunction done, PyObject *object, int64_t timeout, int *code);
+/* The code whose acquire() is not to be interrupted (borrowed for ever). */
+void y_stock_never_interrupt(PyObject *code);
+/* _at_fork_reinit(): None, or NULL with an exception. */
+PyObject *y_stock_reinit(s_sched *s, PyObject *lock, PyCFunction original);
+void y_stock_after_fork(s_sched *s);
+
+#endif

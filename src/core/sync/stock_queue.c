@@ -1,0 +1,216 @@
+/* Who waits for a stock lock, and who gets it next.
+ *
+ * A table beside the locks, keyed by their address, has a queue for each lock that
+ * somebody waits for, and for no other: a release that finds the table empty, as
+ * nearly all do, is done.  The OS threads that wait inside a lock are in no queue; they
+ * are counted, and every other turn is left to them.
+ *
+ * A turn that is left to threads is lost if none of them waits any more: one that has
+ * given up, but also one that has the lock already and did not say so yet, when
+ * another thread frees the lock under it.  So a thread that has waited always looks
+ * again whether a tasklet is to have the lock.
+ *
+ * Handing over never counts an RLock up: whoever waits does not own it, and that the
+ * owner's ident is the waiter's can only be a tasklet of that thread lending it for
+ * its release (stock.c).
+ *
+ * Fork.  In the child the tasklets of other threads wait no more.  Functions that ran
+ * before ours after the fork may have freed locks (_at_fork_reinit), so the table
+ * looks for itself whether it is in a new process.
+ */
+#include "sync/stock_queue.h"
+
+#include "cpython/stock_lock.h"
+
+#define BUCKETS 64
+
+/* The waiters of one lock. */
+struct y_queue {
+    b_link link; /* in its bucket */
+    PyObject *lock;
+    b_link waiters; /* of s_wait */
+    int threads;    /* OS threads that wait inside the lock */
+    int turn;       /* of the threads */
+};
+
+static b_link buckets[BUCKETS];
+static int queues;
+static c_lock guard;
+static int process;
+
+/* ---- the table; under the guard ----------------------------------------------- */
+
+static b_link *bucket_of(PyObject *lock)
+{
+    b_link *bucket = &buckets[((uintptr_t)lock >> 4) % BUCKETS];
+    if (!b_linked(bucket))
+        b_list_init(bucket);
+    return bucket;
+}
+
+static y_queue *find(PyObject *lock)
+{
+    b_link *bucket = bucket_of(lock);
+    for (b_link *at = bucket->next; at != bucket; at = at->next) {
+        y_queue *q = B_CONTAINER(at, y_queue, link);
+        if (q->lock == lock)
+            return q;
+    }
+    return NULL;
+}
+
+/* NULL without memory. */
+static y_queue *find_or_add(PyObject *lock)
+{
+    y_queue *q = find(lock);
+    if (q != NULL)
+        return q;
+    q = c_out_of_memory() ? NULL : PyMem_RawCalloc(1, sizeof(*q));
+    if (q == NULL)
+        return NULL;
+    q->lock = lock;
+    if (process == 0)
+        process = p_process();
+    b_list_init(&q->waiters);
+    b_append(bucket_of(lock), &q->link);
+    __atomic_add_fetch(&queues, 1, __ATOMIC_SEQ_CST);
+    return q;
+}
+
+static void drop_if_empty(y_queue *q)
+{
+    if (q->threads > 0 || !b_list_empty(&q->waiters))
+        return;
+    b_unlink(&q->link);
+    __atomic_sub_fetch(&queues, 1, __ATOMIC_SEQ_CST);
+    PyMem_RawFree(q);
+}
+
+/* ---- handing over ------------------------------------------------------------------ */
+
+/* The first waiter, which has the lock now: owned by the caller; or NULL. */
+static s_tasklet *hand_over(PyObject *lock)
+{
+    y_queue *q = find(lock);
+    b_link *first = q ? b_first(&q->waiters) : NULL;
+    if (first == NULL)
+        return NULL;
+    if (q->threads > 0 && (q->turn = !q->turn))
+        return NULL;
+    y_want *w = s_of_link(first)->on;
+    int taken = y_stock_take_free(lock, w->ident, w->count);
+    if (taken != 1) {
+        if (taken < 0)
+            PyErr_Clear();
+        return NULL;
+    }
+    w->granted = 1;
+    s_tasklet *t = s_dequeue(first);
+    drop_if_empty(q);
+    return t;
+}
+
+void y_stock_given(s_sched *s, PyObject *lock)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&queues, __ATOMIC_SEQ_CST) == 0)
+        return;
+    c_lock_take(&guard);
+    s_tasklet *t = hand_over(lock);
+    c_lock_give(&guard);
+    if (t != NULL) {
+        t->wait.value = Py_NewRef(Py_True);
+        s_wake(s, t);
+    }
+}
+
+/* ---- waiting ---------------------------------------------------------------------- */
+
+int y_queue_join(s_tasklet *me, y_want *want, const s_wait_kind *kind)
+{
+    c_lock_take(&guard);
+    y_queue *q = find_or_add(want->lock);
+    int code = q ? S_OK : S_E_MEMORY;
+    if (q != NULL) {
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        int taken = y_stock_take_free(want->lock, want->ident, want->count);
+        want->queue = q;
+        if (taken == 0)
+            s_enqueue(me, &q->waiters, kind, want);
+        drop_if_empty(q);
+        code = taken < 0 ? S_E_SET : taken;
+    }
+    c_lock_give(&guard);
+    return code;
+}
+
+int y_queue_leave(s_tasklet *t)
+{
+    y_queue *q = ((y_want *)t->on)->queue;
+    c_lock_take(&guard);
+    int queued = t->queued;
+    if (queued) {
+        s_dequeue(&t->wait.link);
+        drop_if_empty(q);
+    }
+    c_lock_give(&guard);
+    return queued;
+}
+
+int y_queue_thread_begins(PyObject *lock)
+{
+    c_lock_take(&guard);
+    y_queue *q = find_or_add(lock);
+    if (q != NULL)
+        q->threads++;
+    c_lock_give(&guard);
+    return q != NULL;
+}
+
+void y_queue_thread_ends(PyObject *lock)
+{
+    c_lock_take(&guard);
+    y_queue *q = find(lock);
+    if (q != NULL && q->threads > 0) {
+        q->threads--;
+        drop_if_empty(q);
+    }
+    c_lock_give(&guard);
+}
+
+/* ---- fork -------------------------------------------------------------------------------- */
+
+/* In the child: tasklets of threads that are gone wait no more. */
+static void forget_others(s_sched *s, y_queue *q)
+{
+    b_link *at = q->waiters.next;
+    while (at != &q->waiters) {
+        b_link *next = at->next;
+        if (s_of_link(at)->home != s)
+            s_dequeue(at);
+        at = next;
+    }
+    q->threads = 0;
+    drop_if_empty(q);
+}
+
+void y_stock_after_fork(s_sched *s)
+{
+    process = p_process();
+    memset(&guard, 0, sizeof(guard));
+    for (int i = 0; i < BUCKETS; i++) {
+        b_link *bucket = &buckets[i];
+        b_link *at = b_linked(bucket) ? bucket->next : bucket;
+        while (at != bucket) {
+            b_link *next = at->next;
+            forget_others(s, B_CONTAINER(at, y_queue, link));
+            at = next;
+        }
+    }
+}
+
+void y_queue_look_for_fork(s_sched *s)
+{
+    if (process != 0 && process != p_process())
+        y_stock_after_fork(s);
+}

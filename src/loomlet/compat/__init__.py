@@ -1,0 +1,32 @@
+"""Other libraries' interfaces on loomlet's core.
+
+`install(name)` makes `import name` give the compatible module; without it, import the module from
+here: `import loomlet.compat.stackless as stackless`.  Any thread; best before anything else asks
+for that name.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+
+__all__ = ["install"]
+
+_MODULES = {"stackless": ("", "_wrap")}
+"""What can be installed, and the submodules that come with it."""
+
+
+def install(name: str) -> ModuleType:
+    """Makes `import name` and `import name.submodule` give loomlet's module; returns it.
+
+    The only name is "stackless"; another one is a ValueError.
+    """
+    if name not in _MODULES:
+        known = ", ".join(repr(known) for known in sorted(_MODULES))
+        raise ValueError(f"install() expected one of {known}, found {name!r}")
+    module = importlib.import_module(f"{__name__}.{name}")
+    for part in _MODULES[name]:
+        dotted = f".{part}" if part else ""
+        sys.modules[name + dotted] = sys.modules[module.__name__ + dotted]
+    return module
