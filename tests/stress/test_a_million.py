@@ -11,8 +11,9 @@ import loomlet
 from loomlet import Channel, _core
 
 SPARE = 500
-"""Blocks that the interpreter's free lists may still take in: they fill slowly, up to some hundreds,
-and then no more.  Half a million tasklets that left one block in a thousand behind pass it."""
+"""Blocks that the interpreter's free lists may still take in: they fill slowly, up to some
+hundreds, and then no more.  Half a million tasklets that left one block in a thousand behind pass
+it."""
 
 
 def body(ch, item):

@@ -30,6 +30,7 @@ PUBLIC = [
     "Lock",
     "LoomletError",
     "ScopeError",
+    "StallWarning",
     "SwitchTrapped",
     "TaskGroup",
     "Tasklet",
@@ -37,7 +38,9 @@ PUBLIC = [
     "TaskletExit",
     "WrongThread",
     "current",
+    "nopreempt",
     "now",
+    "on_stall",
     "run",
     "schedule",
     "select",
@@ -48,7 +51,7 @@ PUBLIC = [
 ]
 STUB = tree.PACKAGE / "_core.pyi"
 # Dunder methods say how an object takes part in the language: these have a meaning of ours.
-DUNDERS = {"__iter__", "__next__", "__len__", "__bool__", "__enter__", "__exit__"}
+DUNDERS = {"__iter__", "__next__", "__len__", "__bool__", "__enter__", "__exit__", "__call__"}
 Members = dict[str, ast.stmt]
 
 
@@ -146,9 +149,14 @@ def shown(node: ast.FunctionDef, bound: bool) -> list[tuple[str, str]]:
     return found + [(f"**{a.arg}", "") for a in [arguments.kwarg] if a]
 
 
+def tells(built: Any) -> bool:
+    """Whether a function of the module shows its parameters; one that was handed down always."""
+    return inspect.isfunction(built) or built.__text_signature__ is not None
+
+
 def told(built: Any, bound: bool) -> list[tuple[str, str]] | None:
     """The same as the built module tells it; None where it does not."""
-    if built.__text_signature__ is None:
+    if not tells(built):
         return None
     stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
     parameters = list(inspect.signature(built).parameters.values())
@@ -187,7 +195,8 @@ def test_parameters_are_those_of_the_stub(name: str) -> None:
 def test_what_takes_no_keyword_says_so(name: str) -> None:
     """A parameter that the signature offers by name can be given by name."""
     _, built, bound = callables()[name]
-    if built.__text_signature__ is None or name.rpartition(".")[2].startswith("_"):
+    private = name.rpartition(".")[2].startswith("_")
+    if not tells(built) or private or name.startswith("Stackless"):
         return
     for parameter in list(inspect.signature(built).parameters.values())[bound:]:
         if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:

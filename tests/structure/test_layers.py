@@ -35,9 +35,10 @@ VERSION_TESTS = {"layout.h", "cpython.h"}
 PYTHON_LEVELS = (
     ("loomlet._core",),
     ("loomlet.errors",),
-    ("loomlet._selftest", "loomlet.scopes"),
+    ("loomlet._selftest", "loomlet._sequence", "loomlet.scopes", "loomlet.stall"),
     ("loomlet.runtime",),
     ("loomlet",),
+    ("loomlet.compat.",),
     ("loomlet.testing.",),
     ("loomlet.bench.",),
     ("loomlet.__main__",),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loomlet.bench import memory, ring, taskspeed
+from loomlet.bench import memory, preempt, ring, taskspeed
 from loomlet.bench.catalogue import EXPERIMENTS
 from loomlet.bench.model import BenchError, Job, Row
 from loomlet.bench.peers import PROGRAMS, SYSTEMS
@@ -106,6 +106,27 @@ def test_taskspeed_keeps_every_repeat_under_its_case() -> None:
 def test_taskspeed_refuses_rows_it_does_not_know() -> None:
     with pytest.raises(BenchError, match="expected rows"):
         taskspeed.samples(Job("taskspeed", "go", "", {}), {"repeats": [{"jump": 3}]})
+
+
+def test_preempt_has_a_row_for_each_figure_that_a_system_has() -> None:
+    job = Job("preempt", "threads", "slice=0.001", {})
+    found = preempt.samples(job, {"spinners": 3, "turn": 1e6, "uneven": 2.5, "wait": 3})
+    assert [(each.case, each.unit) for each in found] == [
+        ("slice=0.001 turn", "ns"),
+        ("slice=0.001 uneven", "%"),
+        ("slice=0.001 wait", "ns"),
+    ]
+
+
+def test_a_spinner_that_never_ran_is_a_failure() -> None:
+    with pytest.raises(BenchError, match="expected turns of 3 spinners"):
+        preempt.samples(Job("preempt", "loomlet", "slice=1", {}), {"spinners": 2, "turn": 1})
+
+
+@pytest.mark.parametrize("case", ["", "slice=0", "slice=-1", "slice=x", "0.001"])
+def test_a_slice_that_makes_no_sense_is_refused(case: str) -> None:
+    with pytest.raises(BenchError, match="expected a case like"):
+        preempt.cells(True, [case])
 
 
 def test_rates_are_words_for_the_reader() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from loomlet.bench import measure, memory, ring, taskspeed
+from loomlet.bench import measure, memory, preempt, ring, taskspeed
 from loomlet.bench.model import BenchError, Job
 from loomlet.bench.peers import PROGRAMS, SYSTEMS
 from loomlet.bench.programs import driver
@@ -65,6 +65,15 @@ def test_the_switch_table_has_its_rows(system: str) -> None:
     assert "frame switch soft" in cases or system == "loomlet"
     if system == "loomlet":
         assert set(taskspeed.CASES) - cases <= {"frame switch soft"}
+
+
+@pytest.mark.parametrize("system", preempt.SYSTEMS)
+def test_spinners_take_turns(system: str) -> None:
+    (cell,) = preempt.cells(True, ["slice=0.001"])
+    work = job(list(cell.jobs), system)
+    cases = {each.case for each in preempt.samples(work, measure.execute(work))}
+    rows = set(preempt.WHATS) if system == "loomlet" else {"turn", "uneven", "wait"}
+    assert cases == {f"slice=0.001 {row}" for row in rows}
 
 
 def test_a_meter_refuses_a_count_that_is_off() -> None:

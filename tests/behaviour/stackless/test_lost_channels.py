@@ -1,0 +1,61 @@
+"""A channel that nobody holds gives up those who wait in it."""
+
+import gc
+import weakref
+
+import loomlet.compat.stackless as stackless
+
+
+def test_its_waiters_are_finalised(mode):
+    """Spec 4, lost channels: a tasklet that only the channel knew goes with it."""
+    log = []
+
+    def body(ch):
+        log.append("waits")
+        ch.receive()
+        log.append("received")
+
+    ch = stackless.channel()
+    task = stackless.tasklet(body)(ch)
+    ref, channel = weakref.ref(task), weakref.ref(ch)
+    stackless.run()
+    del ch, task
+    gc.collect()
+    gc.collect()
+    assert log == ["waits"]
+    assert ref() is None
+    assert channel() is None
+
+
+def test_a_waiter_that_is_held_stays_in_it(mode):
+    """Spec 4, lost channels: whoever holds the waiting tasklet holds the channel through it."""
+    ch = stackless.channel()
+    task = stackless.tasklet(lambda ch: ch.receive())(ch)
+    stackless.run()
+    del ch
+    gc.collect()
+    assert task.blocked
+    assert task._channel.balance == -1
+    task.kill()
+    assert not task.alive
+
+
+def test_their_finally_blocks_run(mode, recwarn):
+    """Spec 4, lost channels: the waiters get TaskletExit; nobody is warned."""
+    log = []
+
+    def body(ch):
+        try:
+            ch.receive()
+        finally:
+            log.append("finally")
+
+    ch = stackless.channel()
+    for _ in range(2):
+        stackless.tasklet(body)(ch)
+    stackless.run()
+    del ch
+    gc.collect()
+    stackless.run()
+    assert log == ["finally", "finally"]
+    assert len(recwarn) == 0

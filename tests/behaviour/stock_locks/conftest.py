@@ -1,0 +1,11 @@
+"""The stock locks are owned per tasklet, as after the first run() with time slices."""
+
+import pytest
+
+from loomlet import _core
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _owned():
+    """Made here, so that locks of the modules above are older than that."""
+    _core._own_stock_locks()

@@ -1,0 +1,143 @@
+"""fork while tasklets wait for stock locks."""
+
+import os
+
+import pytest
+
+if not hasattr(os, "fork"):
+    pytest.skip("this system has no fork", allow_module_level=True)
+
+
+def test_waiters_go_on_in_both(python):
+    """A lock is handed to the forking thread's tasklets in parent and child; other threads' wait
+    no more in the child."""
+    done = python(
+        """
+        import os, sys, threading, warnings
+        import loomlet
+        from loomlet import _core
+        warnings.simplefilter("ignore")
+        _core._own_stock_locks()
+        lock, begun, end = threading.Lock(), threading.Event(), threading.Event()
+        log = []
+
+        def work(name):
+            with lock:
+                log.append(name)
+
+        def other_main():
+            task = loomlet.spawn(work, "other thread")
+            loomlet.schedule()
+            begun.set()
+            task.join()
+
+        def main():
+            lock.acquire()
+            thread = threading.Thread(target=loomlet.run, args=(other_main,))
+            thread.start()
+            begun.wait()
+            tasks = [loomlet.spawn(work, n) for n in range(2)]
+            loomlet.schedule()
+            child = os.fork()
+            lock.release()
+            for task in tasks:
+                task.join()
+            if child == 0:
+                os._exit(len(log))
+            thread.join()
+            print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), len(log), lock.locked())
+
+        loomlet.run(main)
+        """
+    )
+    assert (done.stdout, done.stderr) == ("2 3 False\n", "")
+
+
+def test_what_a_tasklet_holds_stays_held(python):
+    """Libraries free their locks in the child, for the threads that are gone; logging does.  The
+    tasklets are not gone: the one that holds a handler's lock finds it held."""
+    done = python(
+        """
+        import logging, os, sys, warnings
+        import loomlet
+        from loomlet import _core
+        warnings.simplefilter("ignore")
+        _core._own_stock_locks()
+        gate = loomlet.Channel()
+
+        class Slow(logging.StreamHandler):
+            def emit(self, record):
+                if record.msg == "slow":
+                    gate.receive()
+                super().emit(record)
+
+        logger = logging.Logger("test")
+        logger.addHandler(Slow(sys.stdout))
+
+        def main():
+            slow = loomlet.spawn(logger.warning, "slow")
+            loomlet.schedule()
+            quick = loomlet.spawn(logger.warning, "quick")
+            loomlet.schedule()
+            child = os.fork()
+            gate.send(None)
+            slow.join()
+            quick.join()
+            sys.stdout.flush()
+            if child == 0:
+                os._exit(0)
+            print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+        loomlet.run(main)
+        """
+    )
+    assert done.stderr == ""
+    assert done.stdout.splitlines().count("slow") == 2
+    assert done.stdout.splitlines().count("quick") == 2
+    assert done.stdout.endswith("0\n")
+
+
+def test_a_lock_that_is_freed_in_the_child_goes_to_the_living(python):
+    """Functions that run first after a fork may free locks that tasklets of gone threads wait
+    for."""
+    done = python(
+        """
+        import os, threading, warnings
+        lock = threading.Lock()
+        os.register_at_fork(after_in_child=lock._at_fork_reinit)  # before loomlet is imported
+        import loomlet
+        from loomlet import _core
+        warnings.simplefilter("ignore")
+        _core._own_stock_locks()
+        begun, log = threading.Event(), []
+
+        def work(name):
+            with lock:
+                log.append(name)
+
+        def other_main():
+            task = loomlet.spawn(work, "other thread")
+            loomlet.schedule()
+            begun.set()
+            task.join()
+
+        def main():
+            lock.acquire()
+            thread = threading.Thread(target=loomlet.run, args=(other_main,))
+            thread.start()
+            begun.wait()
+            task = loomlet.spawn(work, "mine")
+            loomlet.schedule()
+            child = os.fork()
+            if child == 0:
+                task.join()
+                os._exit(log == ["mine"])
+            lock.release()
+            task.join()
+            thread.join()
+            print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), len(log))
+
+        loomlet.run(main)
+        """
+    )
+    assert (done.stdout, done.stderr) == ("1 2\n", "")
