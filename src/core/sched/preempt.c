@@ -32,7 +32,8 @@
  * Threads.  `watch_lock` guards the list and what the watchdog reads of a record;
  * what it samples of a scheduler is read without a lock and may be stale: then the
  * service, which looks again, finds that the tasklet has switched meanwhile and does
- * nothing.  `asking` is held while requests are made and taken before a fork.
+ * nothing.  `asking` is held while requests are made, and none is made while somebody
+ * forks: a count, because what else runs before a fork may let other tasklets run.
  * Records are never freed (a call may be on its way to one), only used again.
  *
  * Rejected: an interval timer with a signal, which interrupts system calls and
@@ -87,7 +88,7 @@ static p_lock watch_lock, asking;
 static s_preempt *records;
 static p_parker parker = {1};
 static p_thread watchdog;
-static int watching, stopping, stopped;
+static int watching, stopping, stopped, forking;
 
 static stretch take_stretch(const s_preempt *p)
 {
@@ -159,7 +160,7 @@ static int64_t look_at_all(int64_t now)
 static void ask_all(void)
 {
     p_lock_take(&asking);
-    for (s_preempt *p = records; p != NULL; p = p->next) {
+    for (s_preempt *p = forking ? NULL : records; p != NULL; p = p->next) {
         if (__atomic_exchange_n(&p->ask, 0, __ATOMIC_ACQ_REL))
             c_breaker_ask(&p->breaker);
     }
@@ -487,15 +488,17 @@ void s_slices_stop(void)
 void s_slices_before_fork(void)
 {
     Py_BEGIN_ALLOW_THREADS p_lock_take(&asking);
+    forking++;
+    p_lock_give(&asking);
     Py_END_ALLOW_THREADS
 }
 
 /* The child has no watchdog thread, and only the scheduler of the thread that forked. */
 static void begin_again(void)
 {
-    watching = 0;
+    watching = forking = 0;
     parker.word = 1;
-    watch_lock.word = 0;
+    watch_lock.word = asking.word = 0;
     for (s_preempt *p = records; p != NULL; p = p->next) {
         if (p->s != NULL && p->s == s_self_) {
             if (p->slice)
@@ -510,7 +513,11 @@ static void begin_again(void)
 
 void s_slices_after_fork(int in_child)
 {
-    p_lock_give(&asking);
-    if (in_child)
+    if (in_child) {
         begin_again();
+        return;
+    }
+    p_lock_take(&asking);
+    forking -= forking > 0;
+    p_lock_give(&asking);
 }

@@ -53,6 +53,44 @@ def test_waiters_go_on_in_both(python):
     assert (done.stdout, done.stderr) == ("2 3 False\n", "")
 
 
+def test_tasklets_that_fork_at_once(python):
+    """What runs before a fork may let another tasklet run, and that one may fork as well; slices go
+    on afterwards in all three processes."""
+    done = python(
+        """
+        import os, warnings
+        warnings.simplefilter("ignore")
+        os.register_at_fork(before=lambda: loomlet.schedule())
+        import loomlet
+
+        def spin(ended):
+            while not ended:
+                pass
+
+        def fork():
+            child = os.fork()
+            if child:
+                return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            ended = []
+            others = [loomlet.spawn(spin, ended) for _ in range(2)]
+            loomlet.sleep(0.01)  # the spinning ones must be interrupted for this to come back
+            ended.append(1)
+            os._exit(7)
+
+        def main():
+            print(*[task.result() for task in [loomlet.spawn(fork), loomlet.spawn(fork)]])
+            ended = []
+            loomlet.spawn(spin, ended)
+            loomlet.sleep(0.01)  # as above
+            ended.append(1)
+            print("end")
+
+        loomlet.run(main, slice=0.001)
+        """
+    )
+    assert (done.stdout, done.stderr) == ("7 7\nend\n", "")
+
+
 def test_what_a_tasklet_holds_stays_held(python):
     """Libraries free their locks in the child, for the threads that are gone; logging does.  The
     tasklets are not gone: the one that holds a handler's lock finds it held."""
