@@ -8,7 +8,9 @@
  *
  * Arming needs the GIL, because it writes to a _PyCFrame on the target's C stack.  On
  * the main thread a pending call does it; for the others the thread that asks attaches
- * itself for a moment, after asking the holder to drop the GIL at once.
+ * itself for a moment, after asking the holder to drop the GIL at once.  The same helps
+ * where the main thread serves no pending calls, because a tasklet was switched away from
+ * inside one: then our last request still stands in the queue.
  *
  * A loop of one instruction (`while True: pass` on one line) meets no new line and jumps to
  * no earlier place, so the loop would not call us.  Where a frame stands in one, it is
@@ -165,18 +167,21 @@ static int is_queued(const struct _pending_calls *queue, const c_breaker *breake
     return 0;
 }
 
-static void ask_main(PyInterpreterState *interp, c_breaker *breaker)
+/* 0 when the queue is full or the last request is still in it. */
+static int ask_main(PyInterpreterState *interp, c_breaker *breaker)
 {
     struct _pending_calls *queue = &interp->ceval.pending;
     PyThread_acquire_lock(queue->lock, WAIT_LOCK);
     int at = queue->last, next = (at + 1) % NPENDINGCALLS;
-    if (next != queue->first && !is_queued(queue, breaker)) {
+    int new = next != queue->first && !is_queued(queue, breaker);
+    if (new) {
         queue->calls[at].func = called;
         queue->calls[at].arg = breaker;
         queue->last = next;
     }
     PyThread_release_lock(queue->lock);
     look(&interp->ceval, &queue->calls_to_do);
+    return new;
 }
 
 static void ask_other(PyInterpreterState *interp, c_breaker *breaker)
@@ -197,9 +202,7 @@ void c_breaker_ask(c_breaker *breaker)
     __atomic_store_n(&breaker->posted, 1, __ATOMIC_SEQ_CST);
     if (mine == breaker)
         arm(breaker);
-    else if (breaker->on_main)
-        ask_main(interp, breaker);
-    else
+    else if (!breaker->on_main || !ask_main(interp, breaker))
         ask_other(interp, breaker);
 }
 

@@ -106,7 +106,7 @@ def test_pending_calls_of_others_are_run(python):
 
         def call(_):
             calls.append(1)
-            for _ in range(50):
+            for _ in range(5000):
                 pass
             return 0
 
