@@ -76,8 +76,8 @@ def _third(what: str, unit: str, must: float) -> Target:
     return Target(name, "memory", third, first, must, 1, at_least=False)
 
 
-def _preempt(what: str, unit: str, must: float, aim: float) -> Target:
-    over, name = ("loomlet", f"slice=0.001 {what}", unit), f"{what}, slices of 1 ms, {unit}"
+def _preempt(what: str, unit: str, must: float, aim: float, slice: str = "0.001") -> Target:
+    over, name = ("loomlet", f"slice={slice} {what}", unit), f"{what}, slices of {slice} s, {unit}"
     return Target(name, "preempt", over, None, must, aim, at_least=False)
 
 
@@ -112,7 +112,7 @@ TARGETS: Sequence[Target] = (
     _preempt("request p50", "ns", 10_000, 5_000),
     _preempt("request p99", "ns", 100_000, 30_000),
     _preempt("uneven", "%", 10, 3),
-    _preempt("wait", "ns", 2_000_000, 2_000_000),
+    _preempt("wait", "ns", 20_000_000, 20_000_000, slice="0.01"),
 )
 
 
