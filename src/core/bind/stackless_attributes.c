@@ -309,8 +309,7 @@ static PyObject *look_at_queue(PyObject *self, void *closure)
     return g.seen;
 }
 
-/* ---- contextvars ------------------------------------------------------------------------------
- */
+/* ---- contextvars --------------------------------------------------------------------- */
 
 typedef struct {
     s_tasklet *t;
@@ -387,8 +386,7 @@ PyObject *bind_stackless_context_run(PyObject *self, PyObject *const *args, Py_s
     return done;
 }
 
-/* ---- names that are ours ------------------------------------------------------------------------
- */
+/* ---- names that are ours ------------------------------------------------------------- */
 
 /* An attribute of loomlet.Tasklet that Stackless does not have: as a descriptor that only
  * reads, so that programs may use the name for an attribute of their own. */
