@@ -118,13 +118,12 @@ def _install() -> None:
     _core._torture(_torture_bits(os.environ.get("LOOMLET_TORTURE", "")))
     _core._set_hooks(errors.make, _failed, _abandoned, (errors.TaskletExit, errors.Cancelled))
     _core._stackless_send_sequence(_sequence.send_sequence)
-    os.register_at_fork(after_in_child=_core._after_fork)
     package = os.path.dirname(__file__) + os.sep
     _core._uninterruptible(package, package + "bench" + os.sep)
     os.register_at_fork(
         before=_core._slices_before_fork,
         after_in_parent=_core._slices_after_fork_in_parent,
-        after_in_child=_core._slices_after_fork_in_child,
+        after_in_child=_core._after_fork,
     )
     atexit.register(_core._stop_watchdog)
     threading._register_atexit(_core._interpreter_ends)  # type: ignore[attr-defined]

@@ -62,6 +62,15 @@ static inline Py_ssize_t bind_slots(Py_ssize_t nargs, PyObject *kwnames)
     return nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
 }
 
+/* A new tuple of these objects. */
+static inline PyObject *bind_tuple(PyObject *const *items, Py_ssize_t count)
+{
+    PyObject *tuple = PyTuple_New(count);
+    for (Py_ssize_t i = 0; tuple != NULL && i < count; i++)
+        PyTuple_SET_ITEM(tuple, i, Py_NewRef(items[i]));
+    return tuple;
+}
+
 /* An exception: cls(), cls(*value), cls(value), or `value` itself if it is one of the class. */
 PyObject *bind_instance_of(PyObject *cls, PyObject *value);
 

@@ -13,15 +13,12 @@ static PyObject *spawn(PyObject *module, PyObject *const *args, Py_ssize_t nargs
                      nargs < 1 ? "nothing" : Py_TYPE(args[0])->tp_name);
         return NULL;
     }
-    Py_ssize_t count = bind_slots(nargs, kwnames) - 1;
-    PyObject *items = PyTuple_New(count);
+    PyObject *items = bind_tuple(args + 1, bind_slots(nargs, kwnames) - 1);
     PyObject *self = items ? bind_tasklet_type.tp_alloc(&bind_tasklet_type, 0) : NULL;
     if (self == NULL) {
         Py_XDECREF(items);
         return NULL;
     }
-    for (Py_ssize_t i = 0; i < count; i++)
-        PyTuple_SET_ITEM(items, i, Py_NewRef(args[i + 1]));
     int code = s_tasklet_init(s, (s_tasklet *)self, args[0], items, kwnames);
     Py_DECREF(items);
     if (code < 0) {

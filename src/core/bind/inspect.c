@@ -1,6 +1,7 @@
 /* Looking and testing: counters, soft switching on and off, clocks, seeds, yardsticks. */
 #include "base/b_check.h"
 #include "bind/bind.h"
+#include "sched/preempt.h"
 #include "sync/stock.h"
 
 /* noop(): a call that does nothing; what a switch is measured against. */
@@ -190,6 +191,7 @@ static PyObject *after_fork(PyObject *module, PyObject *unused)
     (void)module, (void)unused;
     s_after_fork();
     y_stock_after_fork(s_self_);
+    s_slices_after_fork(1);
     Py_RETURN_NONE;
 }
 

@@ -228,13 +228,6 @@ static PyObject *after_fork_in_parent(PyObject *module, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-static PyObject *after_fork_in_child(PyObject *module, PyObject *unused)
-{
-    (void)module, (void)unused;
-    s_slices_after_fork(1);
-    Py_RETURN_NONE;
-}
-
 PyMethodDef bind_preempt_functions[] = {
     {"_set_stall", set_stall, METH_VARARGS, NULL},
     {"_slices", slices, METH_O, NULL},
@@ -245,6 +238,5 @@ PyMethodDef bind_preempt_functions[] = {
     {"_interpreter_ends", interpreter_ends, METH_NOARGS, NULL},
     {"_slices_before_fork", before_fork, METH_NOARGS, NULL},
     {"_slices_after_fork_in_parent", after_fork_in_parent, METH_NOARGS, NULL},
-    {"_slices_after_fork_in_child", after_fork_in_child, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

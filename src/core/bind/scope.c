@@ -61,11 +61,9 @@ static PyObject *timeout_call(PyObject *type, PyObject *const *args, size_t narg
     if (PyVectorcall_NARGS(nargsf) == 1 && kwnames == NULL)
         return read_time(args[0], &time) < 0 ? NULL : make((PyTypeObject *)type, time, 1, 0);
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
-    PyObject *positional = PyTuple_New(nargs), *named = kwnames ? PyDict_New() : NULL;
+    PyObject *positional = bind_tuple(args, nargs), *named = kwnames ? PyDict_New() : NULL;
     PyObject *self = NULL;
     int ready = positional != NULL && (kwnames == NULL || named != NULL);
-    for (Py_ssize_t i = 0; ready && i < nargs; i++)
-        PyTuple_SET_ITEM(positional, i, Py_NewRef(args[i]));
     for (Py_ssize_t i = 0; ready && kwnames && i < PyTuple_GET_SIZE(kwnames); i++)
         ready = PyDict_SetItem(named, PyTuple_GET_ITEM(kwnames, i), args[nargs + i]) == 0;
     if (ready)

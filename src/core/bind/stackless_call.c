@@ -157,12 +157,9 @@ static PyObject *set_up(PyObject *self, PyObject *items, PyObject *names)
 PyObject *bind_stackless_setup(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                                PyObject *kwnames)
 {
-    Py_ssize_t count = bind_slots(nargs, kwnames);
-    PyObject *items = PyTuple_New(count);
+    PyObject *items = bind_tuple(args, bind_slots(nargs, kwnames));
     if (items == NULL)
         return NULL;
-    for (Py_ssize_t i = 0; i < count; i++)
-        PyTuple_SET_ITEM(items, i, Py_NewRef(args[i]));
     PyObject *done = set_up(self, items, kwnames);
     Py_DECREF(items);
     return done;

@@ -20,8 +20,6 @@
 #include "cpython/stock_lock.h"
 
 #define LONGEST 9223372036.0 /* seconds: threading.TIMEOUT_MAX */
-#define JOIN_FIRST 500000
-#define JOIN_LONGEST 20000000
 
 static PyCFunction lock_reinit, rlock_reinit, rlock_restore, rlock_save;
 static PyCFunction rlock_is_owned, rlock_recursion_count, thread_join, thread_is_done;

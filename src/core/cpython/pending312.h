@@ -28,7 +28,8 @@ static inline void pending_unlock(pending_queue *queue)
 {
     PyThread_release_lock(queue->lock);
 }
-static inline int pending_put(pending_queue *queue, int (*call)(void *), void *arg)
+/* 0, or -1 when the queue is full.  Locked. */
+static inline int pending_push(pending_queue *queue, int (*call)(void *), void *arg)
 {
     int at = queue->last, next = (at + 1) % NPENDINGCALLS;
     if (next == queue->first)
@@ -38,17 +39,12 @@ static inline int pending_put(pending_queue *queue, int (*call)(void *), void *a
     queue->last = next;
     return 0;
 }
-/* 0, or -1 when the queue is full.  Locked. */
-static inline int pending_push(pending_queue *queue, int (*call)(void *), void *arg)
-{
-    return pending_put(queue, call, arg);
-}
 /* What is pushed next is called at the next check, not at this one. */
 static inline void pending_part(pending_queue *queue)
 {
     int left = (queue->first - queue->last - 1 + NPENDINGCALLS) % NPENDINGCALLS;
     if (left > 1)
-        pending_put(queue, NULL, NULL);
+        pending_push(queue, NULL, NULL);
 }
 /* The loop is left in the midst of its calls: what parts them is not for the next one,
  * which would end there and not look again. */

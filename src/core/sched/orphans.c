@@ -63,11 +63,8 @@ static void depart(void *arg)
         s_tasklet *t = d->found[i];
         if (!is_soft(d, t) || !may_leave(t))
             continue;
-        if (t->state == S_READY) {
-            b_unlink(&t->wait.link);
-            t->state = S_PAUSED;
-            Py_DECREF((PyObject *)t);
-        }
+        if (t->state == S_READY)
+            s_unqueue(t);
         s_move_roll(t, &s_nowhere);
     }
 }

@@ -29,17 +29,22 @@ __thread s_sched *s_self_ __attribute__((tls_model("initial-exec")));
 s_hooks s_hook;
 int s_soft_wanted = 1, s_torture, s_pickle_flags;
 
+/* Whether somebody is to be told of each switch. */
+static int is_told(void)
+{
+    return s_hook.switching != NULL || s_traces;
+}
+
 int s_soft_mode(int wanted)
 {
-    return !wanted || !c_soft_supported                        ? 0
-           : s_torture || s_hook.switching != NULL || s_traces ? 2
-                                                               : 1;
+    if (!wanted || !c_soft_supported)
+        return 0;
+    return s_torture || is_told() ? 2 : 1;
 }
 
 int s_picks(const s_sched *s)
 {
-    int each = s_torture & S_TORTURE_SWITCH || s_hook.switching != NULL || s_traces || s->overdue;
-    return each ? 1 : PICKS;
+    return s_torture & S_TORTURE_SWITCH || is_told() || s->overdue ? 1 : PICKS;
 }
 
 static p_lock list_lock;

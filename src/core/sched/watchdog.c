@@ -89,11 +89,6 @@ static PyObject *object(s_tasklet *t)
 
 const s_wait_kind s_watching = {.name = "run", .detach = detach, .object = object, .stackless = 1};
 
-s_tasklet *s_watch_innermost(const s_sched *s)
-{
-    return first(s);
-}
-
 s_tasklet *s_watch_effective(const s_sched *s)
 {
     for (b_link *at = s->watches.next; at != &s->watches; at = at->next) {

@@ -36,8 +36,6 @@ int s_watch_expired(s_sched *s);
 s_tasklet *s_watch_overdue(s_sched *s);
 /* Whether the effective run() interrupts inside C callers too. */
 int s_watch_ignores_nesting(const s_sched *s);
-/* The caller of the innermost run(), NULL for none: borrowed. */
-s_tasklet *s_watch_innermost(const s_sched *s);
 /* The caller of the effective run() with a timeout, or NULL: borrowed. */
 s_tasklet *s_watch_effective(const s_sched *s);
 /* The Stackless tasklet `t`, the current one, dies of `failure` and nobody joins it. */

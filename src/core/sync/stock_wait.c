@@ -44,6 +44,12 @@ static PyObject *object(s_tasklet *t)
     return Py_NewRef(((y_want *)t->on)->lock);
 }
 
+/* The pause before the next look. */
+static int64_t longer(int64_t pause)
+{
+    return pause * 2 < LOOK_LONGEST ? pause * 2 : LOOK_LONGEST;
+}
+
 static const s_wait_kind acquiring = {
     .name = "acquire", .detach = y_queue_leave, .object = object, .late = Py_False};
 
@@ -55,7 +61,7 @@ static void look(s_sched *s, s_timer *timer)
     y_stock_given(s, w->want.lock);
     if (w->want.granted)
         return;
-    w->pause = w->pause * 2 < LOOK_LONGEST ? w->pause * 2 : LOOK_LONGEST;
+    w->pause = longer(w->pause);
     if (s_timer_arm(s, timer, s_now(s) + w->pause) == S_OK)
         timer->owner = w;
 }
@@ -228,7 +234,7 @@ PyObject *y_stock_restore(s_sched *s, PyObject *rlock, size_t count, int *code)
 PyObject *y_stock_watch(s_sched *s, PyCFunction done, PyObject *object, int64_t timeout, int *code)
 {
     int64_t until = deadline(s, timeout), pause = LOOK_FIRST;
-    for (;; pause = pause * 2 < LOOK_LONGEST ? pause * 2 : LOOK_LONGEST) {
+    for (;; pause = longer(pause)) {
         *code = S_E_SET;
         PyObject *ended = done(object, NULL);
         if (ended != Py_False)

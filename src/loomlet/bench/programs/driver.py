@@ -172,8 +172,12 @@ def main(arguments: list[str]) -> None:
     """Run what the command line names and print the result as the last line of the output."""
     experiment, program, parameters = arguments
     runners: dict[str, Callable[..., dict[str, Any]]]
-    runners = {"taskspeed": run_taskspeed, "ring": run_ring, "memory": run_memory}
-    runners["preempt"] = run_preempt
+    runners = {
+        "taskspeed": run_taskspeed,
+        "ring": run_ring,
+        "memory": run_memory,
+        "preempt": run_preempt,
+    }
     print(json.dumps(runners[experiment](load(program), **json.loads(parameters))))
 
 
