@@ -55,8 +55,7 @@ def _iterate(ch: _core.Channel, probe: _Probe) -> object:
 def _operand(ch: _core.Channel, probe: _Probe) -> object:
     out = _core.Channel()
     tasklet = _core.spawn(out.receive)
-    _core.schedule()
-    out.send(probe)
+    out.send((probe,)[0])  # waits, with an operand that the value stack owns
     tasklet.join()
     return ch.receive()
 

@@ -64,5 +64,6 @@ p_abandon:
         blr     x1
         brk     #1
         .size   p_abandon, .-p_abandon
-        .section .note.GNU-stack, "", %progbits
 #endif
+
+        .section .note.GNU-stack, "", %progbits

@@ -58,5 +58,6 @@ p_abandon:
         call    *%rsi
         ud2
         .size   p_abandon, .-p_abandon
-        .section .note.GNU-stack, "", @progbits
 #endif
+
+        .section .note.GNU-stack, "", %progbits
