@@ -13,8 +13,12 @@
           WrongThread          it belongs to another thread
           SwitchTrapped        nothing may switch here
         ScopeError           (RuntimeError)  a cancel scope or a group used out of order
+        FreezeError          (TypeError)     something that cannot be saved
+        ThawError            (ValueError)    bytes that cannot be restored here
+          CodeChanged          a function is not the one that was frozen
 
     RuntimeWarning
+      FreezeWarning          something was left out of what was frozen
       StallWarning           a tasklet held the core in one long call of C code
 
 TimeoutError and ExceptionGroup are the builtins.  Each text says what was
@@ -25,6 +29,7 @@ Any thread.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -33,14 +38,18 @@ if TYPE_CHECKING:
 __all__ = [
     "Cancelled",
     "ChannelClosed",
+    "CodeChanged",
     "DeadTasklet",
     "Deadlock",
+    "FreezeError",
+    "FreezeWarning",
     "LoomletError",
     "ScopeError",
     "StallWarning",
     "SwitchTrapped",
     "TaskletError",
     "TaskletExit",
+    "ThawError",
     "WrongThread",
 ]
 
@@ -107,6 +116,32 @@ class ScopeError(LoomletError, RuntimeError):
     """A cancel scope, timeout or group used twice, left out of order, or used when closed."""
 
 
+class FreezeError(LoomletError, TypeError):
+    """Something that cannot be saved: a place where a tasklet waits, or a value that it holds.
+
+    The text names the function and line, the C callable in between, or the variable and its type.
+    """
+
+
+class ThawError(LoomletError, ValueError):
+    """Bytes that cannot be restored: not ours, damaged, of another Python, or wrongly signed."""
+
+
+class CodeChanged(ThawError):
+    """A function of the frozen tasklet is not the same any more.
+
+    `module` and `qualname` name it.
+    """
+
+    def __init__(self, message: str, module: str = "", qualname: str = "") -> None:
+        super().__init__(message)
+        self.module, self.qualname = module, qualname
+
+
+class FreezeWarning(RuntimeWarning):
+    """Something was left out of what was frozen: a context variable that has no name."""
+
+
 class StallWarning(RuntimeWarning):
     """A tasklet held the core in one long call of C code.  See loomlet.on_stall."""
 
@@ -116,6 +151,7 @@ _EXIT = 0
 _DEAD, _THREAD, _TRAPPED, _BLOCKED, _CURRENT = -3, -4, -5, -6, -7
 _CANCELLED, _CLOSED, _TIMEOUT, _MAIN, _NESTED, _DEADLOCK, _FREE, _STUCK = range(-8, -16, -1)
 _SCOPE_USED, _SCOPE_ORDER, _SCOPE_LATE, _GROUP_CLOSED = range(-16, -20, -1)
+_RECORD, _NO_IMAGE = -28, -29
 
 
 def _closed(about: object) -> BaseException:
@@ -143,6 +179,55 @@ def _deadlock(about: object) -> BaseException:
     lines = [describe(t) for t in _core.tasklets() if t.state == "blocked"]
     text = "every tasklet waits for something that cannot happen any more:"
     return Deadlock("\n  ".join([text, *lines]))
+
+
+# Why a tasklet cannot be frozen: enum s_no_image of snapshot.h.
+_NO_IMAGE_TEXTS = {
+    1: "it is the one that runs; let another tasklet freeze it",
+    2: "it has ended",
+    3: "it is the main tasklet, which keeps the thread's own C stack",
+    4: "it belongs to another thread; freeze it there",
+}
+_PREEMPTED, _TRACED = 5, 7
+
+
+def _no_image(about: object) -> BaseException:
+    why, code, line, callee, opcode, tasklet = about  # type: ignore[misc]
+    if why in _NO_IMAGE_TEXTS:
+        text = _NO_IMAGE_TEXTS[why]
+    elif sys.version_info < (3, 12):
+        text = "freezing needs 3.12"
+    elif code is None:
+        text = "C code on its stack holds it"
+    elif why == _TRACED:
+        tool = _tools() or "a tracer or debugger"
+        text = f"{tool} traces {code.co_qualname} ({code.co_filename}:{line}); stop it first"
+    elif why == _PREEMPTED:
+        text = f"preempted at {code.co_filename}:{line}; let it reach a blocking call"
+    else:
+        between = repr(callee) if callee is not None else f"instruction {_opname(opcode)}"
+        text = f"{code.co_qualname} ({code.co_filename}:{line}) waits for C: {between}"
+        tools = _tools()
+        text += f"; {tools} is on, which sends more calls through C" if tools else ""
+    return FreezeError(f"cannot freeze {tasklet.name}: {text}")
+
+
+def _tools() -> str:
+    """Who has put instructions of their own into the code."""
+    found = [repr(tool) for tool in map(sys.monitoring.get_tool, range(6)) if tool is not None]
+    for function in (sys.gettrace(), sys.getprofile()):
+        if function is not None:
+            kind = type(function)
+            found.append(
+                f"{kind.__module__}.{kind.__qualname__}" if kind.__module__ else repr(function)
+            )
+    return ", ".join(found)
+
+
+def _opname(opcode: int) -> str:
+    import opcode as opcodes
+
+    return opcodes.opname[opcode] if opcode >= 0 else "unknown"
 
 
 if TYPE_CHECKING:
@@ -198,6 +283,8 @@ _makers: dict[int, _Maker] = {
         "an open group",
         "spawn inside its `with` block, before it is cancelled or a child has failed",
     ),
+    _RECORD: lambda about: ThawError(f"the frozen state does not fit: {about}"),
+    _NO_IMAGE: _no_image,
 }
 
 

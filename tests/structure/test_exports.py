@@ -25,8 +25,11 @@ PUBLIC = [
     "Cancelled",
     "Channel",
     "ChannelClosed",
+    "CodeChanged",
     "DeadTasklet",
     "Deadlock",
+    "FreezeError",
+    "FreezeWarning",
     "Lock",
     "LoomletError",
     "ScopeError",
@@ -36,8 +39,11 @@ PUBLIC = [
     "Tasklet",
     "TaskletError",
     "TaskletExit",
+    "ThawError",
     "WrongThread",
+    "clone",
     "current",
+    "freeze",
     "nopreempt",
     "now",
     "on_stall",
@@ -47,7 +53,9 @@ PUBLIC = [
     "set_error_handler",
     "sleep",
     "spawn",
+    "thaw",
     "timeout",
+    "why_not_freezable",
 ]
 STUB = tree.PACKAGE / "_core.pyi"
 # Dunder methods say how an object takes part in the language: these have a meaning of ours.
@@ -200,7 +208,7 @@ def test_what_takes_no_keyword_says_so(name: str) -> None:
         return
     for parameter in list(inspect.signature(built).parameters.values())[bound:]:
         if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
-            assert parameter.name in ("timeout", "blocking"), parameter
+            assert parameter.name in ("timeout", "blocking", "thread_id"), parameter
 
 
 def test_the_module_shows_the_linker_only_its_entry() -> None:

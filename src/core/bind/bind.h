@@ -107,7 +107,7 @@ int bind_set_trace(PyObject *self, PyObject *value, void *which);
 /* ---- functions.c, select.c, inspect.c: the module's functions ------------------ */
 
 extern PyMethodDef bind_functions[], bind_inspect_functions[], bind_stock_functions[];
-extern PyMethodDef bind_preempt_functions[];
+extern PyMethodDef bind_preempt_functions[], bind_snapshot_functions[], bind_snapshot_parts[];
 PyObject *bind_select(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 
 /* ---- stackless_errors.c -------------------------------------------------------- */

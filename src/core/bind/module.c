@@ -61,6 +61,8 @@ static int exec(PyObject *module)
     if (add_types(module) < 0 || PyModule_AddFunctions(module, bind_functions) < 0 ||
         PyModule_AddFunctions(module, bind_inspect_functions) < 0 ||
         PyModule_AddFunctions(module, bind_preempt_functions) < 0 ||
+        PyModule_AddFunctions(module, bind_snapshot_functions) < 0 ||
+        PyModule_AddFunctions(module, bind_snapshot_parts) < 0 ||
         PyModule_AddFunctions(module, bind_stock_functions) < 0 || add_stackless(module) < 0)
         return -1;
     return PyModule_AddIntConstant(module, "SOFT_SUPPORTED", c_soft_supported);

@@ -135,14 +135,21 @@ static PyObject *tasklet_interrupt(PyObject *self, PyObject *error)
     return code < 0 ? bind_fail(code, self) : Py_NewRef(Py_True);
 }
 
-/* _move(thread_id): gives a paused tasklet to the scheduler of another thread. */
-static PyObject *tasklet_move(PyObject *self, PyObject *id)
+static PyObject *tasklet_bind_thread(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                                     PyObject *kwnames)
 {
-    s_sched *s = s_self();
-    unsigned long thread_id = PyLong_AsUnsignedLong(id);
-    if (s == NULL || PyErr_Occurred())
+    static const char *const names[] = {"thread_id", NULL};
+    PyObject *given[1] = {Py_None};
+    s_sched *target = s_self();
+    if (target == NULL || bind_parse("bind_thread", names, 0, args, nargs, kwnames, given) < 0)
         return NULL;
-    int code = s_move(s, SELF, thread_id);
+    if (given[0] != Py_None)
+        target = s_sched_of_thread(PyLong_AsUnsignedLong(given[0]));
+    if (PyErr_Occurred())
+        return NULL;
+    int code = target == NULL ? S_E_THREAD : SELF->state == S_DONE ? S_E_DEAD : S_OK;
+    if (code == S_OK)
+        code = SELF->kept == S_HARD ? S_E_STUCK : s_rehome(target, SELF);
     return code < 0 ? bind_fail(code, self) : Py_NewRef(Py_None);
 }
 
@@ -351,8 +358,15 @@ static PyMethodDef methods[] = {
     {"run", BIND_FN(tasklet_run), METH_FASTCALL,
      PyDoc_STR("run($self, /)\n--\n\n"
                "Runs this tasklet now; the caller stays runnable, first in the queue.")},
+    {"bind_thread", BIND_FN(tasklet_bind_thread), METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR(
+         "bind_thread($self, /, thread_id=None)\n--\n\n"
+         "Gives this tasklet to another OS thread, where it goes on; any thread may call.\n\n"
+         "thread_id: as threading.get_ident(), of a thread that has used loomlet; None: the\n"
+         "calling one.  The tasklet is new, paused, or waits for a channel, lock or tasklet\n"
+         "without a timeout.  TaskletError if it is runnable or C code on its stack holds it\n"
+         "where it is, WrongThread if there is no such thread.")},
     {"_interrupt", tasklet_interrupt, METH_O, NULL},
-    {"_move", tasklet_move, METH_O, NULL},
     {"_where", tasklet_where, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

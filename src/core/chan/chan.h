@@ -68,6 +68,16 @@ int n_select_wait(s_sched *s, const n_case *cases, int count, int64_t until, PyO
 /* A tuple of the channels that a blocked select waits for: a new reference. */
 PyObject *n_select_channels(s_tasklet *t);
 
+/* ---- waiting again, after a snapshot (again.c) --------------------------------- */
+
+/* A paused tasklet of this thread begins to wait: to send `value`, or (NULL) to receive.  With a
+ * partner there it does not wait, but is runnable with what it gets. */
+int n_wait_again(s_sched *s, s_tasklet *t, n_channel *ch, PyObject *value, int iterates);
+/* The same for a select; `until` as its deadline. */
+int n_select_again(s_sched *s, s_tasklet *t, const n_case *cases, int count, int64_t until);
+/* The cases that a blocked select waits for: a new tuple of (channel, is_send, value or None). */
+PyObject *n_select_cases(const s_tasklet *t);
+
 /* ---- by the rules of the Stackless face (stackless.c) ----------------------- */
 
 /* As n_send (but steals `value`) and n_receive; a bomb is raised, not received. */

@@ -37,6 +37,15 @@ static inline int n_iterates(const s_tasklet *t)
     return t->kind == &n_iterating || t->kind == &n_stackless_iterating;
 }
 
+extern const s_wait_kind n_selecting;
+
+/* What a select that cannot go on at once needs, and the beginning of its wait by `t`: 1, or 0
+ * when a case went on meanwhile, as n_select_now. */
+n_selection *n_selection_new(s_tasklet *t, const n_case *cases, int count);
+void n_selection_free(n_selection *selection);
+int n_selection_queue(s_sched *s, n_selection *selection, const n_case *cases, PyObject **result,
+                      int *at, int *code);
+
 int n_select_claim(s_wait *wait);
 s_tasklet *n_select_settle(s_wait *wait, PyObject *value, PyObject *error);
 void n_select_forget(s_wait *wait);

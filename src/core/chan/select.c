@@ -29,7 +29,7 @@ static void take_out_places(n_selection *selection, const s_wait *except)
     }
 }
 
-static void free_selection(n_selection *selection)
+void n_selection_free(n_selection *selection)
 {
     for (int i = 0; i < selection->count; i++) {
         Py_XDECREF(selection->places[i].wait.value);
@@ -66,7 +66,7 @@ static PyObject *outcome(int index, PyObject *value)
 /* The selection is freed at home only: there a deadline may just look at its claim. */
 static void arrived(s_tasklet *t)
 {
-    free_selection(t->on);
+    n_selection_free(t->on);
     t->on = NULL;
 }
 
@@ -115,11 +115,11 @@ static int select_visit(s_tasklet *t, visitproc visit, void *arg)
     return 0;
 }
 
-static const s_wait_kind selecting = {.name = "select",
-                                      .detach = select_detach,
-                                      .object = n_select_channels,
-                                      .visit = select_visit,
-                                      .arrived = arrived};
+const s_wait_kind n_selecting = {.name = "select",
+                                 .detach = select_detach,
+                                 .object = n_select_channels,
+                                 .visit = select_visit,
+                                 .arrived = arrived};
 
 static int try_case(const n_case *c, PyObject **value, s_wait **partner)
 {
@@ -176,7 +176,7 @@ PyObject *n_select_now(s_sched *s, const n_case *cases, int count, int *at, int 
     return NULL;
 }
 
-static n_selection *new_selection(s_tasklet *me, const n_case *cases, int count)
+n_selection *n_selection_new(s_tasklet *me, const n_case *cases, int count)
 {
     size_t size = sizeof(n_selection) + (size_t)count * sizeof(n_place);
     n_selection *selection = c_calloc(size);
@@ -217,8 +217,8 @@ static void all_locks(const n_case *cases, int count, int take)
 
 /* Queues a place in every channel: 1.  0 when a case could go on at once, which then
  * has been done, or failed. */
-static int queue_places(s_sched *s, n_selection *selection, const n_case *cases, PyObject **result,
-                        int *at, int *code)
+int n_selection_queue(s_sched *s, n_selection *selection, const n_case *cases, PyObject **result,
+                      int *at, int *code)
 {
     int done = 0, count = selection->count;
     PyObject *value = NULL;
@@ -246,22 +246,22 @@ int n_select_wait(s_sched *s, const n_case *cases, int count, int64_t until, PyO
     s_tasklet *me = s->current;
     if ((*code = s_may_block(s)) < 0)
         return 0;
-    n_selection *selection = new_selection(me, cases, count);
+    n_selection *selection = n_selection_new(me, cases, count);
     *code = selection ? s_deadline_set(s, me, until) : S_E_MEMORY;
     if (*code < 0) {
         if (selection != NULL)
-            free_selection(selection);
+            n_selection_free(selection);
         return 0;
     }
-    me->kind = &selecting;
+    me->kind = &n_selecting;
     me->on = selection;
     me->state = S_BLOCKED;
-    if (queue_places(s, selection, cases, result, at, code)) {
+    if (n_selection_queue(s, selection, cases, result, at, code)) {
         Py_DECREF((PyObject *)me); /* the places own it now */
         return 1;
     }
     me->state = S_RUNNING;
     s_deadline_drop(s, me);
-    free_selection(selection);
+    n_selection_free(selection);
     return 0;
 }

@@ -228,6 +228,38 @@ int c_where(const c_state *state, PyObject **code, int *line);
 /* The same for the running one. */
 int c_where_now(PyThreadState *ts, PyObject **code, int *line);
 
+/* ---- frames as plain records (record.c, frames.c, generator.c) -------------- */
+
+/* The functions that write return NULL, or in a few words what does not fit; then nothing has
+ * been changed. */
+
+/* The frames of a softly suspended tasklet, outermost first: a tuple of records. */
+PyObject *c_frames_read(const c_state *state);
+/* Whether frames can be built from such a tuple; *size: bytes of the first chunk for them. */
+const char *c_frames_check(PyThreadState *ts, PyObject *records, size_t *size);
+/* Builds them, checked, in a state that c_state_init has just made. */
+void c_frames_build(PyThreadState *ts, c_state *state, PyObject *records);
+/* The call in which such a tasklet waits keeps `object` alive, as its operands did. */
+void c_frames_hold(c_state *state, PyObject *object);
+int c_is_generator(PyObject *object);
+/* Whether a generator runs, also inside a tasklet that is suspended. */
+int c_generator_runs(PyObject *gen);
+/* ... in this one. */
+int c_generator_runs_in(const c_state *state, PyObject *gen);
+/* `running`: without its frame, which a tasklet's record brings. */
+PyObject *c_generator_read(PyObject *gen, int running);
+/* `gen` is new, of the same code. */
+const char *c_generator_build(PyObject *gen, PyObject *record);
+/* The code of the frame that the interpreter puts below an inlined __init__: borrowed, or NULL
+ * before one was seen; and looking for it, called from an __init__: 1 once it is known. */
+PyCodeObject *c_shim_code(void);
+int c_shim_learn(PyThreadState *ts);
+/* Whether the instruction at which it waits is one that a tracer or debugger put there. */
+int c_is_traced(const c_state *state);
+/* What keeps a hard-suspended tasklet on its C stack: the place, and the callable (new) or the
+ * opcode there.  0 when there is no such place. */
+int c_between(const c_state *state, PyObject **code, int *line, PyObject **callee, int *opcode);
+
 /* ---- the static stack depth of an instruction (depth.c) -------------------- */
 
 /* Value stack slots in use above the locals just before the instruction at

@@ -250,4 +250,56 @@ static inline int thread_collecting(PyThreadState *ts)
     return ts->interp->gc.collecting;
 }
 
+/* ---- for frames as records: record.h ---- */
+static inline int slot_is_number(slot s)
+{
+    (void)s;
+    return 0;
+}
+static inline Py_ssize_t slot_number(slot s)
+{
+    (void)s;
+    return 0;
+}
+static inline slot slot_from_number(Py_ssize_t number)
+{
+    (void)number;
+    return SLOT_NULL;
+}
+#define SLOTS_HOLD_NUMBERS 0
+/* A frame that waits has its pointer where the callee's return finds it. */
+static inline int frame_return_offset(const c_frame *f)
+{
+    (void)f;
+    return 0;
+}
+static inline void frame_set_return_offset(c_frame *f, int offset)
+{
+    (void)f, (void)offset;
+}
+/* Where the instruction pointer of a frame may stand: from this unit on. */
+#define FIRST_PLACE (-1)
+/* What runs in the frame: borrowed; None in the one below an inlined __init__. */
+static inline PyObject *frame_function(const c_frame *f)
+{
+    return (PyObject *)f->f_func;
+}
+/* `function` may be NULL: the frame has ended. */
+static inline void frame_exchange_function(c_frame *f, PyObject *function)
+{
+    Py_XSETREF(f->f_func, (PyFunctionObject *)Py_XNewRef(function));
+}
+static inline slot slot_steal(PyObject *object)
+{
+    return object;
+}
+static inline void slot_close(slot s)
+{
+    Py_XDECREF(s);
+}
+static inline void frame_set_ip(c_frame *f, _Py_CODEUNIT *ip)
+{
+    f->prev_instr = ip;
+}
+
 #endif

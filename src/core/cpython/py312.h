@@ -302,6 +302,53 @@ static inline void *thread_end_lock(PyThreadState *ts)
     return ref != NULL && PyWeakref_CheckRef(ref) ? PyWeakref_GET_OBJECT(ref) : NULL;
 }
 
+/* ---- for frames as records: record.h ---- */
+static inline int slot_is_number(slot s)
+{
+    (void)s;
+    return 0;
+}
+static inline Py_ssize_t slot_number(slot s)
+{
+    (void)s;
+    return 0;
+}
+static inline slot slot_from_number(Py_ssize_t number)
+{
+    (void)number;
+    return SLOT_NULL;
+}
+#define SLOTS_HOLD_NUMBERS 0
+static inline int frame_return_offset(const c_frame *f)
+{
+    return f->return_offset;
+}
+static inline void frame_set_return_offset(c_frame *f, int offset)
+{
+    f->return_offset = (uint16_t)offset;
+}
+/* Where the instruction pointer of a frame may stand: from this unit on. */
+#define FIRST_PLACE (-1)
+/* What runs in the frame: borrowed; None in the one below an inlined __init__. */
+static inline PyObject *frame_function(const c_frame *f)
+{
+    return f->f_funcobj;
+}
+/* `function` may be NULL: the frame has ended. */
+static inline void frame_exchange_function(c_frame *f, PyObject *function)
+{
+    Py_XSETREF(f->f_funcobj, Py_XNewRef(function));
+}
+/* A new frame of the data stack without slots. */
+static inline void frame_init(c_frame *f, PyObject *function, PyCodeObject *code, PyObject *locals)
+{
+    memset(f, 0, offsetof(c_frame, localsplus));
+    f->f_funcobj = Py_NewRef(function);
+    f->f_code = (PyCodeObject *)Py_NewRef(code);
+    f->f_locals = Py_XNewRef(locals);
+    f->owner = FRAME_OWNED_BY_THREAD;
+}
+
 #include "cpython/pending312.h"
 
 #endif

@@ -322,6 +322,52 @@ static inline void *thread_end_lock(PyThreadState *ts)
     return NULL;
 }
 
+/* ---- for frames as records: record.h ---- */
+static inline int slot_is_number(slot s)
+{
+    return PyStackRef_IsTaggedInt(s);
+}
+static inline Py_ssize_t slot_number(slot s)
+{
+    return (Py_ssize_t)PyStackRef_UntagInt(s);
+}
+static inline slot slot_from_number(Py_ssize_t number)
+{
+    return PyStackRef_TagInt((intptr_t)number);
+}
+#define SLOTS_HOLD_NUMBERS 1
+static inline int frame_return_offset(const c_frame *f)
+{
+    return f->return_offset;
+}
+static inline void frame_set_return_offset(c_frame *f, int offset)
+{
+    f->return_offset = (uint16_t)offset;
+}
+/* Where the instruction pointer of a frame may stand: from this unit on. */
+#define FIRST_PLACE (0)
+/* What runs in the frame: borrowed; None in the one below an inlined __init__. */
+static inline PyObject *frame_function(const c_frame *f)
+{
+    return slot_object(f->f_funcobj);
+}
+/* `function` may be NULL: the frame has ended. */
+static inline void frame_exchange_function(c_frame *f, PyObject *function)
+{
+    slot old = f->f_funcobj;
+    f->f_funcobj = function ? PyStackRef_FromPyObjectNew(function) : SLOT_NULL;
+    slot_close(old);
+}
+/* A new frame of the data stack without slots. */
+static inline void frame_init(c_frame *f, PyObject *function, PyCodeObject *code, PyObject *locals)
+{
+    memset(f, 0, offsetof(c_frame, localsplus));
+    f->f_funcobj = PyStackRef_FromPyObjectNew(function);
+    f->f_executable = PyStackRef_FromPyObjectNew(code);
+    f->f_locals = Py_XNewRef(locals);
+    f->owner = FRAME_OWNED_BY_THREAD;
+}
+
 #include "cpython/pending313.h"
 
 #endif

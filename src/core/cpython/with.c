@@ -68,6 +68,23 @@ static int bound_traverse(PyObject *object, visitproc visit, void *arg)
     return 0;
 }
 
+/* As CPython's bound methods: getattr(self, name). */
+static PyObject *bound_reduce(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    PyObject *builtins = PyEval_GetBuiltins();
+    PyObject *get = builtins ? PyMapping_GetItemString(builtins, "getattr") : NULL;
+    if (get == NULL)
+        return NULL;
+    return Py_BuildValue("N(Os)", get, ((bound *)object)->self,
+                         ((bound *)object)->is_exit ? "__exit__" : "__enter__");
+}
+
+static PyMethodDef bound_methods[] = {
+    {"__reduce__", bound_reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
 static PyTypeObject bound_type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "loomlet._core.bound_with_method",
     .tp_basicsize = sizeof(bound),
@@ -76,6 +93,7 @@ static PyTypeObject bound_type = {
     .tp_call = PyVectorcall_Call,
     .tp_dealloc = bound_dealloc,
     .tp_traverse = bound_traverse,
+    .tp_methods = bound_methods,
 };
 
 static PyObject *descriptor_get(PyObject *object, PyObject *self, PyObject *type)

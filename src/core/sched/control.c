@@ -10,6 +10,7 @@
  * such a main tasklet of the Stackless face goes on when nobody else can.
  */
 #include "sched/internal.h"
+#include "sched/snapshot.h"
 #include "sched/watchdog.h"
 
 const s_wait_kind s_pausing = {.name = "pause"};
@@ -165,18 +166,6 @@ static PyObject *run_claimed(s_sched *s, s_tasklet *t, b_link *place, int how, c
     return leave_for(s, t, site);
 }
 
-int s_move(s_sched *s, s_tasklet *t, unsigned long thread_id)
-{
-    if (t->home != s)
-        return S_E_THREAD;
-    if (t->state != S_PAUSED && t->state != S_NEW)
-        return t->state == S_DONE ? S_E_DEAD : S_E_BLOCKED;
-    if (t->kept != S_SOFT && t->kept != S_FRESH)
-        return S_E_STUCK;
-    s_sched *target = s_sched_of_thread(thread_id);
-    return target != NULL ? s_rehome(target, t) : S_E_THREAD;
-}
-
 PyObject *s_run_now(s_sched *s, s_tasklet *t, int how, const c_site *site, int *code)
 {
     b_link *place;
@@ -294,4 +283,20 @@ PyObject *s_join(s_sched *s, s_tasklet *t, int64_t until, int want_result, const
         return s_suspend(s, site);
     s_deadline_drop(s, me);
     return outcome(t, want_result);
+}
+
+int s_join_again(s_sched *s, s_tasklet *t, s_tasklet *target, int want_result, int64_t until)
+{
+    int code = target == t ? S_E_RECORD : s_deadline_set(s, t, until);
+    if (code < 0)
+        return code;
+    Py_INCREF((PyObject *)t);
+    if (queue_join(t, target, want_result))
+        return S_OK;
+    s_deadline_drop(s, t);
+    Py_XSETREF(t->error, Py_XNewRef(target->failure));
+    PyObject *result = want_result && target->result ? target->result : Py_None;
+    Py_XSETREF(t->wait.value, Py_NewRef(result));
+    s_ready(s, t);
+    return S_OK;
 }

@@ -64,6 +64,8 @@ enum {
     S_E_RECURSIVE = -25,    /* Stackless: a channel is used inside a channel's callback */
     S_E_UNBOUND = -26,      /* Stackless: there is no function to be called */
     S_E_ALIVE = -27,        /* Stackless: the tasklet has not ended */
+    S_E_RECORD = -28,       /* a snapshot does not fit */
+    S_E_NO_IMAGE = -29,     /* a tasklet cannot be frozen where it is */
 };
 
 enum s_state { S_NEW, S_READY, S_RUNNING, S_BLOCKED, S_PAUSED, S_DONE };
@@ -427,8 +429,6 @@ PyObject *s_run_now(s_sched *s, s_tasklet *t, int how, const c_site *site, int *
 PyObject *s_pause(s_sched *s, const c_site *site, int *code);
 /* The same by the rules of the Stackless face; its call returns `mine` (stolen). */
 PyObject *s_pause_removed(s_sched *s, PyObject *mine, const c_site *site, int *code);
-/* Gives a paused tasklet of this thread that no C frame holds to another thread. */
-int s_move(s_sched *s, s_tasklet *t, unsigned long thread_id);
 /* Makes `s` the home of a tasklet that cannot run now: 0, S_E_BLOCKED when its thread is
  * about to run it, S_E_STUCK when C frames hold it, S_E_THREAD when `s` has ended. */
 int s_rehome(s_sched *s, s_tasklet *t);

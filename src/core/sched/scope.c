@@ -195,20 +195,23 @@ int s_scope_set_deadline(s_sched *s, s_scope *scope, int64_t deadline)
 
 /* ---- in and out ----------------------------------------------------------------- */
 
-int s_scope_enter(s_sched *s, s_scope *scope)
+/* The time of a `timeout` begins to count. */
+static void begin_time(s_sched *s, s_scope *scope)
 {
-    s_tasklet *t = s->current;
-    if (scope->state != S_SCOPE_NEW)
-        return S_E_SCOPE_USED;
     if (scope->relative && scope->deadline != S_FOREVER) {
         int64_t now = s_now(s);
         scope->deadline = scope->deadline > S_FOREVER - 1 - now ? S_FOREVER : now + scope->deadline;
     }
     scope->relative = 0;
-    if (s->trap) {
-        scope->state = S_SCOPE_ENTERED;
-        return S_OK;
-    }
+}
+
+static void leave(s_sched *s, s_tasklet *t, s_scope *scope);
+
+int s_scope_enter_as(s_sched *s, s_tasklet *t, s_scope *scope)
+{
+    if (scope->state != S_SCOPE_NEW)
+        return S_E_SCOPE_USED;
+    begin_time(s, scope);
     scope->parent = innermost(t);
     t->scope = Py_NewRef((PyObject *)scope);
     c_lock_take(&scope->lock);
@@ -221,8 +224,19 @@ int s_scope_enter(s_sched *s, s_scope *scope)
         t->cancelled = 0;
     int code = arm(s, scope);
     if (code < 0)
-        s_scope_leave(s, scope, 1);
+        leave(s, t, scope);
     return code;
+}
+
+int s_scope_enter(s_sched *s, s_scope *scope)
+{
+    if (!s->trap)
+        return s_scope_enter_as(s, s->current, scope);
+    if (scope->state != S_SCOPE_NEW)
+        return S_E_SCOPE_USED;
+    begin_time(s, scope);
+    scope->state = S_SCOPE_ENTERED;
+    return S_OK;
 }
 
 /* The innermost scope of `t` goes. */
@@ -402,6 +416,24 @@ PyObject *s_scope_wait(s_sched *s, s_scope *group, int shielded, const c_site *s
     if (*code < 0)
         return NULL;
     return waits ? s_suspend(s, site) : Py_NewRef(Py_None);
+}
+
+int s_scope_wait_as(s_sched *s, s_tasklet *t, s_scope *group)
+{
+    c_lock_take(&group->lock);
+    int waits = has_children(group) && group->waiter == NULL;
+    if (waits) {
+        t->kind = &joining;
+        t->on = group;
+        t->state = S_BLOCKED;
+        group->waiter = t;
+    }
+    c_lock_give(&group->lock);
+    Py_XSETREF(t->wait.value, Py_NewRef(Py_None));
+    Py_INCREF((PyObject *)t);
+    if (!waits)
+        s_ready(s, t);
+    return S_OK;
 }
 
 /* ---- the object ---------------------------------------------------------------------- */

@@ -64,6 +64,10 @@ int s_scope_outer(const s_scope *scope);
 /* The current tasklet goes in, and out again: 0 or S_E_.  A group that has children
  * is not left, 1; `force`: it is. */
 int s_scope_enter(s_sched *s, s_scope *scope);
+/* A tasklet of this thread that is paused goes in. */
+int s_scope_enter_as(s_sched *s, s_tasklet *t, s_scope *scope);
+/* ... and waits for a group's children, if there are any. */
+int s_scope_wait_as(s_sched *s, s_tasklet *t, s_scope *group);
 int s_scope_leave(s_sched *s, s_scope *scope, int force);
 int s_scope_cancel(s_sched *s, s_scope *scope);
 int s_scope_set_deadline(s_sched *s, s_scope *scope, int64_t deadline);

@@ -5,6 +5,7 @@
  * times and tests need no waiting.
  */
 #include "sched/internal.h"
+#include "sched/snapshot.h"
 
 int64_t s_now(s_sched *s)
 {
@@ -123,4 +124,24 @@ PyObject *s_sleep(s_sched *s, int64_t nanoseconds, const c_site *site, int *code
     me->on = NULL;
     me->state = S_BLOCKED;
     return s_suspend(s, site);
+}
+
+int64_t s_deadline_left(s_sched *s, const s_tasklet *t)
+{
+    if (t->timer == NULL)
+        return S_FOREVER;
+    int64_t left = t->timer->node.when - s_now(s);
+    return left > 0 ? left : 0;
+}
+
+int s_sleep_again(s_sched *s, s_tasklet *t, int64_t nanoseconds)
+{
+    int code = deadline_new(s, t, s_now(s) + nanoseconds, wake_sleeper);
+    if (code < 0)
+        return code;
+    t->kind = &sleeping;
+    t->on = NULL;
+    t->state = S_BLOCKED;
+    Py_INCREF((PyObject *)t);
+    return S_OK;
 }

@@ -26,6 +26,7 @@ static int take_or_queue(s_tasklet *me, y_lock *lock, int wait)
     int taken = !lock->held;
     if (taken) {
         lock->held = 1;
+        lock->holder = me->id;
     } else if (wait) {
         s_enqueue(me, &lock->waiters, &acquiring, lock);
     }
@@ -52,6 +53,21 @@ PyObject *y_lock_acquire(s_sched *s, y_lock *lock, int64_t until, const c_site *
     return s_suspend(s, site);
 }
 
+int y_lock_acquire_as(s_sched *s, s_tasklet *t, y_lock *lock, int64_t until)
+{
+    int code = s_deadline_set(s, t, until);
+    if (code < 0)
+        return code;
+    Py_CLEAR(t->wait.value);
+    Py_INCREF((PyObject *)t);
+    if (!take_or_queue(t, lock, 1))
+        return S_OK;
+    s_deadline_drop(s, t);
+    t->wait.value = Py_NewRef(Py_True);
+    s_ready(s, t);
+    return S_OK;
+}
+
 int y_lock_release(s_sched *s, y_lock *lock)
 {
     c_lock_take(&lock->guard);
@@ -60,6 +76,8 @@ int y_lock_release(s_sched *s, y_lock *lock)
     s_tasklet *next = first != NULL ? s_dequeue(first) : NULL;
     if (next == NULL)
         lock->held = 0;
+    else
+        lock->holder = next->id;
     c_lock_give(&lock->guard);
     if (!held)
         return S_E_FREE;

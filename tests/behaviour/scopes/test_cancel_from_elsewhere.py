@@ -171,7 +171,7 @@ def test_from_a_destructor(mode):
 
 def test_a_moved_tasklet_keeps_its_scopes():
     """A tasklet that was moved to another thread is cancelled there."""
-    move = getattr(_core.Tasklet, "_move", None)
+    move = getattr(_core.Tasklet, "bind_thread", None)
     if move is None or not _core.soft() or "switch" in os.environ.get("LOOMLET_TORTURE", ""):
         pytest.skip("tasklets cannot be moved here")
     scope, ch, thread_ids = CancelScope(), Channel(), []
@@ -196,7 +196,7 @@ def test_a_moved_tasklet_keeps_its_scopes():
     thread = threading.Thread(target=other)
     thread.start()
     assert ready.wait(60)
-    task._move(thread.ident)
+    task.bind_thread(thread.ident)
     go.set()
     assert ch.receive() == "moved"
     scope.cancel()

@@ -31,7 +31,7 @@ class Server(threading.Thread):
             loomlet.schedule()
             box, self.box = self.box, []
             for task in box:
-                task._move(self.other.id)
+                task.bind_thread(self.other.id)
                 task.insert()
                 self.sent += 1
             if not box:
@@ -99,7 +99,7 @@ def test_one_held_by_c_code_stays():
     loomlet.schedule()
     assert task.state == "paused"
     with pytest.raises(loomlet.TaskletError, match="holds it to this thread"):
-        task._move(threading.get_ident())
+        task.bind_thread(threading.get_ident())
     task.kill()
 
 
@@ -108,5 +108,5 @@ def test_a_thread_without_tasklets_is_refused():
     task = loomlet.spawn(_core._pause)
     task.remove()
     with pytest.raises(loomlet.WrongThread):
-        task._move(1)
+        task.bind_thread(1)
     task.kill()

@@ -1,0 +1,22 @@
+/* What the files of the snapshot functions share. */
+#ifndef LOOMLET_BIND_SNAPSHOT_H
+#define LOOMLET_BIND_SNAPSHOT_H
+
+#include "bind/bind.h"
+#include "sched/snapshot.h"
+
+#define bind_is_scope(o) PyObject_TypeCheck((o), &bind_scope_type)
+
+static inline PyObject *bind_or_none(PyObject *object)
+{
+    return object != NULL ? object : Py_None;
+}
+
+/* Raises ThawError: NULL. */
+PyObject *bind_does_not_fit(const char *wrong);
+/* In what a tasklet waits: a new tuple, or None when it does not. */
+PyObject *bind_wait_read(s_sched *s, s_tasklet *t);
+/* A paused tasklet of this thread waits so again; `value`: what a sender offers.  0 or S_E_. */
+int bind_wait_again(s_sched *s, s_tasklet *t, PyObject *wait, PyObject *value);
+
+#endif

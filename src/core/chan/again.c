@@ -1,0 +1,102 @@
+/* Waiting again: a tasklet that was built from a snapshot goes back to its channel.
+ *
+ * The operation is the one it was blocked in, done by somebody else on its behalf:
+ * what can be exchanged at once is, and the tasklet is then runnable with the result;
+ * else it takes its place at the end of the queue.  Either way the queue, or the run
+ * queue, has a reference of its own to it.
+ */
+#include "chan/exchange.h"
+
+static const s_wait_kind *kind_of(const s_tasklet *t, int sends, int iterates)
+{
+    if (sends)
+        return t->stackless ? &n_stackless_sending : &n_sending;
+    if (iterates)
+        return t->stackless ? &n_stackless_iterating : &n_iterating;
+    return t->stackless ? &n_stackless_receiving : &n_receiving;
+}
+
+/* It does not wait: its call returns `value` (stolen) or raises `error` (stolen); with neither
+ * an iteration ends. */
+static void go_on_with(s_sched *s, s_tasklet *t, PyObject *value, PyObject *error)
+{
+    Py_XSETREF(t->wait.value, value);
+    Py_XSETREF(t->error, error);
+    t->kind = NULL;
+    Py_INCREF((PyObject *)t);
+    s_ready(s, t);
+}
+
+static PyObject *error_of(int code, n_channel *ch)
+{
+    PyObject *error = s_hook.error(code, (PyObject *)ch);
+    return error != NULL ? error : PyErr_GetRaisedException();
+}
+
+int n_wait_again(s_sched *s, s_tasklet *t, n_channel *ch, PyObject *value, int iterates)
+{
+    s_wait *partner;
+    PyObject *got = NULL;
+    Py_CLEAR(t->wait.value);
+    c_lock_take(&ch->lock);
+    int done = value != NULL ? n_give(ch, value, &partner) : n_take(ch, &got, &partner);
+    if (done == 0) {
+        t->wait.value = Py_XNewRef(value);
+        s_enqueue(t, value != NULL ? &ch->senders : &ch->receivers,
+                  kind_of(t, value != NULL, iterates), ch);
+        Py_INCREF((PyObject *)t);
+    }
+    c_lock_give(&ch->lock);
+    if (done == S_E_MEMORY)
+        return done;
+    if (partner != NULL)
+        s_wake(s, n_settle(partner, Py_NewRef(value != NULL ? value : Py_None), NULL));
+    if (done > 0)
+        go_on_with(s, t, value != NULL ? Py_NewRef(Py_None) : got, NULL);
+    else if (done < 0)
+        go_on_with(s, t, NULL, iterates ? NULL : error_of(done, ch));
+    return S_OK;
+}
+
+int n_select_again(s_sched *s, s_tasklet *t, const n_case *cases, int count, int64_t until)
+{
+    PyObject *result = NULL;
+    int at, code;
+    n_selection *selection = n_selection_new(t, cases, count);
+    code = selection != NULL ? s_deadline_set(s, t, until) : S_E_MEMORY;
+    if (code == S_OK) {
+        t->kind = &n_selecting;
+        t->on = selection;
+        t->state = S_BLOCKED;
+        if (n_selection_queue(s, selection, cases, &result, &at, &code))
+            return S_OK;
+        t->state = S_PAUSED;
+        s_deadline_drop(s, t);
+        if (result == NULL && code == S_OK)
+            code = S_E_SET;
+        if (result != NULL || code == S_E_CLOSED) {
+            go_on_with(s, t, result, result ? NULL : error_of(code, cases[at].channel));
+            code = S_OK;
+        }
+    }
+    if (selection != NULL)
+        n_selection_free(selection);
+    return code;
+}
+
+PyObject *n_select_cases(const s_tasklet *t)
+{
+    n_selection *selection = t->on;
+    PyObject *cases = PyTuple_New(selection->count);
+    for (int i = 0; cases != NULL && i < selection->count; i++) {
+        n_place *place = &selection->places[i];
+        PyObject *value = place->wait.value;
+        PyObject *item = Py_BuildValue("(OOO)", (PyObject *)place->channel,
+                                       value ? Py_True : Py_False, value ? value : Py_None);
+        if (item == NULL)
+            Py_CLEAR(cases);
+        else
+            PyTuple_SET_ITEM(cases, i, item);
+    }
+    return cases;
+}

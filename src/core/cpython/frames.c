@@ -1,0 +1,340 @@
+/* The frames of a suspended tasklet: read as records, and built from them.
+ *
+ * A softly suspended tasklet is a chain of frames and nothing else.  Reading walks
+ * it from the innermost frame to the outermost.  Building lays the frames of plain
+ * calls on the tasklet's own data stack, in the order in which the calls were made,
+ * as the interpreter pops them; frames of generators stay inside their generators.
+ * The chain of handled exceptions is made anew: the tasklet's own item, then that of
+ * each generator on the way inwards.
+ *
+ * The innermost frame stands at the instruction that called us, without its
+ * operands; how far to step over it follows from the instruction alone, and is taken
+ * from the code as CPython gives it out (no specialised or traced instruction, empty
+ * inline caches).
+ *
+ * On the tasklet's home thread.  Building checks all before it changes anything.
+ */
+#include "cpython/record.h"
+
+static PyObject *code_bytes(PyCodeObject *code)
+{
+    PyObject *raised = PyErr_GetRaisedException();
+    PyObject *bytes = PyCode_GetCode(code);
+    PyErr_SetRaisedException(raised);
+    return bytes;
+}
+
+/* The plain instruction at a code unit: its opcode, or -1. */
+static int plain_opcode(PyCodeObject *code, int unit)
+{
+    PyObject *bytes = code_bytes(code);
+    int op = -1;
+    if (bytes != NULL && unit >= 0 && 2 * unit < PyBytes_GET_SIZE(bytes))
+        op = (unsigned char)PyBytes_AS_STRING(bytes)[2 * unit];
+    Py_XDECREF(bytes);
+    return op;
+}
+
+static int place(const c_frame *f)
+{
+    return (int)(frame_ip(f) - _PyCode_CODE(frame_code(f)));
+}
+
+#ifdef C_HAS_SOFT
+
+/* ---- reading ------------------------------------------------------------------------ */
+
+static Py_ssize_t count_frames(const c_frame *f)
+{
+    Py_ssize_t count = 0;
+    for (; f != NULL && !frame_is_entry(f); f = f->previous)
+        count++;
+    return count;
+}
+
+PyObject *c_frames_read(const c_state *state)
+{
+    Py_ssize_t left = count_frames(state->frame);
+    PyObject *records = PyTuple_New(left);
+    for (c_frame *f = state->frame; records != NULL && left-- > 0; f = f->previous) {
+        int inner = f == state->frame;
+        PyObject *record = inner ? c_record_read(f, state->depth, 0)
+                                 : c_record_read(f, frame_top(f), frame_return_offset(f));
+        if (record == NULL)
+            Py_CLEAR(records);
+        else
+            PyTuple_SET_ITEM(records, left, record);
+    }
+    return records;
+}
+
+int c_generator_runs_in(const c_state *state, PyObject *gen)
+{
+    for (c_frame *f = state->frame; f != NULL && !frame_is_entry(f); f = f->previous)
+        if (f == generator_frame(gen))
+            return 1;
+    return 0;
+}
+
+/* ---- where the innermost frame goes on --------------------------------------------------- */
+
+/* An instruction as CPython gives it out. */
+typedef struct {
+    int op, oparg; /* of a FOR_ITER: with an EXTENDED_ARG in front */
+} plain;
+
+static plain plain_at(PyCodeObject *code, int unit)
+{
+    PyObject *bytes = code_bytes(code);
+    plain found = {-1, 0};
+    if (bytes != NULL && unit >= 0 && 2 * unit < PyBytes_GET_SIZE(bytes)) {
+        const unsigned char *at = (const unsigned char *)PyBytes_AS_STRING(bytes) + 2 * unit;
+        found = (plain){at[0], at[1]};
+        if (unit > 0 && at[-2] == EXTENDED_ARG)
+            found.oparg |= at[-1] << 8;
+    }
+    Py_XDECREF(bytes);
+    return found;
+}
+
+/* What the call of a blocked function has on the value stack, or -1. */
+static int operands_of(plain at)
+{
+#ifdef C_OP_BEFORE_WITH
+    if (at.op == C_OP_BEFORE_WITH)
+        return 0; /* the manager is gone, its __exit__ lies there */
+#endif
+    if (at.op == C_OP_CALL)
+        return at.oparg + 2;
+    if (at.op == C_OP_CALL_KW)
+        return C_KW_OPERANDS(at.oparg);
+    if (at.op == C_OP_CALL_EX)
+        return C_EX_OPERANDS(at.oparg);
+    return at.op == C_OP_FOR_ITER ? 0 : -1;
+}
+
+static const char *check_inner(const c_record *inner, int operands)
+{
+    const PyCodeObject *code = inner->code;
+    if (operands < 0)
+        return "the innermost frame does not stand at a call";
+    if (inner->slots + (operands > 0) > code->co_nlocalsplus + code->co_stacksize)
+        return "the innermost frame has no room for a result";
+#if !C_EXACT_TOP
+    int depth = c_depth_at(inner->code, inner->ip * (int)sizeof(_Py_CODEUNIT));
+    if (inner->slots != code->co_nlocalsplus + depth - operands)
+        return "the place and the slots of the innermost frame do not agree";
+#endif
+    return NULL;
+}
+
+static const char *find_advance(const c_record *inner, c_state *state)
+{
+    plain at = plain_at(inner->code, inner->ip);
+    const char *wrong = check_inner(inner, operands_of(at));
+    if (wrong != NULL)
+        return wrong;
+    state->depth = inner->slots;
+    state->advance = C_AFTER(at.op);
+    state->end_advance = 0;
+    if (at.op != C_OP_FOR_ITER)
+        return NULL;
+    int end = inner->ip + 1 + C_CACHES(at.op) + at.oparg;
+    if (plain_at(inner->code, end).op != C_OP_END_FOR ||
+        inner->slots <= inner->code->co_nlocalsplus)
+        return "the innermost frame does not stand at an iteration";
+    state->end_advance = C_AFTER(at.op) + at.oparg + C_ITER_END_SKIPS;
+    return NULL;
+}
+
+/* ---- building ----------------------------------------------------------------------------- */
+
+#define SPARE_WORDS 24 /* for a small call on top */
+
+static const char *check_record(PyObject *records, Py_ssize_t at, c_record *out)
+{
+    const char *wrong = c_record_parse(PyTuple_GET_ITEM(records, at), out);
+    if (wrong == NULL)
+        wrong = c_record_check(out);
+    if (wrong != NULL || out->owner == Py_None)
+        return wrong;
+    for (Py_ssize_t i = 0; i < at; i++)
+        if (PyTuple_GET_ITEM(PyTuple_GET_ITEM(records, i), 0) == out->owner)
+            return "a generator cannot run twice";
+    return c_generator_check(out->owner, out);
+}
+
+const char *c_frames_check(PyThreadState *ts, PyObject *records, size_t *size)
+{
+    c_record record;
+    c_state inner;
+    size_t words = SPARE_WORDS;
+    Py_ssize_t count = PyTuple_CheckExact(records) ? PyTuple_GET_SIZE(records) : 0;
+    if (count == 0)
+        return "the frames are no tuple of frames";
+    if (count >= thread_py_budget(ts))
+        return "the frames are more than the recursion limit allows";
+    for (Py_ssize_t i = 0; i < count; i++) {
+        const char *wrong = check_record(records, i, &record);
+        if (wrong != NULL)
+            return wrong;
+        if (record.owner == Py_None)
+            words += (size_t)code_frame_words(record.code);
+    }
+    *size = offsetof(_PyStackChunk, data) + (words + 1) * sizeof(PyObject *);
+    return find_advance(&record, &inner);
+}
+
+static c_frame *lay_frame(c_state *state, const c_record *record)
+{
+    c_frame *f = state->top;
+    PyObject *locals = record->locals != Py_None ? record->locals : NULL;
+    frame_init(f, record->function, record->code, locals);
+    c_record_fill(record, f);
+    state->top = (PyObject **)f + code_frame_words(record->code);
+    return f;
+}
+
+static c_frame *enter_generator(c_state *state, const c_record *record)
+{
+    PyGenObject *gen = (PyGenObject *)record->owner;
+    c_generator_put(record->owner, record, FRAME_EXECUTING);
+    gen->gi_exc_state.previous_item = state->exc_info;
+    state->exc_info = &gen->gi_exc_state;
+    return generator_frame(record->owner);
+}
+
+void c_frames_build(PyThreadState *ts, c_state *state, PyObject *records)
+{
+    c_frame *below = thread_base_frame(ts);
+    c_record record;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(records); i++) {
+        c_record_parse(PyTuple_GET_ITEM(records, i), &record);
+        c_frame *f =
+            record.owner == Py_None ? lay_frame(state, &record) : enter_generator(state, &record);
+        f->previous = below;
+        below = f;
+        state->py_left--;
+    }
+    state->frame = below;
+    find_advance(&record, state);
+}
+
+/* In the place of the first operand: there is one wherever the stack does not keep it anyway (an
+ * iteration, a `with`). */
+void c_frames_hold(c_state *state, PyObject *object)
+{
+    c_frame *f = state->frame;
+    PyCodeObject *code = frame_code(f);
+    int top = frame_top(f);
+    if (top == state->depth && top < code->co_nlocalsplus + code->co_stacksize) {
+        f->localsplus[top] = slot_steal(Py_NewRef(object));
+        frame_set_top(f, top + 1);
+    }
+}
+
+#else
+
+PyObject *c_frames_read(const c_state *state)
+{
+    (void)state;
+    PyErr_SetString(PyExc_SystemError, "loomlet: no soft suspension on this interpreter");
+    return NULL;
+}
+
+const char *c_frames_check(PyThreadState *ts, PyObject *records, size_t *size)
+{
+    (void)ts, (void)records, (void)size;
+    return "freezing needs 3.12";
+}
+
+void c_frames_build(PyThreadState *ts, c_state *state, PyObject *records)
+{
+    (void)ts, (void)state, (void)records;
+}
+
+void c_frames_hold(c_state *state, PyObject *object)
+{
+    (void)state, (void)object;
+}
+
+int c_generator_runs_in(const c_state *state, PyObject *gen)
+{
+    (void)state, (void)gen;
+    return 0;
+}
+
+#endif
+
+/* ---- what stands between --------------------------------------------------------------------- */
+
+#ifdef C_HAS_SOFT
+
+/* What the instruction calls: borrowed, or NULL when it is no call or cannot be told. */
+static PyObject *callee_at(const c_frame *f, int op)
+{
+    PyCodeObject *code = frame_code(f);
+    int oparg = ip_oparg(frame_ip(f)), operands = 0, depth = 0;
+    if (op == C_OP_CALL)
+        operands = oparg + 2;
+    else if (op == C_OP_CALL_KW)
+        operands = C_KW_OPERANDS(oparg);
+    else if (op == C_OP_CALL_EX)
+        operands = C_EX_OPERANDS(oparg);
+    if (C_EXACT_TOP)
+        depth = frame_top(f) - code->co_nlocalsplus;
+    else
+        depth = c_depth_at(code, place(f) * (int)sizeof(_Py_CODEUNIT));
+    if (operands == 0 || depth < operands)
+        return NULL;
+    slot *base = (slot *)f->localsplus + code->co_nlocalsplus + depth - operands;
+    return op == C_OP_CALL_EX ? C_EX_TARGET(base) : C_CALL_TARGET(base);
+}
+
+/* The Python frame that waits for C, the innermost one if there is no other. */
+static const c_frame *frame_between(const c_frame *f)
+{
+    const c_frame *inner = f;
+    while (f != NULL && !frame_is_entry(f))
+        f = f->previous;
+    f = f != NULL ? f->previous : NULL;
+    while (f != NULL && frame_is_entry(f))
+        f = f->previous;
+    return f != NULL ? f : inner;
+}
+
+int c_is_traced(const c_state *state)
+{
+    const c_frame *f = state->frame;
+    return f != NULL && !frame_is_entry(f) && ip_opcode(frame_ip(f)) >= MIN_INSTRUMENTED_OPCODE;
+}
+
+int c_between(const c_state *state, PyObject **code, int *line, PyObject **callee, int *opcode)
+{
+    const c_frame *f = state->frame != NULL ? frame_between(state->frame) : NULL;
+    if (f == NULL || frame_is_entry(f))
+        return 0;
+    *opcode = plain_opcode(frame_code(f), place(f));
+    *callee = Py_XNewRef(callee_at(f, *opcode));
+    *code = Py_NewRef((PyObject *)frame_code(f));
+    *line = PyCode_Addr2Line(frame_code(f), place(f) * (int)sizeof(_Py_CODEUNIT));
+    return 1;
+}
+
+#else
+
+int c_is_traced(const c_state *state)
+{
+    (void)state;
+    return 0;
+}
+
+int c_between(const c_state *state, PyObject **code, int *line, PyObject **callee, int *opcode)
+{
+    *callee = NULL;
+    *opcode =
+        state->frame != NULL ? plain_opcode(frame_code(state->frame), place(state->frame)) : -1;
+    return c_where(state, code, line);
+}
+
+#endif

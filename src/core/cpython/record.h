@@ -1,0 +1,41 @@
+/* One frame as a plain record: what reading and building share.
+ *
+ * A record is a tuple
+ *   (owner, function, code, locals, ip, offset, mask, values)
+ * owner     the generator that the frame belongs to, or None
+ * function  None for the frame that the interpreter puts below an inlined __init__
+ * locals    the mapping of a class body or module; None for a function
+ * ip        code units from the start of the bytecode
+ * offset    what the instruction pointer advances when the frame above returns; 0 without one
+ * mask      an int: of n slots, bit i says that slot i is empty, bit n + i that it holds a
+ *           bare number of the interpreter's instead of an object
+ * values    what the slots hold that are not empty
+ */
+#ifndef LOOMLET_RECORD_H
+#define LOOMLET_RECORD_H
+
+#include "cpython/layout.h"
+
+typedef struct {
+    PyObject *owner, *function, *locals, *mask, *values;
+    PyCodeObject *code;
+    int ip, offset, slots;
+} c_record;
+
+PyObject *c_record_read(c_frame *f, int slots, int offset);
+/* Borrows everything; NULL, or what does not fit. */
+const char *c_record_parse(PyObject *tuple, c_record *out);
+/* Of a parsed one: can the frame go on there?  NULL, or what does not fit. */
+const char *c_record_check(const c_record *record);
+/* Fills the slots of a frame whose code is the record's and whose slots hold nothing. */
+void c_record_fill(const c_record *record, c_frame *f);
+/* The first frame of a generator. */
+static inline c_frame *generator_frame(PyObject *gen)
+{
+    return (c_frame *)((char *)gen + offsetof(PyGenObject, gi_iframe));
+}
+/* Puts the record into a generator that has not begun: NULL, or why it cannot be. */
+const char *c_generator_check(PyObject *gen, const c_record *record);
+void c_generator_put(PyObject *gen, const c_record *record, int frame_state);
+
+#endif

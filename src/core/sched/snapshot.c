@@ -1,0 +1,121 @@
+/* Images of tasklets: read and built.
+ *
+ * What is read is what a switch would keep: the frames, the handled exception, the
+ * context, and what the call that is under way will return.  Scopes and deadlines are
+ * the business of whoever asked.
+ *
+ * Building goes by the ways of the Stackless face for a tasklet that is bound anew:
+ * the ended one is held, filled, and let go paused.  If the frames do not fit it
+ * stays ended.
+ */
+#include "sched/snapshot.h"
+#include "sched/internal.h"
+
+int s_image_why(const s_sched *s, const s_tasklet *t)
+{
+    if (t == s->current)
+        return S_IMAGE_CURRENT;
+    if (t->is_main)
+        return S_IMAGE_MAIN;
+    if (t->state == S_DONE)
+        return S_IMAGE_ENDED;
+    if (t->home != s || t->state == S_RUNNING)
+        return S_IMAGE_THREAD;
+    if (t->kept == S_FRESH || t->kept == S_SOFT)
+        return S_IMAGE_OK;
+    if (t->why == C_FROM_C && t->state == S_READY)
+        return S_IMAGE_PREEMPTED;
+    return t->why == C_OPCODE && c_is_traced(&t->c) ? S_IMAGE_TRACED : S_IMAGE_C;
+}
+
+int s_image_read(s_tasklet *t, s_image *image)
+{
+    *image = (s_image){.func = Py_XNewRef(t->func),
+                       .context = Py_XNewRef(t->c.context),
+                       .value = Py_XNewRef(t->wait.value),
+                       .error = Py_XNewRef(t->error)};
+    if (t->kept == S_FRESH) {
+        image->args = Py_XNewRef(t->args);
+        image->kwnames = Py_XNewRef(t->kwnames);
+        return S_OK;
+    }
+    image->handled = Py_XNewRef(t->c.exc_root.value);
+    image->frames = c_frames_read(&t->c);
+    if (image->frames != NULL)
+        return S_OK;
+    s_image_clear(image);
+    return S_E_SET;
+}
+
+void s_image_clear(s_image *image)
+{
+    PyObject **field = (PyObject **)image;
+    for (size_t i = 0; i < sizeof(*image) / sizeof(*field); i++)
+        Py_CLEAR(field[i]);
+}
+
+/* ---- building ---------------------------------------------------------------------- */
+
+static void take_image(s_tasklet *t, const s_image *image)
+{
+    t->kept = S_SOFT;
+    t->cancelled = t->owned = t->due = t->round = 0;
+    Py_XSETREF(t->func, Py_XNewRef(image->func));
+    Py_CLEAR(t->result);
+    Py_CLEAR(t->failure);
+    t->c.context = Py_XNewRef(image->context);
+    t->c.exc_root.value = Py_XNewRef(image->handled);
+}
+
+/* The frames are checked first: nothing of the tasklet has changed when they do not fit. */
+static int build_started(s_tasklet *t, const s_image *image, const char **wrong)
+{
+    size_t size;
+    PyThreadState *ts = c_thread();
+    if ((*wrong = c_frames_check(ts, image->frames, &size)) != NULL)
+        return S_E_RECORD;
+    void *chunk = c_malloc(size);
+    if (chunk == NULL)
+        return S_E_MEMORY;
+    s_unbind(t);
+    c_state_init(ts, &t->c, chunk, size);
+    c_frames_build(ts, &t->c, image->frames);
+    take_image(t, image);
+    return S_OK;
+}
+
+static int begin_started(s_tasklet *t, const s_image *image, const char **wrong)
+{
+    int code = s_hold(t, 0, NULL);
+    if (code < 0)
+        return code;
+    code = build_started(t, image, wrong);
+    if (code < 0) {
+        s_let_go(t);
+        return code;
+    }
+    code = s_begin(t);
+    t->started = 1;
+    return code;
+}
+
+static int begin_fresh(s_tasklet *t, const s_image *image)
+{
+    int code = s_hold(t, 0, NULL);
+    if (code == S_OK)
+        code = s_renew(t, image->func, image->args, image->kwnames);
+    if (code == S_OK && image->context != NULL)
+        Py_XSETREF(t->c.context, Py_NewRef(image->context));
+    return code;
+}
+
+int s_image_build(s_tasklet *t, const s_image *image, const char **wrong)
+{
+    *wrong = NULL;
+    int code = image->frames ? begin_started(t, image, wrong) : begin_fresh(t, image);
+    if (code == S_OK) {
+        Py_XSETREF(t->wait.value, Py_XNewRef(image->value));
+        Py_XSETREF(t->error, Py_XNewRef(image->error));
+    }
+    return code;
+}

@@ -1,0 +1,48 @@
+/* A tasklet as an image: what it would need to go on somewhere else.
+ *
+ * An image is read from a tasklet that does not run and changes nothing in it.  It
+ * is built into an ended tasklet, which then is paused; the upper rooms make it wait
+ * again, each for what is theirs.
+ */
+#ifndef LOOMLET_SNAPSHOT_H
+#define LOOMLET_SNAPSHOT_H
+
+#include "sched/sched.h"
+
+/* Without frames it has not started.  All new references, or NULL. */
+typedef struct {
+    PyObject *func, *args, *kwnames; /* as in s_tasklet_init */
+    PyObject *frames;                /* of c_frames_read */
+    PyObject *handled;               /* the exception that it is handling */
+    PyObject *context;
+    PyObject *value, *error; /* what its call is going to return, or to raise; a sender's offer */
+} s_image;
+
+/* Why a tasklet has no image. */
+enum s_no_image {
+    S_IMAGE_OK,
+    S_IMAGE_CURRENT,
+    S_IMAGE_ENDED,
+    S_IMAGE_MAIN,
+    S_IMAGE_THREAD,    /* it belongs to another thread, or is about to run there */
+    S_IMAGE_PREEMPTED, /* it was interrupted between two instructions */
+    S_IMAGE_C,         /* a C stack holds it */
+    S_IMAGE_TRACED     /* because a tracer or debugger is on */
+};
+/* The caller's own tasklet or one of its thread's. */
+int s_image_why(const s_sched *s, const s_tasklet *t);
+/* 0, or S_E_SET.  Only of one that has an image. */
+int s_image_read(s_tasklet *t, s_image *image);
+void s_image_clear(s_image *image);
+/* Makes an ended tasklet of this thread a paused one: 0 or S_E_; *wrong says what does not fit
+ * (then S_E_RECORD). */
+int s_image_build(s_tasklet *t, const s_image *image, const char **wrong);
+
+/* Nanoseconds that a blocked tasklet still waits, or S_FOREVER. */
+int64_t s_deadline_left(s_sched *s, const s_tasklet *t);
+
+/* A paused tasklet of this thread waits again: 0 or S_E_.  Who need not wait is runnable. */
+int s_sleep_again(s_sched *s, s_tasklet *t, int64_t nanoseconds);
+int s_join_again(s_sched *s, s_tasklet *t, s_tasklet *target, int want_result, int64_t until);
+
+#endif
