@@ -22,7 +22,7 @@ demo: build  ## the founding experiments beside their peers, a table and a repor
 	@$(RUN) loomlet bench demo
 
 peers: build ## the Python peers of the benchmarks into .venv, those that can be had
-	@for peer in greenlet gevent uvloop '--pre tealet'; do \
+	@for peer in dill greenlet gevent uvloop '--pre tealet'; do \
 	    $(RUN) pip install -q --only-binary :all: $$peer || echo "no $$peer for this Python"; done
 
 test: build  ## every test

@@ -3,6 +3,8 @@
 The names below are all that programs import; docs/reference explains them.
 """
 
+from typing import TYPE_CHECKING
+
 from loomlet._core import (
     Channel,
     Lock,
@@ -18,27 +20,39 @@ from loomlet._core import (
 from loomlet.errors import (
     Cancelled,
     ChannelClosed,
+    CodeChanged,
     Deadlock,
     DeadTasklet,
+    FreezeError,
+    FreezeWarning,
     LoomletError,
     ScopeError,
     StallWarning,
     SwitchTrapped,
     TaskletError,
     TaskletExit,
+    ThawError,
     WrongThread,
 )
 from loomlet.runtime import run, set_error_handler
 from loomlet.scopes import CancelScope, TaskGroup, timeout
 from loomlet.stall import on_stall
 
+if TYPE_CHECKING:
+    from loomlet.snapshot import clone, freeze, thaw, why_not_freezable
+else:
+    from loomlet._lazy import find as __getattr__  # noqa: F401
+
 __all__ = [
     "CancelScope",
     "Cancelled",
     "Channel",
     "ChannelClosed",
+    "CodeChanged",
     "DeadTasklet",
     "Deadlock",
+    "FreezeError",
+    "FreezeWarning",
     "Lock",
     "LoomletError",
     "ScopeError",
@@ -48,8 +62,11 @@ __all__ = [
     "Tasklet",
     "TaskletError",
     "TaskletExit",
+    "ThawError",
     "WrongThread",
+    "clone",
     "current",
+    "freeze",
     "nopreempt",
     "now",
     "on_stall",
@@ -59,5 +76,7 @@ __all__ = [
     "set_error_handler",
     "sleep",
     "spawn",
+    "thaw",
     "timeout",
+    "why_not_freezable",
 ]

@@ -37,6 +37,8 @@ PYTHON_LEVELS = (
     ("loomlet.errors",),
     ("loomlet._selftest", "loomlet._sequence", "loomlet.scopes", "loomlet.stall"),
     ("loomlet.runtime",),
+    ("loomlet.snapshot.",),
+    ("loomlet._lazy",),
     ("loomlet",),
     ("loomlet.compat.",),
     ("loomlet.testing.",),

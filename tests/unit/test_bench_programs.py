@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from loomlet.bench import measure, memory, preempt, ring, taskspeed
+from loomlet import _core
+from loomlet.bench import freeze, measure, memory, preempt, ring, taskspeed
 from loomlet.bench.model import BenchError, Job
 from loomlet.bench.peers import PROGRAMS, SYSTEMS
 from loomlet.bench.programs import driver
@@ -76,6 +77,25 @@ def test_spinners_take_turns(system: str) -> None:
     assert cases == {f"slice=0.001 {row}" for row in rows}
 
 
+@pytest.mark.parametrize("system", freeze.SYSTEMS)
+def test_tasklets_and_closures_become_bytes(system: str) -> None:
+    """Without soft switching there is nothing to freeze, and that is no failure."""
+    (cell,) = freeze.cells(True, [])
+    whole = job(list(cell.jobs), system)
+    found = freeze.samples(
+        whole, measure.execute(Job(whole.experiment, system, "", {"repeats": 1}))
+    )
+    cases = {each.case: each.value for each in found}
+    if system != "loomlet":
+        assert set(cases) == {"closure bytes", "closure save", "closure load"}
+    elif _core.SOFT_SUPPORTED:
+        assert cases["depth 1 bytes"] < cases["depth 5 bytes"] < cases["depth 20 bytes"]
+        assert cases["depth 1 by value bytes"] > cases["depth 1 bytes"]
+        assert {"local resume", "moved resume"} <= set(cases)
+    else:
+        assert not cases
+
+
 def test_a_meter_refuses_a_count_that_is_off() -> None:
     meter = driver.Meter(3)
     meter.begin()
@@ -98,7 +118,7 @@ def test_the_timed_callee_cannot_slip_over_the_end_of_a_chunk() -> None:
 
 def test_peers_are_measured_without_loomlet_in_their_process() -> None:
     for path in PROGRAMS.glob("*.py"):
-        if path.name not in ("on_loomlet.py", "__init__.py"):
+        if path.name not in ("on_loomlet.py", "frozen.py", "__init__.py"):
             lines = path.read_text(encoding="utf-8").splitlines()
             assert not [
                 line

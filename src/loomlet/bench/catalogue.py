@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from loomlet.bench import memory, preempt, ring, taskspeed
+from loomlet.bench import freeze, memory, preempt, ring, taskspeed
 from loomlet.bench.model import Experiment
 
 EXPERIMENTS: Mapping[str, Experiment] = {
@@ -14,5 +14,6 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         ring.EXPERIMENT,
         memory.EXPERIMENT,
         preempt.EXPERIMENT,
+        freeze.EXPERIMENT,
     )
 }

@@ -175,6 +175,8 @@ _ALL: tuple[System, ...] = (
     Python("uvloop", "on_asyncio", "uvloop", "uvloop", install=_PIP.format("uvloop")),
     Python("generator", "on_generator"),
     Python("threads", "on_threads"),
+    Python("cloudpickle", "on_cloudpickle", "cloudpickle", install=_PIP.format("cloudpickle")),
+    Python("dill", "on_dill", "dill", install=_PIP.format("dill")),
     Go("go", 1, _GO),
     Go("go-2", 2, _GO),
     Erlang("erlang", _ERLANG),

@@ -81,6 +81,13 @@ def _preempt(what: str, unit: str, must: float, aim: float, slice: str = "0.001"
     return Target(name, "preempt", over, None, must, aim, at_least=False)
 
 
+def _frozen(what: str, by: str, must: float, aim: float) -> Target:
+    unit = "B" if what == "bytes" else "ns"
+    over, closure = ("loomlet", f"{by} {what}", unit), ("cloudpickle", f"closure {what}", unit)
+    name = f"{what} of a tasklet at {by} / of a closure by cloudpickle"
+    return Target(name, "freeze", over, closure, must, aim, at_least=False)
+
+
 _AGAIN = "N=100000"
 _NOOP = ("loomlet", "no-op C call", "ns")
 _SOFT = ("loomlet", "frame switch soft", "ns")
@@ -88,6 +95,8 @@ _HOP = ("loomlet", "channel hop", "ns")
 _STACKLESS = ("loomlet", "stackless hop", "ns")
 _CALL = ("loomlet", "call", "ns")
 _ACROSS = ("loomlet", "call across chunks", "ns")
+_MOVED = ("loomlet", "moved resume", "ns")
+_LOCAL = ("loomlet", "local resume", "ns")
 
 TARGETS: Sequence[Target] = (
     _speed("schedule() / no-op C call", _SOFT, _NOOP, 2.0, 1.4),
@@ -113,6 +122,13 @@ TARGETS: Sequence[Target] = (
     _preempt("request p99", "ns", 100_000, 30_000),
     _preempt("uneven", "%", 10, 3),
     _preempt("wait", "ns", 20_000_000, 20_000_000, slice="0.01"),
+    _frozen("bytes", "depth 1", 0.5, 0.3),
+    _frozen("save", "depth 1", 0.5, 0.3),
+    _frozen("load", "depth 1", 0.6, 0.3),
+    _frozen("bytes", "depth 1 by value", 1.7, 1),
+    _frozen("save", "depth 1 by value", 3, 1),
+    _frozen("load", "depth 1 by value", 2, 1),
+    Target("resume after a move / local", "freeze", _MOVED, _LOCAL, 2, 1.1, at_least=False),
 )
 
 

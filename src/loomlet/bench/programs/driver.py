@@ -2,8 +2,9 @@
 
     python -P driver.py EXPERIMENT PROGRAM PARAMETERS
 
-EXPERIMENT is `taskspeed`, `ring`, `memory` or `preempt`, PROGRAM the name of a file beside this one
-(`on_asyncio`), PARAMETERS a JSON object whose keys are the arguments of the run_* function below.
+EXPERIMENT is `taskspeed`, `ring`, `memory`, `preempt` or `freeze`, PROGRAM the name of a file
+beside this one (`on_asyncio`), PARAMETERS a JSON object whose keys are the arguments of the run_*
+function below.
 
 It is started as a script, with `-P` so that this folder is not importable, and knows nothing of
 the package around it: a process that measures a peer holds the peer and the standard library only.
@@ -15,6 +16,8 @@ A program offers any of these functions:
     memory(count, rounds, context, flavour, meter)    -> nothing; it calls the meter
     preempt(slice, calls, flavour)                    -> ns that each request waited; beside it
                                                          give_up(), which lets others run
+    freeze()                                          -> (case, save, load, forget) for each case;
+                                                         beside it moves(), which times threads
 
 `flavour` chooses between variants of one program (the event loop under asyncio).
 
@@ -37,6 +40,7 @@ from types import ModuleType
 from typing import Any
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
+CALLS = 100
 
 
 def resident() -> int:
@@ -139,6 +143,35 @@ def run_preempt(program: ModuleType, slice: float, seconds: float, flavour: str)
     return {**found, "wait": turns.longest}
 
 
+def per_call(call: Callable[[], Any], forget: Callable[[list[Any]], None], repeats: int) -> float:
+    """Nanoseconds per call, the median of so many short runs; results are forgotten untimed."""
+    found = []
+    for _ in range(repeats + 1):
+        kept: list[Any] = []
+        gc.collect()
+        gc.disable()
+        started = perf_counter_ns()
+        for _ in range(CALLS):
+            kept.append(call())
+        found.append((perf_counter_ns() - started) / CALLS)
+        gc.enable()
+        forget(kept)
+    return sorted(found[1:])[repeats // 2]
+
+
+def run_freeze(program: ModuleType, repeats: int, flavour: str) -> dict[str, Any]:
+    """Save and load each of the program's cases."""
+    rows: dict[str, float] = {}
+    for case, save, load, forget in program.freeze():
+        data = save()
+        rows[f"{case} bytes"] = len(data)
+        rows[f"{case} save"] = per_call(save, list[Any].clear, repeats)
+        rows[f"{case} load"] = per_call(partial(load, data), forget, repeats)
+    if rows and hasattr(program, "moves"):
+        rows |= program.moves(repeats)
+    return {"rows": rows}
+
+
 def run_taskspeed(program: ModuleType, repeats: int, **parameters: Any) -> dict[str, Any]:
     """Time the program's switches; the first repeat warms the interpreter up and is dropped."""
     return {"repeats": program.taskspeed(repeats=repeats + 1, **parameters)[1:]}
@@ -177,6 +210,7 @@ def main(arguments: list[str]) -> None:
         "ring": run_ring,
         "memory": run_memory,
         "preempt": run_preempt,
+        "freeze": run_freeze,
     }
     print(json.dumps(runners[experiment](load(program), **json.loads(parameters))))
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
+from functools import partial
 from itertools import repeat
 from operator import length_hint
 from time import perf_counter, perf_counter_ns
+from types import FunctionType
 from typing import Any, TextIO
 
 import loomlet
@@ -18,6 +21,7 @@ CROSSING_DEPTHS = 400
 CROSSING_CALLS = 300
 CROSSING_TRIES = 7
 CROSSING_PASSES = 3
+MOVED = 500
 
 
 def yielding(count: int) -> None:
@@ -269,3 +273,82 @@ def preempt(slice: float, calls: list[Callable[[], None]], flavour: str) -> list
         return _core._delays()
 
     return loomlet.run(main, slice=slice)
+
+
+def suspended(channel: Channel, call: Callable[..., Any], *args: Any) -> loomlet.Tasklet:
+    """A tasklet that waits for the channel."""
+    tasklet = spawn(call, channel, *args)
+    while not channel.balance:
+        schedule()
+    return tasklet
+
+
+def end_all(tasklets: list[Any]) -> None:
+    """What was thawed goes."""
+    for tasklet in tasklets:
+        tasklet.kill()
+
+
+def freeze() -> Iterator[tuple[str, Any, Any, Any]]:
+    """Tasklets at several depths, and one whose function cannot be imported."""
+    if not _core.SOFT_SUPPORTED:
+        return
+    from loomlet.bench.programs import frozen
+
+    foreign = FunctionType(frozen.waiting.__code__, {"__name__": "__main__"}, "waiting")
+    cases: tuple[tuple[str, Callable[..., Any], Any], ...] = (
+        ("depth 1", frozen.waiting, 1),
+        ("depth 5", frozen.below, 4),
+        ("depth 20", frozen.below, 19),
+        ("handler", frozen.handler, "somebody"),
+        ("depth 1 by value", foreign, 1),
+    )
+    for case, call, argument in cases:
+        tasklet = suspended(Channel(), call, argument)
+        yield case, partial(loomlet.freeze, tasklet), loomlet.thaw, end_all
+        tasklet.kill()
+
+
+def pausing() -> None:
+    """Stops each time it has been resumed."""
+    while True:
+        _core._pause()
+
+
+def one_turn(tasklets: list[loomlet.Tasklet], moved: bool) -> float:
+    """Nanoseconds per tasklet to resume them all on this thread, once."""
+    started = perf_counter_ns()
+    for tasklet in tasklets:
+        if moved:
+            tasklet.bind_thread()
+        tasklet.insert()
+    schedule()
+    return (perf_counter_ns() - started) / len(tasklets)
+
+
+def moves(repeats: int) -> dict[str, float]:
+    """Resuming where a tasklet was, and on the other of two threads."""
+    tasklets = [spawn(pausing) for _ in range(MOVED)]
+    schedule()
+    local = sorted(one_turn(tasklets, False) for _ in range(repeats))
+    found: list[float] = []
+
+    def other() -> None:
+        for _ in range(repeats):
+            turn.acquire()
+            found.append(one_turn(tasklets, True))
+            back.release()
+        turn.acquire()
+
+    turn, back = threading.Semaphore(0), threading.Semaphore(0)
+    thread = threading.Thread(target=other)
+    thread.start()
+    for _ in range(repeats):
+        turn.release()
+        back.acquire()
+        found.append(one_turn(tasklets, True))
+    turn.release()
+    thread.join()
+    end_all(tasklets)
+    found.sort()
+    return {"local resume": local[repeats // 2], "moved resume": found[repeats]}

@@ -1,0 +1,85 @@
+"""Classes that no other process can import: by cloudpickle, under rules of our own.
+
+cloudpickle gives a class a number, so that bytes which are thawed one after the other mean the same
+class; it fills that class anew each time, the living original too.  Here a class is filled once.
+The original and what was thawed of it before stay as they are, and instances keep their class.
+
+A class whose methods use variables of the function around it is another matter: its cells belong to
+the frame that is thawed with it.  Such a class is made anew for each thaw, like any other data.
+`__class__`, which methods with super() use, is no such variable.  cloudpickle forgets the qualified
+name; it is put back.  Any thread.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from types import FunctionType
+from typing import Any
+
+from cloudpickle import cloudpickle
+
+from loomlet.snapshot import names
+from loomlet.snapshot.functions import shared
+from loomlet.snapshot.state import Saving
+
+__all__ = ["fill_class", "reduce_class"]
+
+IMMUTABLE = 1 << 8
+"""The flag of types of C code."""
+TRACKER = 4
+"""Where the number stands in the arguments of cloudpickle's builders."""
+_complete: weakref.WeakSet[type] = weakref.WeakSet()
+
+
+def reduce_class(saving: Saving, kind: type) -> Any:
+    """By name where it can be imported, else by value."""
+    if saving.shared is not None:
+        return shared(saving, kind)
+    home = names.other_process(kind.__module__)
+    if home is not None and home.__dict__.get(kind.__qualname__) is kind:
+        return NotImplemented
+    if kind.__flags__ & IMMUTABLE and kind.__module__ != "builtins":
+        return _elsewhere(kind)
+    reduced = cloudpickle._class_reduce(kind)
+    return reduced if reduced is NotImplemented or len(reduced) < 3 else _ours(kind, reduced)
+
+
+def _elsewhere(kind: type) -> Any:
+    """A type of C code that is not where its name says."""
+    for name, module in list(sys.modules.items()):
+        if getattr(module, "__dict__", {}).get(kind.__name__) is kind and names.other_process(name):
+            return names.importable, (name, kind.__name__)
+    return cloudpickle._class_reduce(kind)
+
+
+def _ours(kind: type, reduced: tuple[Any, ...]) -> Any:
+    make, args, state = reduced[:3]
+    if make is cloudpickle._make_skeleton_class and _has_cells(kind):
+        args = (*args[:TRACKER], None, *args[TRACKER + 1 :])
+    else:
+        _complete.add(kind)
+    return make, args, (state, kind.__qualname__), None, None, fill_class
+
+
+def _has_cells(kind: type) -> bool:
+    return any(_uses_cells(value) for value in list(kind.__dict__.values()))
+
+
+def _uses_cells(value: object) -> bool:
+    """Whether a function, or one behind a descriptor of the class, has variables of a frame."""
+    if isinstance(value, FunctionType):
+        own = set(value.__code__.co_freevars) - {"__class__"}
+        return bool(own) or _uses_cells(getattr(value, "__wrapped__", None))
+    parts = ("__func__", "fget", "fset", "fdel", "func")
+    return any(_uses_cells(getattr(value, part, None)) for part in parts)
+
+
+def fill_class(kind: type, state: Any) -> None:
+    """The second step, once for each class."""
+    if kind in _complete:
+        return
+    _complete.add(kind)
+    inner, qualname = state
+    cloudpickle._class_setstate(kind, inner)
+    kind.__qualname__ = qualname

@@ -1,0 +1,102 @@
+"""Ordinary pickles: tasklets and channels through `pickle`, `cloudpickle` and what uses copyreg.
+
+Importing loomlet teaches copyreg its own types only.  install() teaches it generators, coroutines,
+cells, code, tracebacks, views and the other types that Python cannot pickle by itself; it is never
+done behind a program's back, for a library may try pickle first and take its failure as the sign
+that an object has to stay in this process.
+
+Pickle asks no reducer for functions, and cloudpickle copies cells.  So functions, cells and other
+parts that a record holds directly are given to pickle in a box that reduces as freeze() would; one
+object has one box for as long as the pickler keeps it, so that what is shared stays shared.  What
+is deeper inside of the user's own containers is the pickler's business.  Loaded tasklets are
+paused; the code of a frame is compared by its digest as in thaw().  Any thread.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import weakref
+from types import FunctionType
+from typing import Any
+
+from loomlet import _core
+from loomlet.snapshot import functions, iterators, pickler, tasklets
+from loomlet.snapshot.state import Namespace, Saving
+
+__all__ = ["install", "reduce"]
+
+_NATIVE = (type, _core.Tasklet, _core.Channel, _core.Lock, _core.StacklessBomb)
+"""What every pickler can deal with when it meets it."""
+_namespaces: weakref.WeakValueDictionary[int, Namespace] = weakref.WeakValueDictionary()
+_boxes: weakref.WeakValueDictionary[int, _Box] = weakref.WeakValueDictionary()
+
+
+class _Ordinary(Saving):
+    """A save of which only one object is known."""
+
+    __slots__ = ()
+
+    def namespace(self, values: dict[str, Any]) -> Namespace:
+        """Globals stand for themselves in every pickle; each function brings what it needs."""
+        found = _namespaces.get(id(values))
+        if found is None or found.globals is not values:
+            found = _namespaces[id(values)] = Namespace(values)
+        found.saved.clear()
+        return found
+
+
+class _Box:
+    """Reduces to what is in it."""
+
+    __slots__ = ("__weakref__", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return reduce(self.value)
+
+
+def _boxed(value: Any) -> Any:
+    """The value; in its box if picklers need that.  Tuples are gone through."""
+    if type(value) is tuple:
+        return tuple([_boxed(item) for item in value])
+    kind = type(value)
+    plain = isinstance(value, _NATIVE) or pickler.handler_of(kind) is None
+    if plain or (kind is FunctionType and value.__module__.startswith(functions.PLAIN)):
+        return value
+    found = _boxes.get(id(value))
+    if found is None or found.value is not value:
+        found = _boxes[id(value)] = _Box(value)
+    return found
+
+
+def reduce(value: Any) -> Any:
+    """What pickle wants of an object that freeze() knows how to save."""
+    if isinstance(value, _core.StacklessTasklet) and value.is_current:
+        raise RuntimeError("You cannot __reduce__ the tasklet which is current.")
+    handler = pickler.handler_of(type(value))
+    reduced = NotImplemented if handler is None else handler(_Ordinary(), value)
+    if reduced is NotImplemented or isinstance(reduced, str):
+        return value.__reduce_ex__(4) if reduced is NotImplemented else reduced
+    make, args, *rest = reduced
+    if rest and rest[0] is not None:
+        rest[0] = _state(rest[-1], rest[0])
+    return (make, _boxed(args), *rest)
+
+
+def _state(setter: Any, state: Any) -> Any:
+    if setter is functions.fill_function:
+        values, modules, attributes, own = state
+        made = [
+            {name: _boxed(value) for name, value in part.items()} for part in (values, attributes)
+        ]
+        return made[0], modules, made[1], own
+    return _boxed(state)
+
+
+def install() -> None:
+    """Teaches copyreg the types that freeze() can save and pickle cannot."""
+    kinds = [*iterators.HANDLERS, *tasklets.GENERATORS, *pickler.PARTS]
+    for kind in kinds:
+        copyreg.pickle(kind, reduce)

@@ -1,0 +1,55 @@
+"""Chains of calls that wait in the middle of every kind of construction.
+
+Each function takes something with receive(), calls it some times, and returns plain data.  Run on a
+`Direct` it never waits: that is what it must return however often it is frozen on its way.  These
+modules are imported by the processes that thaw, so they need nothing of the test suite.
+"""
+
+from __future__ import annotations
+
+import chains_of_calls
+import chains_of_control
+import chains_of_loops
+import chains_of_objects
+
+PARTS = (chains_of_calls, chains_of_control, chains_of_loops, chains_of_objects)
+HARD = {"asynchronous_loop"}
+"""Chains with C code in between, which cannot be moved or frozen."""
+HELPERS = {
+    "ask",
+    "down",
+    "logged",
+    "wrapped",
+    "numbers",
+    "delegated",
+    "answer",
+    "twofold",
+    "doubling",
+}
+
+
+class Direct:
+    """Gives 1, 2, 3… at once."""
+
+    def __init__(self):
+        self.given = 0
+
+    def receive(self):
+        self.given += 1
+        return self.given
+
+
+def chains():
+    """Every chain by name."""
+    found = {}
+    for part in PARTS:
+        for name, value in vars(part).items():
+            code = getattr(value, "__code__", None)
+            if code and code.co_varnames[:1] == ("ch",) and name not in HELPERS:
+                found[name] = value
+    return found
+
+
+def direct(name):
+    """What a chain returns when nothing waits."""
+    return chains()[name](Direct())

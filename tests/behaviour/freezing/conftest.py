@@ -1,0 +1,31 @@
+"""Freezing any value: as the local variable of a tasklet that waits."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import loomlet
+from loomlet import Channel, _core
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import held
+
+if not _core.soft() or sys.version_info < (3, 12):
+    collect_ignore_glob = ["test_[!b]*.py"]
+
+
+@pytest.fixture
+def copied():
+    """A value that went through frozen bytes."""
+
+    def through(value, **options):
+        task = held.waiting(held.keep, value, Channel())
+        data = loomlet.freeze(task, **options)
+        task.throw(loomlet.TaskletExit)
+        return held.resumed(loomlet.thaw(data))[0]
+
+    return through

@@ -1,0 +1,60 @@
+"""Context variables that a module holds travel with a tasklet; others are listed and dropped."""
+
+import contextvars
+import decimal
+
+import pytest
+from held import resumed, waiting
+
+import loomlet
+from loomlet import Channel
+
+USER = contextvars.ContextVar("USER", default="nobody")
+nested = {"hidden": contextvars.ContextVar("hidden", default=0)}
+
+
+def body(ch):
+    ch.receive()
+    return USER.get(), nested["hidden"].get(), decimal.getcontext().prec
+
+
+def begin(user, hidden=None):
+    USER.set(user)
+    if hidden is not None:
+        nested["hidden"].set(hidden)
+    return waiting(body, Channel())
+
+
+def test_by_name():
+    """The value of the frozen one, not that of the process."""
+    task = contextvars.copy_context().run(begin, ["ann"])
+    assert resumed(loomlet.thaw(loomlet.freeze(task))) == (["ann"], 0, 28)
+    assert USER.get() == "nobody"
+
+
+def test_without_a_name():
+    """Dropped, with a warning that lists them."""
+    task = contextvars.copy_context().run(begin, "ann", 5)
+    with pytest.warns(loomlet.FreezeWarning, match="left out: hidden"):
+        data = loomlet.freeze(task)
+    assert resumed(loomlet.thaw(data)) == ("ann", 0, 28)
+
+
+def precise():
+    decimal.getcontext().prec = 7
+    return waiting(body, Channel())
+
+
+def test_the_context_of_decimal():
+    """Which no module holds, but everybody knows."""
+    task = contextvars.copy_context().run(precise)
+    before = decimal.getcontext().prec
+    assert resumed(loomlet.thaw(loomlet.freeze(task)))[2] == 7
+    assert decimal.getcontext().prec == before
+
+
+def test_a_value_that_cannot_be_saved():
+    """Is told by the variable's name."""
+    task = contextvars.copy_context().run(begin, memoryview(b""))
+    why = loomlet.why_not_freezable(task)
+    assert "the context variable 'USER' of type memoryview cannot be saved" in why

@@ -1,0 +1,208 @@
+"""Tasklets and channels in ordinary pickles, by every pickler, in every protocol."""
+
+import ast
+import contextlib
+import copyreg
+import io
+import pickle
+import subprocess
+import sys
+import types
+
+import cloudpickle
+import pytest
+from held import resumed, waiting
+
+import loomlet
+from loomlet import Channel, snapshot
+
+
+def with_c(value, protocol):
+    return pickle.dumps(value, protocol)
+
+
+def with_python(value, protocol):
+    file = io.BytesIO()
+    pickle._Pickler(file, protocol).dump(value)
+    return file.getvalue()
+
+
+def with_cloudpickle(value, protocol):
+    return cloudpickle.dumps(value, protocol)
+
+
+EVERY = [
+    (dumps, protocol)
+    for dumps in (with_c, with_python, with_cloudpickle)
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1)
+    if dumps is not with_cloudpickle or protocol >= 2
+]
+
+
+@pytest.fixture(params=EVERY, ids=lambda way: f"{way[0].__name__}-{way[1]}")
+def through(request):
+    """There and back."""
+    dumps, protocol = request.param
+    return lambda value: pickle.loads(dumps(value, protocol))
+
+
+def numbers(ch):
+    for _ in range(2):
+        yield ch.receive()
+
+
+def body(ch, extra):
+    total = 0
+
+    def add(n):
+        nonlocal total
+        total += n
+        return total
+
+    add(10)
+    seen = []
+    for number in numbers(ch):
+        seen.append(add(number))
+    return seen, total, extra
+
+
+def test_a_tasklet(through):
+    """Loaded paused; it goes on when it is inserted, with the cells of its closure shared."""
+    ch, extra = Channel(), ["extra"]
+    task = waiting(body, ch, extra)
+    ch.send(1)
+    task.remove()
+    copy, also = through((task, extra))
+    assert copy.state == "paused"
+    copy.insert()
+    loomlet.schedule()
+    assert copy.waiting_for is not ch
+    seen, total, mine = resumed(copy, 5)
+    assert (seen, total) == ([11, 16], 16)
+    assert mine is also
+
+
+def test_one_that_has_not_begun(through):
+    """With its arguments."""
+    copy = through(loomlet.spawn(divmod, 17, 5).remove())
+    assert copy.state == "paused"
+    assert copy.insert().result() == (3, 2)
+
+
+def test_channels(through):
+    """Values and settings; the same channel in two places stays one."""
+    ch = Channel(3)
+    ch.send("a")
+    ch.preference = 1
+    one, other = through((ch, {"x": ch}))
+    assert other["x"] is one
+    assert (one.capacity, one.preference, one.receive(), len(one)) == (3, 1, "a", 0)
+    assert len(ch) == 1
+
+
+def test_several_share(through):
+    """One pickle keeps what two tasklets share."""
+    ch = Channel()
+    first, second = (waiting(body, ch, ch) for _ in range(2))
+    ch.send(1)
+    ch.send(2)
+    pair = through((first.remove(), second.remove()))
+    for task in pair:
+        task.insert()
+    loomlet.schedule()
+    assert pair[0].waiting_for is pair[1].waiting_for
+
+
+def test_what_cannot_be_pickled():
+    """The same errors as freeze()."""
+    with pytest.raises(loomlet.FreezeError, match="main"):
+        pickle.dumps(loomlet.current())
+
+
+def test_importing_loomlet_teaches_only_its_own_types():
+    """Other libraries see what they are used to."""
+    program = (
+        "import copyreg, loomlet\n"
+        "print({kind.__module__ for kind, reduce in copyreg.dispatch_table.items()"
+        " if reduce.__module__.startswith('loomlet')})"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert ast.literal_eval(done.stdout) <= {"loomlet", "_stackless"}
+
+
+@pytest.fixture
+def installed():
+    """install(), and back."""
+    before = dict(copyreg.dispatch_table)
+    snapshot.install()
+    yield
+    copyreg.dispatch_table.clear()
+    copyreg.dispatch_table.update(before)
+
+
+async def coroutine():
+    await pause()
+    return "end"
+
+
+@types.coroutine
+def pause():
+    yield "paused"
+
+
+def counting():
+    total = 0
+    while True:
+        total += yield total
+
+
+def test_generators(installed, through):
+    """In the middle of their work."""
+    machine = counting()
+    next(machine)
+    machine.send(3)
+    copy = through(machine)
+    assert (copy.send(4), machine.send(1)) == (7, 4)
+
+
+def test_coroutines(installed, through):
+    """Waiting for something."""
+    work = coroutine()
+    work.send(None)
+    copy = through(work)
+    work.close()
+    with pytest.raises(StopIteration, match="end"):
+        copy.send(None)
+
+
+def test_other_parts(installed, through):
+    """Cells, code, modules; cloudpickle has its own ways with some of them."""
+    cell = types.CellType([1])
+    assert through(cell).cell_contents == [1]
+    assert through(sys) is sys
+    assert through(body.__code__) == body.__code__
+    assert list(through({"a": 1}.keys())) == ["a"]
+
+
+def test_circles_and_views(installed):
+    """With pickle a cell may hold itself, and a view stays one of its dict."""
+    cell = types.CellType([1])
+    cell.cell_contents.append(cell)
+    copy = pickle.loads(pickle.dumps(cell))
+    assert copy.cell_contents[1] is copy
+    data = {"a": 1}
+    keys, same = pickle.loads(pickle.dumps((data.keys(), data)))
+    same["b"] = 2
+    assert list(keys) == ["a", "b"]
+
+
+def test_tracebacks(installed, through):
+    """As they are printed."""
+    try:
+        1 / 0  # noqa: B018
+    except ZeroDivisionError as error:
+        trace = error.__traceback__
+    assert through(trace).tb_lineno == trace.tb_lineno
+    with contextlib.suppress(ZeroDivisionError):
+        raise ZeroDivisionError().with_traceback(through(trace))
