@@ -243,7 +243,7 @@ static B_COLD PyObject *transfer_slow(s_sched *s, s_tasklet *me, s_tasklet *next
             if (B_UNLIKELY(s_traces))
                 s_trace_switch(s, me, next);
             c_suspend(s->ts, &me->c, &point);
-            if (s_torture & S_TORTURE_MOVE)
+            if (s_torture & S_TORTURE_MOVE && next->kept != S_HARD)
                 move_stack(s);
             leave_softly(s, me, next);
         }
