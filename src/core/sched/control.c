@@ -171,7 +171,7 @@ int s_move(s_sched *s, s_tasklet *t, unsigned long thread_id)
         return S_E_THREAD;
     if (t->state != S_PAUSED && t->state != S_NEW)
         return t->state == S_DONE ? S_E_DEAD : S_E_BLOCKED;
-    if (t->kept != S_SOFT && t->kept != S_FRESH)
+    if (!s_is_soft(t) && t->kept != S_FRESH)
         return S_E_STUCK;
     s_sched *target = s_sched_of_thread(thread_id);
     return target != NULL ? s_rehome(target, t) : S_E_THREAD;
