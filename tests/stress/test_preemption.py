@@ -280,6 +280,33 @@ def test_ticks_and_slices(mode, seed):
     in_threads([soak_ticks, soak, soak, soak_ticks], seed)
 
 
+def test_many_interrupted_at_once(mode, scaled, memory):
+    """Thousands of tasklets stand in the midst of their loops; some go on, some do not."""
+    rng = random.Random(1)
+
+    def loop(n):
+        values = [[n]]
+        while n:
+            n -= 1
+            values[-1] = [values[0], n]
+
+    def one():
+        tasks = [stackless.tasklet(loop)(rng.randrange(5, 50)) for _ in range(scaled(2000))]
+        while (left := stackless.run(rng.choice([1, 2, 3, 7]))) is not None:
+            if rng.random() < 0.01:
+                left.kill()
+            else:
+                left.insert()
+        assert not any(task.alive for task in tasks)
+
+    one()
+    objects, blocks = memory()
+    for _ in range(2):
+        one()
+    assert memory()[0] < objects + 500
+    assert memory()[1] < blocks + 2000
+
+
 @pytest.mark.slow
 def test_interrupted_a_million_times():
     """run(1) returns what it interrupted, insert() puts it back, and it goes on."""

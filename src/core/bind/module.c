@@ -56,7 +56,7 @@ static int exec(PyObject *module)
         return -1;
     s_hook.type = &bind_tasklet_type;
     c_arena_install();
-    if (bind_own_tracing() < 0)
+    if (c_check_learn() < 0 || bind_own_tracing() < 0)
         return -1;
     if (add_types(module) < 0 || PyModule_AddFunctions(module, bind_functions) < 0 ||
         PyModule_AddFunctions(module, bind_inspect_functions) < 0 ||

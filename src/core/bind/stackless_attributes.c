@@ -215,7 +215,7 @@ PyObject *bind_stackless_set_ignore_nesting(PyObject *self, PyObject *flag)
 
 static int is_suspended(const s_tasklet *t)
 {
-    return t->kept == S_SOFT || t->kept == S_HARD;
+    return s_is_soft(t) || t->kept == S_HARD;
 }
 
 int bind_stackless_nesting(s_tasklet *t)

@@ -116,12 +116,14 @@ static int accept(pending_queue *queue, c_breaker *breaker, PyThreadState *ts)
     return right;
 }
 
-static int called(void *arg)
+static B_NOINLINE int called(void *arg)
 {
     c_breaker *breaker = arg;
     pending_queue *queue = pending_of_interpreter();
+    void *at = __builtin_dwarf_cfa();
     if (!accept(queue, breaker, PyThreadState_Get()))
         return 0;
+    breaker->at = at;
     int code = breaker->call(breaker);
     if (code < 0) { /* which ends the loop */
         pending_lock(queue);

@@ -58,11 +58,14 @@ typedef struct {
     int depth;  /* of the value stack without the call's operands */
     int hushed; /* the collector does not close the generators on it */
     int advance,
-        end_advance; /* code units to step over when the call returns, or an iteration ends */
+        end_advance; /* code units to step over when the call returns, or an iteration ends;
+                      * of one left at a check: when an exception is thrown in, or it goes on */
 } c_state;
 
-/* How a blocking C function was called: what the call's operands must look like. */
-enum { C_CALL, C_ITER, C_WITH };
+/* How a blocking C function was called: what the call's operands must look like.  C_CHECK: not
+ * by Python code, but by a check of the interpreter loop (c_breaker); only `args` is used, for
+ * the breaker's `at`. */
+enum { C_CALL, C_ITER, C_WITH, C_CHECK };
 typedef struct {
     PyObject *self;
     PyObject *const *args; /* as handed to a METH_FASTCALL function, else NULL */
@@ -167,6 +170,8 @@ PyObject *c_start(PyThreadState *ts, c_state *state, PyObject *func, PyObject *a
  * both: value is what the call returns; error is raised there instead; neither
  * ends the iteration of a `for`. */
 PyObject *c_resume(PyThreadState *ts, c_state *state, PyObject *value, PyObject *error);
+/* The same for one that was suspended at a check (C_CHECK): nothing waits for a value. */
+PyObject *c_resume_check(PyThreadState *ts, c_state *state, PyObject *error);
 /* Destroys the frames of a softly suspended tasklet; no `finally` runs. */
 void c_drop(PyThreadState *ts, c_state *state);
 
@@ -315,6 +320,7 @@ typedef struct c_breaker {
     /* Runs on that thread, between two instructions of Python code, no exception set.
      * 0, or -1 with an exception, which is raised there. */
     int (*call)(struct c_breaker *breaker);
+    void *at;    /* inside the call: the end of its caller's C stack, for a c_site */
     int posted;  /* a call is on its way */
     int ticking; /* it is called at every check */
     int known;
@@ -343,6 +349,11 @@ void c_breaker_after_fork(void);
 /* Around a switch inside the call: meanwhile other pending calls can run. */
 void c_breaker_leave(c_breaker *breaker);
 void c_breaker_back(c_breaker *breaker);
+
+/* At import: looks at how the loop calls a breaker, so that a tasklet can be suspended softly
+ * there (check.c).  Runs a line of Python: 0, or -1 with an exception.  What cannot be
+ * learned stays hard. */
+int c_check_learn(void);
 
 /* Names what must not be interrupted besides: code of files whose name begins with `own`
  * but not with `but` (two str, kept). */

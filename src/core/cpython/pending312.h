@@ -94,6 +94,14 @@ static inline void pending_set_busy(pending_queue *queue, PyThreadState *ts)
 {
     queue->busy = ts != NULL;
 }
+/* Whether the check that serves the calls has more to do than that. */
+static inline int check_has_more(PyThreadState *ts)
+{
+    const struct _ceval_state *ceval = &ts->interp->ceval;
+    return _Py_atomic_load_relaxed(&ceval->gil_drop_request) ||
+           _Py_atomic_load_relaxed(&ceval->gc_scheduled) ||
+           _Py_atomic_load_relaxed(&_PyRuntime.ceval.signals_pending) || ts->async_exc != NULL;
+}
 static inline int thread_collecting(PyThreadState *ts)
 {
     return ts->interp->gc.collecting;

@@ -78,6 +78,12 @@ static inline void pending_set_busy(pending_queue *queue, PyThreadState *ts)
 {
     queue->handling_thread = ts;
 }
+/* Whether the check that serves the calls has more to do than that. */
+static inline int check_has_more(PyThreadState *ts)
+{
+    uintptr_t bits = __atomic_load_n(&ts->eval_breaker, __ATOMIC_RELAXED);
+    return (bits & _PY_EVAL_EVENTS_MASK & ~(uintptr_t)_PY_CALLS_TO_DO_BIT) != 0;
+}
 static inline int thread_collecting(PyThreadState *ts)
 {
     return __atomic_load_n(&ts->interp->gc.collecting, __ATOMIC_RELAXED);

@@ -179,6 +179,9 @@ static inline int ip_oparg(const _Py_CODEUNIT *ip)
 #define C_OP_CALL_EX CALL_FUNCTION_EX
 #define C_OP_FOR_ITER FOR_ITER
 #define C_OP_END_FOR END_FOR
+#define C_OP_COMPILED (-1)
+/* The handlers of a thrown exception are those of the unit at prev_instr. */
+#define C_THROW_ADVANCE 0
 #define C_OP_BEFORE_WITH BEFORE_WITH
 
 /* [NULL, callable, args...] or [method, self, args...].  Without a method the

@@ -169,6 +169,9 @@ static inline int ip_oparg(const _Py_CODEUNIT *ip)
 #define C_OP_CALL_EX CALL_FUNCTION_EX
 #define C_OP_FOR_ITER FOR_ITER
 #define C_OP_END_FOR END_FOR
+#define C_OP_COMPILED ENTER_EXECUTOR
+/* The handlers of a thrown exception are those of the unit before the instruction pointer. */
+#define C_THROW_ADVANCE 1
 #define C_OP_BEFORE_WITH BEFORE_WITH
 
 /* [callable, self or NULL, args...] */

@@ -194,6 +194,9 @@ static inline int frame_in_with_gap(const c_frame *f)
 #define C_OP_CALL_EX CALL_FUNCTION_EX
 #define C_OP_FOR_ITER FOR_ITER
 #define C_OP_END_FOR END_FOR
+#define C_OP_COMPILED ENTER_EXECUTOR
+/* The handlers of a thrown exception are those of the unit before the instruction pointer. */
+#define C_THROW_ADVANCE 1
 
 /* [callable, self or NULL, args...] */
 #define C_CALL_BASE(f, site) ((f)->stackpointer - (site)->nargs - 2)

@@ -111,6 +111,19 @@ PyObject *c_resume(PyThreadState *ts, c_state *state, PyObject *value, PyObject 
     return run_chain(ts, state, f, error != NULL);
 }
 
+PyObject *c_resume_check(PyThreadState *ts, c_state *state, PyObject *error)
+{
+    c_frame *f = state->frame;
+    if (state->hushed)
+        c_unhush(state);
+    frame_set_ip(f, frame_ip(f) + (error != NULL ? state->advance : state->end_advance));
+    if (error != NULL) {
+        PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+        Py_DECREF(error);
+    }
+    return run_chain(ts, state, f, error != NULL);
+}
+
 /* Destructors run on the tasklet's data stack, but above the caller's frame: what
  * they call is then never taken for the caller's own first activation. */
 void c_drop(PyThreadState *ts, c_state *state)
@@ -146,6 +159,11 @@ PyObject *c_resume(PyThreadState *ts, c_state *state, PyObject *value, PyObject 
 {
     (void)ts, (void)state, (void)value, (void)error;
     Py_FatalError("loomlet: soft resumption on an interpreter without it");
+}
+
+PyObject *c_resume_check(PyThreadState *ts, c_state *state, PyObject *error)
+{
+    return c_resume(ts, state, NULL, error);
 }
 
 void c_drop(PyThreadState *ts, c_state *state)

@@ -25,6 +25,7 @@
  * and reading EXTENDED_ARG in front of an instruction (the unit before it may
  * be an inline cache that looks like one).
  */
+#include "cpython/check.h"
 #include "cpython/layout.h"
 #include "cpython/save.h"
 #include "cpython/with.h"
@@ -293,7 +294,8 @@ int c_point_find(PyThreadState *ts, const c_state *state, const c_site *site, c_
     c_frame *f = thread_frame(ts);
     if (f == NULL || f->owner > FRAME_OWNED_BY_GENERATOR)
         return C_NO_FRAME;
-    int why = at_instruction(f, site, out);
+    int why = B_UNLIKELY(site->kind == C_CHECK) ? c_check_point(ts, f, site, out)
+                                                : at_instruction(f, site, out);
     if (B_UNLIKELY(why != C_SOFT)) {
         if (why != C_COPIED)
             out->top = -1;

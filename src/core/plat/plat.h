@@ -54,6 +54,12 @@ void p_start(void **save, void *top, void (*entry)(void));
 /* Forgets the stack it is called on and calls entry() at `top`. */
 void p_abandon(void *top, void (*entry)(void)) __attribute__((noreturn));
 
+/* ---- who called (callers_unwind.c) ------------------------------------------ */
+
+/* Where on the stack the return addresses of the calling functions lie, innermost first;
+ * how many were found, 0 where that cannot be told.  Takes microseconds. */
+int p_callers(uintptr_t *slots, int max);
+
 /* ---- time ---------------------------------------------------------------- */
 
 /* Monotonic nanoseconds. */

@@ -32,7 +32,7 @@ typedef struct {
 static int is_soft(const departure *d, const s_tasklet *t)
 {
     return t->stackless && t->home == d->s && t->state != S_DONE &&
-           (t->kept == S_SOFT || t->kept == S_FRESH);
+           (s_is_soft(t) || t->kept == S_FRESH);
 }
 
 /* Callers of run() are paused: there is nobody to wake them. */

@@ -6,8 +6,11 @@
  * through the breaker, to stop at its next check.  So nothing is counted and no
  * clock is read when tasklets switch by themselves.  The request is served on the
  * scheduler's own thread, between two instructions of Python code: the tasklet goes
- * to the tail and the next one runs, if there is one besides it.  A hard switch:
- * the C stack, with the interpreter's check on it, is kept.
+ * to the tail and the next one runs, if there is one besides it.  Where a function
+ * begins or jumps back that is a soft switch, and the interpreter's check is forgotten
+ * (cpython/check.c); elsewhere a hard one, and the C stack with the check on it is kept.
+ * So nothing may be left to do here behind the switch but for a hard one: what a check
+ * sets, it sets before.
  *
  * Longest delay.  A tasklet that begins between two looks is first seen up to half
  * a slice later and asked a slice after that.  One that begins by a preemption is
@@ -202,12 +205,19 @@ static int outcome(PyObject *done, int moved)
     return moved ? -1 : 0;
 }
 
-/* The current tasklet goes to the tail; returns when it goes on.  Its mail slot is not
- * ours: it is put away. */
+/* The check that called us, as a place where the current tasklet may be left softly. */
+static c_site this_check(const s_preempt *p)
+{
+    return (c_site){.args = p->breaker.at, .kind = C_CHECK};
+}
+
+/* The current tasklet goes to the tail; returns when it goes on, unless it is left softly.
+ * Its mail slot is not ours: it is put away, which needs the C stack. */
 static int yield_core(s_preempt *p)
 {
     s_sched *s = p->s;
     s_tasklet *me = s->current;
+    c_site site = this_check(p);
     PyObject *value = me->wait.value, *error = me->error;
     unsigned long before = s->count_hard;
     p->preempted_at = p_now();
@@ -218,7 +228,7 @@ static int yield_core(s_preempt *p)
     int moves = next != me;
     if (moves)
         c_breaker_leave(&p->breaker);
-    PyObject *done = s_transfer(s, next, NULL);
+    PyObject *done = s_transfer_at_check(s, next, value || error ? NULL : &site);
     if (moves)
         c_breaker_back(&p->breaker);
     Py_XSETREF(me->wait.value, value);
@@ -278,8 +288,9 @@ static int tick(s_preempt *p)
         return 0;
     if (!p->total)
         p->left = p->ticks;
+    c_site site = this_check(p);
     c_breaker_leave(&p->breaker);
-    int code = s_watch_expired(s);
+    int code = s_watch_expired(s, &site);
     c_breaker_back(&p->breaker);
     return code;
 }

@@ -71,7 +71,7 @@ enum {
 enum s_state { S_NEW, S_READY, S_RUNNING, S_BLOCKED, S_PAUSED, S_DONE };
 
 /* Where a tasklet's execution is kept while it does not run. */
-enum s_kept { S_FRESH, S_SOFT, S_HARD, S_LIVE };
+enum s_kept { S_FRESH, S_SOFT, S_CUT, S_HARD, S_LIVE }; /* S_CUT: soft, at a check */
 
 /* A place in a queue.  `value`: what a waiting sender offers; after the claim,
  * what the blocked call returns.  Owns its references. */
@@ -151,6 +151,12 @@ struct s_tasklet {
     unsigned short nopreempt;     /* how often it is inside nopreempt() */
     c_lock lock;
 };
+
+/* Only its frames are kept. */
+static inline int s_is_soft(const s_tasklet *t)
+{
+    return t->kept == S_SOFT || t->kept == S_CUT;
+}
 
 struct s_sched {
     s_tasklet *current, *main, *idler;
@@ -333,6 +339,8 @@ void s_finish(s_sched *s, s_tasklet *t, PyObject *result);
 PyObject *s_suspend(s_sched *s, const c_site *site);
 /* The same, but `next` (owned by the caller, in no queue) runs now. */
 PyObject *s_transfer(s_sched *s, s_tasklet *next, const c_site *site);
+/* The same inside a check of the interpreter loop; what it returns is of no use there. */
+PyObject *s_transfer_at_check(s_sched *s, s_tasklet *next, const c_site *check);
 PyObject *s_schedule(s_sched *s, const c_site *site);
 /* The same; the caller's own call returns `mine` (stolen). */
 PyObject *s_schedule_with(s_sched *s, PyObject *mine, const c_site *site);

@@ -84,6 +84,12 @@ static PyObject *go_on(s_sched *s, s_tasklet *t)
         t->wait.value = t->error = NULL;
         return c_resume(s->ts, &t->c, value, error);
     }
+    if (kept == S_CUT) {
+        PyObject *error = t->error;
+        t->error = NULL;
+        Py_CLEAR(t->wait.value);
+        return c_resume_check(s->ts, &t->c, error);
+    }
     t->started = 1;
     if (B_UNLIKELY(t->error != NULL))
         return delivered(t);
@@ -175,11 +181,10 @@ static B_COLD void forget_args(s_tasklet *t)
     Py_CLEAR(t->args);
 }
 
-/* The current tasklet has been saved softly. */
+/* The current tasklet has been saved softly, and `kept` says so. */
 static inline B_NORETURN void leave_softly(s_sched *s, s_tasklet *me, s_tasklet *next)
 {
     s->count_soft++;
-    me->kept = S_SOFT;
     if (B_UNLIKELY(me->args != NULL))
         forget_args(me);
     if (B_UNLIKELY(c_state_grew(&me->c)))
@@ -243,11 +248,12 @@ static B_COLD PyObject *transfer_slow(s_sched *s, s_tasklet *me, s_tasklet *next
             if (B_UNLIKELY(s_traces))
                 s_trace_switch(s, me, next);
             c_suspend(s->ts, &me->c, &point);
-            if (s_torture & S_TORTURE_MOVE)
+            if (s_torture & S_TORTURE_MOVE && next->kept != S_HARD)
                 move_stack(s);
+            me->kept = site->kind == C_CHECK ? S_CUT : S_SOFT;
             leave_softly(s, me, next);
         }
-        why = s->soft ? why : C_NEVER;
+        why = site->kind == C_CHECK ? C_FROM_C : s->soft ? why : C_NEVER;
     }
     s->count_why[why]++;
     me->why = (unsigned char)why;
@@ -268,9 +274,17 @@ PyObject *s_transfer(s_sched *s, s_tasklet *next, const c_site *site)
         me->state = S_RUNNING;
         return delivered(me);
     }
-    if (B_LIKELY(s->soft == 1 && site != NULL) && B_LIKELY(c_suspend_call(s->ts, &me->c, site)))
+    if (B_LIKELY(s->soft == 1 && site != NULL) && B_LIKELY(c_suspend_call(s->ts, &me->c, site))) {
+        me->kept = S_SOFT;
         leave_softly(s, me, next);
+    }
     return transfer_slow(s, me, next, site);
+}
+
+PyObject *s_transfer_at_check(s_sched *s, s_tasklet *next, const c_site *check)
+{
+    s_tasklet *me = s->current;
+    return next == me ? s_transfer(s, me, NULL) : transfer_slow(s, me, next, check);
 }
 
 PyObject *s_suspend(s_sched *s, const c_site *site)

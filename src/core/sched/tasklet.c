@@ -142,7 +142,7 @@ int s_main_init(s_sched *s, s_tasklet *t)
 
 static int suspended(const s_tasklet *t)
 {
-    return t->kept == S_SOFT || t->kept == S_HARD;
+    return s_is_soft(t) || t->kept == S_HARD;
 }
 
 int s_visit(s_tasklet *t, visitproc visit, void *arg)
@@ -274,9 +274,9 @@ void s_finish(s_sched *s, s_tasklet *t, PyObject *result)
 
 void s_clear(s_tasklet *t)
 {
-    if (t->is_main || (t->started && t->kept != S_SOFT && t->state != S_DONE))
+    if (t->is_main || (t->started && !s_is_soft(t) && t->state != S_DONE))
         return;
-    if (t->kept == S_SOFT) {
+    if (s_is_soft(t)) {
         t->kept = S_LIVE;
         t->state = S_DONE;
         c_drop(c_thread(), &t->c);
@@ -363,7 +363,7 @@ void s_finalize(s_tasklet *t)
         return;
     }
     take_from_garbage(t);
-    if (t->kept == S_SOFT)
+    if (s_is_soft(t))
         s_adopt(s, t);
     if (s->trap || t->home != s) {
         exit_later(s, t, error);

@@ -211,7 +211,7 @@ static s_tasklet *take_effective(s_sched *s)
     return t;
 }
 
-int s_watch_expired(s_sched *s)
+int s_watch_expired(s_sched *s, const c_site *check)
 {
     s_tasklet *t = s_watch_effective(s), *me = s->current;
     if (t == NULL)
@@ -227,7 +227,7 @@ int s_watch_expired(s_sched *s)
     Py_XSETREF(me->wait.value, Py_NewRef(Py_None));
     me->state = S_PAUSED;
     me->kind = NULL;
-    PyObject *done = s_transfer(s, t, NULL);
+    PyObject *done = s_transfer_at_check(s, t, check);
     Py_XDECREF(done);
     return done != NULL ? 0 : -1;
 }

@@ -31,7 +31,7 @@ int s_watch_wake(s_sched *s);
 int s_watch_deadlock(s_sched *s);
 /* The ticks ran out where the current tasklet may be interrupted.  Returns when it goes on:
  * 0, or -1 with the exception that was thrown into it. */
-int s_watch_expired(s_sched *s);
+int s_watch_expired(s_sched *s, const c_site *check);
 /* A soft run() has expired: its caller, to be run now (owned), or NULL. */
 s_tasklet *s_watch_overdue(s_sched *s);
 /* Whether the effective run() interrupts inside C callers too. */

@@ -12,6 +12,7 @@ name; it is put back.  Any thread.
 
 from __future__ import annotations
 
+import functools
 import sys
 import weakref
 from types import FunctionType
@@ -29,6 +30,12 @@ IMMUTABLE = 1 << 8
 """The flag of types of C code."""
 TRACKER = 4
 """Where the number stands in the arguments of cloudpickle's builders."""
+_WRAPPERS: dict[type, tuple[str, ...]] = {
+    classmethod: ("__func__",),
+    staticmethod: ("__func__",),
+    property: ("fget", "fset", "fdel"),
+    functools.cached_property: ("func",),
+}
 _complete: weakref.WeakSet[type] = weakref.WeakSet()
 
 
@@ -68,11 +75,13 @@ def _has_cells(kind: type) -> bool:
 
 def _uses_cells(value: object) -> bool:
     """Whether a function, or one behind a descriptor of the class, has variables of a frame."""
+    if value is None:
+        return False
     if isinstance(value, FunctionType):
         own = set(value.__code__.co_freevars) - {"__class__"}
         return bool(own) or _uses_cells(getattr(value, "__wrapped__", None))
-    parts = ("__func__", "fget", "fset", "fdel", "func")
-    return any(_uses_cells(getattr(value, part, None)) for part in parts)
+    parts = _WRAPPERS.get(type(value), ())
+    return any(_uses_cells(getattr(value, part)) for part in parts)
 
 
 def fill_class(kind: type, state: Any) -> None:

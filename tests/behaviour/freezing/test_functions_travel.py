@@ -7,6 +7,7 @@ import itertools
 import operator
 import sys
 import types
+from typing import ClassVar
 
 import pytest
 from held import resumed, waiting
@@ -225,7 +226,7 @@ def test_the_living_class_stays_as_it_is(copied):
     """Thawing in the process that froze changes nothing about the original."""
 
     class Plain:
-        limit = [1]
+        limit: ClassVar = [1]
 
         def twice(self):
             return super().__hash__() and self.limit * 2

@@ -56,19 +56,59 @@ def spin():
         pass
 
 
-def test_of_a_preempted_tasklet():
-    """Spec 3, tasklet.nesting_level: one that was interrupted keeps its C stack, which counts."""
-    task = stackless.tasklet(spin)()
+def counts(log):
+    while True:
+        for _ in range(1000):
+            pass
+        log.append(len(log))
+
+
+def interrupted(*call):
+    task = stackless.tasklet(call[0])(*call[1:])
+    task.set_ignore_nesting(True)
     assert stackless.run(1000) is task
+    return task
+
+
+def test_of_a_preempted_tasklet(soft):
+    """Spec 3, tasklet.nesting_level: one that was interrupted in its loop keeps no C stack."""
+    task = interrupted(spin)
+    assert task.nesting_level == 0
+    assert task not in stackless.getuncollectables()
+    task.kill()
+
+
+def test_of_one_preempted_below_c():
+    """Spec 3, tasklet.nesting_level: interrupted below C it keeps its stack, which counts."""
+    task = interrupted(stackless._test_nostacklesscall, spin)
     assert task.nesting_level == 1
     assert task in stackless.getuncollectables()
     task.kill()
 
 
-def test_restorable_of_a_preempted_tasklet(raises, thread):
-    """Spec 3, tasklet.restorable: it is not, and so cannot be bound anew or moved."""
-    task = stackless.tasklet(spin)()
-    assert stackless.run(1000) is task
+def test_restorable_of_a_preempted_tasklet(soft, thread):
+    """Spec 3, tasklet.restorable: so it can be bound anew, or go on in another thread."""
+    log = []
+    task = interrupted(counts, log)
+    assert task.restorable is True
+
+    def adopt():
+        task.bind_thread()
+        task.insert()
+        while len(log) < 5:
+            stackless.run(1000)
+            task.insert()
+        task.remove()
+        task.bind(None)
+
+    thread(adopt).result()
+    assert log[:5] == [0, 1, 2, 3, 4]
+    assert not task.alive
+
+
+def test_restorable_of_one_preempted_below_c(raises, thread):
+    """Spec 3, tasklet.restorable: it is not below C, and so cannot be bound anew or moved."""
+    task = interrupted(stackless._test_nostacklesscall, spin)
     assert task.restorable is False
     with raises(RuntimeError, "tasklet has C state on its stack"):
         task.bind(None)

@@ -1,0 +1,47 @@
+/* Who called: the return addresses on the C stack, found by the compiler's unwinder.
+ *
+ * On x86-64 every call puts its return address right below the caller's end of the
+ * frame, and the unwinder knows that place for code compiled without frame pointers
+ * too.  Each one found is compared with what lies there; the first that differs ends
+ * the list.  Elsewhere (on aarch64 a function keeps it where it likes) nothing is found.
+ */
+#include "plat/plat.h"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+
+#include <unwind.h>
+
+typedef struct {
+    uintptr_t *slots;
+    int found, max;
+} walk;
+
+/* For a frame that was unwound to, this is its stack pointer at the call. */
+static _Unwind_Reason_Code add(struct _Unwind_Context *context, void *arg)
+{
+    walk *w = arg;
+    uintptr_t sp = _Unwind_GetCFA(context), slot = sp - sizeof(void *);
+    if (sp == 0 || *(uintptr_t *)slot != _Unwind_GetIP(context))
+        return w->found ? _URC_END_OF_STACK : _URC_NO_REASON;
+    if (w->found == w->max)
+        return _URC_END_OF_STACK;
+    w->slots[w->found++] = slot;
+    return _URC_NO_REASON;
+}
+
+int p_callers(uintptr_t *slots, int max)
+{
+    walk w = {slots, 0, max};
+    _Unwind_Backtrace(add, &w);
+    return w.found;
+}
+
+#else
+
+int p_callers(uintptr_t *slots, int max)
+{
+    (void)slots, (void)max;
+    return 0;
+}
+
+#endif

@@ -1,0 +1,48 @@
+"""A check that C code makes the interpreter do keeps the C stack: it holds references."""
+
+SIGNALS = """
+    import ctypes, gc, signal
+    import loomlet
+    from loomlet import _core
+
+    serve = ctypes.PyDLL(None).Py_MakePendingCalls
+    serve.argtypes = [ctypes.py_object, ctypes.py_object]
+    signal.signal(signal.SIGALRM, serve)  # called by C, while the frame stands at its check
+
+    def spin(n):
+        for _ in range(n):
+            pass
+        while n:
+            n -= 1
+        return n
+
+    def main():
+        _core._counted_slices(1)
+        tasks = [loomlet.spawn(spin, 100_000) for _ in range(2)]
+        signal.setitimer(signal.ITIMER_REAL, 0.0002, 0.0002)
+        results = [task.result() for task in tasks]
+        signal.setitimer(signal.ITIMER_REAL, 0, 0)
+        return results
+
+    def both():
+        stats = _core.stats()
+        return stats["soft"], stats["why_hard"].get("from C", 0)
+
+    assert loomlet.run(main, slice=None) == [0, 0]
+    gc.collect()
+    objects, (soft, hard) = len(gc.get_objects()), both()
+    for _ in range(3):
+        assert loomlet.run(main, slice=None) == [0, 0]
+    gc.collect()
+    after = both()
+    assert after[0] > soft + 100_000, (soft, after)
+    assert after[1] > hard + 100, (hard, after)
+    assert len(gc.get_objects()) < objects + 50, len(gc.get_objects()) - objects
+    print("done")
+"""
+
+
+def test_a_signal_handler_serves_the_calls(python, switches):
+    """A handler in C, called by the check itself, calls Py_MakePendingCalls: hard, no leak."""
+    done = python(SIGNALS)
+    assert (done.stdout, done.stderr, done.returncode) == ("done\n", "", 0)
