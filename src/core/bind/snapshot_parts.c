@@ -26,7 +26,7 @@ static PyObject *generator_tasklet(PyObject *module, PyObject *gen)
     if (count < 0)
         return bind_fail((int)count, gen);
     for (Py_ssize_t i = 0; i < count; i++) {
-        if (all[i]->kept == S_SOFT && c_generator_runs_in(&all[i]->c, gen))
+        if (s_is_soft(all[i]) && c_generator_runs_in(&all[i]->c, gen))
             Py_SETREF(found, Py_NewRef((PyObject *)all[i]));
         Py_DECREF((PyObject *)all[i]);
     }

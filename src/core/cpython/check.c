@@ -253,8 +253,7 @@ int c_check_point(PyThreadState *ts, c_frame *f, const c_site *site, c_point *ou
     if (depth < 0 || depth > code->co_stacksize || back < 0)
         return C_UNKNOWN;
     out->top = out->depth = code->co_nlocalsplus + depth;
-    out->advance = op == JUMP_BACKWARD ? C_THROW_ADVANCE : 0;
-    out->end_advance = C_AFTER(op) - back;
+    check_ways(op, back, &out->advance, &out->end_advance);
     out->enter = out->exit = NULL;
     return C_SOFT;
 }

@@ -242,8 +242,9 @@ int c_where_now(PyThreadState *ts, PyObject **code, int *line);
 PyObject *c_frames_read(const c_state *state);
 /* Whether frames can be built from such a tuple; *size: bytes of the first chunk for them. */
 const char *c_frames_check(PyThreadState *ts, PyObject *records, size_t *size);
-/* Builds them, checked, in a state that c_state_init has just made. */
-void c_frames_build(PyThreadState *ts, c_state *state, PyObject *records);
+/* Builds them, checked, in a state that c_state_init has just made.  1 when they are those of a
+ * tasklet that was interrupted, 0 of one that waits for a call of ours to return. */
+int c_frames_build(PyThreadState *ts, c_state *state, PyObject *records);
 /* The call in which such a tasklet waits keeps `object` alive, as its operands did. */
 void c_frames_hold(c_state *state, PyObject *object);
 int c_is_generator(PyObject *object);

@@ -8,12 +8,13 @@
  * each generator on the way inwards.
  *
  * The innermost frame stands at the instruction that called us, without its
- * operands; how far to step over it follows from the instruction alone, and is taken
- * from the code as CPython gives it out (no specialised or traced instruction, empty
- * inline caches).
+ * operands, or at a check where it was interrupted (check.c); how far to step over it follows from
+ * the instruction alone, and is taken from the code as CPython gives it out (no specialised or
+ * traced instruction, empty inline caches).
  *
  * On the tasklet's home thread.  Building checks all before it changes anything.
  */
+#include "cpython/check.h"
 #include "cpython/record.h"
 
 static PyObject *code_bytes(PyCodeObject *code)
@@ -78,9 +79,9 @@ int c_generator_runs_in(const c_state *state, PyObject *gen)
 
 /* ---- where the innermost frame goes on --------------------------------------------------- */
 
-/* An instruction as CPython gives it out. */
+/* An instruction as CPython gives it out, with every EXTENDED_ARG in front of it. */
 typedef struct {
-    int op, oparg; /* of a FOR_ITER: with an EXTENDED_ARG in front */
+    int op, oparg;
 } plain;
 
 static plain plain_at(PyCodeObject *code, int unit)
@@ -90,11 +91,17 @@ static plain plain_at(PyCodeObject *code, int unit)
     if (bytes != NULL && unit >= 0 && 2 * unit < PyBytes_GET_SIZE(bytes)) {
         const unsigned char *at = (const unsigned char *)PyBytes_AS_STRING(bytes) + 2 * unit;
         found = (plain){at[0], at[1]};
-        if (unit > 0 && at[-2] == EXTENDED_ARG)
-            found.oparg |= at[-1] << 8;
+        for (int i = 1; i <= unit && i <= 2 && at[-2 * i] == EXTENDED_ARG; i++)
+            found.oparg |= at[1 - 2 * i] << (8 * i);
     }
     Py_XDECREF(bytes);
     return found;
+}
+
+/* Where a tasklet that was interrupted may have been left softly: check.c. */
+static int is_check(int op)
+{
+    return op == RESUME || op == JUMP_BACKWARD;
 }
 
 /* What the call of a blocked function has on the value stack, or -1. */
@@ -110,7 +117,7 @@ static int operands_of(plain at)
         return C_KW_OPERANDS(at.oparg);
     if (at.op == C_OP_CALL_EX)
         return C_EX_OPERANDS(at.oparg);
-    return at.op == C_OP_FOR_ITER ? 0 : -1;
+    return at.op == C_OP_FOR_ITER || is_check(at.op) ? 0 : -1;
 }
 
 static const char *check_inner(const c_record *inner, int operands)
@@ -137,6 +144,13 @@ static const char *find_advance(const c_record *inner, c_state *state)
     state->depth = inner->slots;
     state->advance = C_AFTER(at.op);
     state->end_advance = 0;
+    if (is_check(at.op)) {
+        check_ways(at.op, at.op == RESUME ? 0 : at.oparg, &state->advance, &state->end_advance);
+        int target = inner->ip + state->end_advance;
+        return target < FIRST_PLACE || target >= code_units(inner->code)
+                   ? "the innermost frame jumps out of its code"
+                   : NULL;
+    }
     if (at.op != C_OP_FOR_ITER)
         return NULL;
     int end = inner->ip + 1 + C_CACHES(at.op) + at.oparg;
@@ -204,7 +218,7 @@ static c_frame *enter_generator(c_state *state, const c_record *record)
     return generator_frame(record->owner);
 }
 
-void c_frames_build(PyThreadState *ts, c_state *state, PyObject *records)
+int c_frames_build(PyThreadState *ts, c_state *state, PyObject *records)
 {
     c_frame *below = thread_base_frame(ts);
     c_record record;
@@ -218,6 +232,7 @@ void c_frames_build(PyThreadState *ts, c_state *state, PyObject *records)
     }
     state->frame = below;
     find_advance(&record, state);
+    return is_check(plain_opcode(record.code, record.ip));
 }
 
 /* In the place of the first operand: there is one wherever the stack does not keep it anyway (an
@@ -248,9 +263,10 @@ const char *c_frames_check(PyThreadState *ts, PyObject *records, size_t *size)
     return "freezing needs 3.12";
 }
 
-void c_frames_build(PyThreadState *ts, c_state *state, PyObject *records)
+int c_frames_build(PyThreadState *ts, c_state *state, PyObject *records)
 {
     (void)ts, (void)state, (void)records;
+    return 0;
 }
 
 void c_frames_hold(c_state *state, PyObject *object)

@@ -100,11 +100,6 @@ static PyObject *read_values(const c_frame *f, int slots, PyObject **mask)
     return values;
 }
 
-static int code_units(PyCodeObject *code)
-{
-    return (int)(_PyCode_NBYTES(code) / (Py_ssize_t)sizeof(_Py_CODEUNIT));
-}
-
 PyObject *c_record_read(c_frame *f, int slots, int offset)
 {
     PyCodeObject *code = frame_code(f);

@@ -22,6 +22,11 @@ typedef struct {
     int ip, offset, slots;
 } c_record;
 
+static inline int code_units(PyCodeObject *code)
+{
+    return (int)(_PyCode_NBYTES(code) / (Py_ssize_t)sizeof(_Py_CODEUNIT));
+}
+
 PyObject *c_record_read(c_frame *f, int slots, int offset);
 /* Borrows everything; NULL, or what does not fit. */
 const char *c_record_parse(PyObject *tuple, c_record *out);

@@ -21,7 +21,7 @@ int s_image_why(const s_sched *s, const s_tasklet *t)
         return S_IMAGE_ENDED;
     if (t->home != s || t->state == S_RUNNING)
         return S_IMAGE_THREAD;
-    if (t->kept == S_FRESH || t->kept == S_SOFT)
+    if (t->kept == S_FRESH || s_is_soft(t))
         return S_IMAGE_OK;
     if (t->why == C_FROM_C && t->state == S_READY)
         return S_IMAGE_PREEMPTED;
@@ -58,7 +58,6 @@ void s_image_clear(s_image *image)
 
 static void take_image(s_tasklet *t, const s_image *image)
 {
-    t->kept = S_SOFT;
     t->cancelled = t->owned = t->due = t->round = 0;
     Py_XSETREF(t->func, Py_XNewRef(image->func));
     Py_CLEAR(t->result);
@@ -79,8 +78,9 @@ static int build_started(s_tasklet *t, const s_image *image, const char **wrong)
         return S_E_MEMORY;
     s_unbind(t);
     c_state_init(ts, &t->c, chunk, size);
-    c_frames_build(ts, &t->c, image->frames);
+    int cut = c_frames_build(ts, &t->c, image->frames);
     take_image(t, image);
+    t->kept = cut ? S_CUT : S_SOFT;
     return S_OK;
 }
 

@@ -12,9 +12,11 @@ name; it is put back.  Any thread.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 import weakref
+from collections.abc import Iterator
 from types import FunctionType
 from typing import Any
 
@@ -30,6 +32,8 @@ IMMUTABLE = 1 << 8
 """The flag of types of C code."""
 TRACKER = 4
 """Where the number stands in the arguments of cloudpickle's builders."""
+OWN_CELLS = {"__class__", "__classdict__"}
+"""Cells that belong to a class itself."""
 _WRAPPERS: dict[type, tuple[str, ...]] = {
     classmethod: ("__func__",),
     staticmethod: ("__func__",),
@@ -70,18 +74,32 @@ def _ours(kind: type, reduced: tuple[Any, ...]) -> Any:
 
 
 def _has_cells(kind: type) -> bool:
-    return any(_uses_cells(value) for value in list(kind.__dict__.values()))
+    seen: set[int] = set()
+    parts = [value for name, value in vars(kind).items() if name != "__annotate_func__"]
+    return any(_uses_cells(value, kind.__qualname__, seen) for value in parts)
 
 
-def _uses_cells(value: object) -> bool:
-    """Whether a function, or one behind a descriptor of the class, has variables of a frame."""
-    if value is None:
+def _uses_cells(value: object, owner: str, seen: set[int]) -> bool:
+    """Whether a function of the class body, behind whatever wraps it, has variables of a frame.
+
+    Functions that a decorator has written, such as those of data classes, do not count.
+    """
+    if id(value) in seen:
         return False
-    if isinstance(value, FunctionType):
-        own = set(value.__code__.co_freevars) - {"__class__"}
-        return bool(own) or _uses_cells(getattr(value, "__wrapped__", None))
-    parts = _WRAPPERS.get(type(value), ())
-    return any(_uses_cells(getattr(value, part)) for part in parts)
+    seen.add(id(value))
+    if not isinstance(value, FunctionType):
+        parts = _WRAPPERS.get(type(value), ())
+        return any(_uses_cells(getattr(value, part), owner, seen) for part in parts)
+    code = value.__code__
+    if code.co_qualname.startswith(f"{owner}."):
+        return bool(set(code.co_freevars) - OWN_CELLS)
+    return any(_uses_cells(found, owner, seen) for found in _held(value))
+
+
+def _held(function: FunctionType) -> Iterator[object]:
+    for cell in function.__closure__ or ():
+        with contextlib.suppress(ValueError):
+            yield cell.cell_contents
 
 
 def fill_class(kind: type, state: Any) -> None:

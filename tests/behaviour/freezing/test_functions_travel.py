@@ -1,5 +1,6 @@
 """Functions go by name where another process can import them, else by value, with all they have."""
 
+import copyreg
 import dataclasses
 import enum
 import functools
@@ -231,6 +232,7 @@ def test_the_living_class_stays_as_it_is(copied):
         def twice(self):
             return super().__hash__() and self.limit * 2
 
+    copyreg._slotnames(Plain)  # pickle leaves a note in the class
     before = dict(Plain.__dict__)
     limit, made = copied([Plain.limit, Plain()])
     assert type(made) is Plain
@@ -244,6 +246,7 @@ def test_a_class_with_the_variables_of_a_frame(copied):
     log = []
 
     class Local:
+        @deco
         def put(self, x):
             log.append(x)
 

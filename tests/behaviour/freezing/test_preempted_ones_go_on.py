@@ -1,0 +1,116 @@
+"""A tasklet that was interrupted between two instructions is frozen there, and goes on there.
+
+It is left softly at the beginning of a function and at a jump back; elsewhere the error says where
+it was interrupted and what to do.
+"""
+
+import pytest
+
+import loomlet
+from loomlet import _core
+
+SLICE = 0.0005
+
+
+def counts(rounds):
+    total = 0
+    for number in range(rounds):
+        total += number
+    return total
+
+
+def calls(rounds):
+    def add(total, number):
+        return total + number
+
+    total = 0
+    number = 0
+    while number < rounds:
+        total = add(total, number)
+        number += 1
+    return total
+
+
+def generates(rounds):
+    def numbers():
+        for number in range(rounds):
+            yield number
+
+    total = 0
+    for number in numbers():
+        total += number
+    return total
+
+
+def handles(rounds):
+    total = 0
+    for number in range(rounds):
+        try:
+            total += [number][number & 1]
+        except IndexError:
+            total += number
+    return total
+
+
+def frozen_at_each_turn(call, rounds):
+    """The result, and how often it could be frozen and could not."""
+    task = loomlet.spawn(call, rounds)
+    loomlet.schedule()
+    frozen, refused = 0, []
+    while task.state == "runnable":
+        task.remove()
+        why = loomlet.why_not_freezable(task)
+        if why is None:
+            data = loomlet.freeze(task)
+            task.kill()
+            task = loomlet.thaw(data)
+            assert task.state == "paused"
+            frozen += 1
+        else:
+            refused.append(why)
+        task.insert()
+        loomlet.schedule()
+    return task.result(), frozen, refused
+
+
+@pytest.fixture(autouse=True)
+def _not_traced():
+    if _core.SOFT_SUPPORTED and not _core.soft():
+        pytest.skip("soft switching is off")
+
+
+@pytest.mark.parametrize("call", [counts, calls, generates, handles])
+def test_it_goes_on_where_it_was_interrupted(call):
+    """Many times in one run, with the result of an undisturbed one."""
+    rounds = 300_000
+    found = loomlet.run(frozen_at_each_turn, call, rounds, slice=SLICE)
+    result, frozen, refused = found
+    assert result == sum(range(rounds))
+    assert frozen > 0
+    assert all("preempted at" in why and "let it reach a blocking call" in why for why in refused)
+
+
+def test_an_exception_can_be_thrown_into_the_copy():
+    """Its handlers are those around the place."""
+
+    def main():
+        def spins():
+            try:
+                while True:
+                    pass
+            except KeyError:
+                return "caught"
+
+        task = loomlet.spawn(spins)
+        while True:
+            loomlet.schedule()
+            task.remove()
+            if loomlet.why_not_freezable(task) is None:
+                break
+            task.insert()
+        copy = loomlet.thaw(loomlet.freeze(task))
+        task.kill()
+        copy.throw(KeyError)
+        return copy.result()
+
+    assert loomlet.run(main, slice=SLICE) == "caught"
