@@ -77,7 +77,7 @@ def shortest(log):
 def behind_a_try(log):
     log.append("begins")
     try:
-        log.append("in")
+        log.append("early")
     except ValueError:
         log.append("wrong")
     log.pop()
@@ -120,7 +120,7 @@ def test_it_is_caught_where_it_should_be(function, checks, switches):
     """Wherever the tasklet stands: inside, the handlers run; outside, the exception comes back."""
     log = []
     task = interrupted(function, log, checks)
-    if "in" not in log or log[-1] != "in":
+    if "in" not in log or log[-1] != "in" or (function is shortest and checks < 6):
         task.kill()
         return
     try:
