@@ -38,5 +38,6 @@ for _kind in (
     _core.Lock,
     _core.StacklessTasklet,
     _core.StacklessChannel,
+    _core.StacklessBomb,
 ):
     copyreg.pickle(_kind, _reduce)

@@ -19,17 +19,18 @@ from collections.abc import Iterator
 from types import CodeType
 from typing import Any
 
-__all__ = ["LAYOUT", "digest", "nested", "nested_index", "same_layout"]
+__all__ = ["DIGESTS", "LAYOUT", "digest", "nested", "nested_index", "same_layout"]
 
 LAYOUT = 4
 """How many bytes of a digest tell the layout."""
 
-_digests: dict[int, tuple[weakref.ref[CodeType], bytes]] = {}
+DIGESTS: dict[int, tuple[weakref.ref[CodeType], bytes]] = {}
+"""By id of a code object: itself and its digest."""
 
 
 def digest(code: CodeType) -> bytes:
     """Eight bytes that change when what the code does may have changed."""
-    known = _digests.get(id(code))
+    known = DIGESTS.get(id(code))
     if known is not None and known[0]() is code:
         return known[1]
     return _computed(code)
@@ -38,14 +39,14 @@ def digest(code: CodeType) -> bytes:
 def _computed(code: CodeType) -> bytes:
     key = id(code)
     found = _short(_layout(code)) + _short(_meaning(code))
-    _digests[key] = (weakref.ref(code, lambda gone: _forget(key, gone)), found)
+    DIGESTS[key] = (weakref.ref(code, lambda gone: _forget(key, gone)), found)
     return found
 
 
 def _forget(key: int, gone: weakref.ref[CodeType]) -> None:
-    known = _digests.get(key)
+    known = DIGESTS.get(key)
     if known is not None and known[0] is gone:
-        _digests.pop(key, None)
+        DIGESTS.pop(key, None)
 
 
 def _short(parts: object) -> bytes:

@@ -17,6 +17,7 @@ import builtins
 import importlib
 import marshal
 import sys
+from collections.abc import Callable
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -37,6 +38,7 @@ __all__ = [
     "function_by_value",
     "new_cell",
     "new_namespace",
+    "reduce_builtin",
     "reduce_cell",
     "reduce_code",
     "reduce_function",
@@ -64,8 +66,10 @@ def function_by_name(module: str, path: str, mark: bytes) -> FunctionType:
             return mapped
     home = sys.modules.get(module)
     found = None if home is None else home.__dict__.get(path)
-    if type(found) is FunctionType and codes.digest(found.__code__) == mark:
-        return found
+    if type(found) is FunctionType:
+        known = codes.DIGESTS.get(id(found.__code__))
+        if known is not None and known[1] == mark and known[0]() is found.__code__:
+            return found
     return _checked(module, path, mark)
 
 
@@ -175,7 +179,7 @@ def fill_function(function: FunctionType, state: tuple[Any, ...]) -> None:
 
 def reduce_function(saving: Saving, function: FunctionType) -> Any:
     """By name, else by value."""
-    if saving.shared is not None and function.__closure__ is None:
+    if saving.shared is not None and function.__closure__ is None and function is not same_object:
         return shared(saving, function)
     found = names.function(function)
     if found is not None:
@@ -192,7 +196,13 @@ def _builder(function: FunctionType, found: tuple[str, str, bytes]) -> Any:
     return NotImplemented if found[1] == function.__qualname__ else (names.importable, found[:2])
 
 
-def word(place: int) -> FunctionType:
+def reduce_builtin(saving: Saving, function: Any) -> Any:
+    """A builder by its number; others as pickle does it."""
+    place = PLACES.get(function)
+    return NotImplemented if place is None else (word, (place,))
+
+
+def word(place: int) -> Callable[..., Any]:
     """A builder by its number."""
     return WORDS[place]
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import copyreg
 import weakref
-from types import FunctionType
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from loomlet import _core
@@ -25,7 +25,7 @@ from loomlet.snapshot.state import Namespace, Saving
 
 __all__ = ["install", "reduce"]
 
-_NATIVE = (type, _core.Tasklet, _core.Channel, _core.Lock, _core.StacklessBomb)
+_NATIVE = (type, BuiltinFunctionType, _core.Tasklet, _core.Channel, _core.Lock, _core.StacklessBomb)
 """What every pickler can deal with when it meets it."""
 _namespaces: weakref.WeakValueDictionary[int, Namespace] = weakref.WeakValueDictionary()
 _boxes: weakref.WeakValueDictionary[int, _Box] = weakref.WeakValueDictionary()

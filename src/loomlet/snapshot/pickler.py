@@ -22,6 +22,7 @@ import io
 from collections.abc import Callable
 from contextvars import Context, ContextVar
 from types import (
+    BuiltinFunctionType,
     CellType,
     CodeType,
     FunctionType,
@@ -49,11 +50,12 @@ VOCABULARY: tuple[Callable[..., Any], ...] = (
     tasklets.fill_tasklet,
     _core.Channel,
     functions.word,
-    functions.same_object,
-    _core._generator_empty,
-    iter,
 )
 RARER: tuple[Any, ...] = (
+    iter,
+    getattr,
+    functions.same_object,
+    _core._generator_empty,
     tasklets.fill_channel,
     tasklets.fill_generator,
     functions.new_cell,
@@ -121,6 +123,7 @@ HANDLERS: dict[type, Handler] = {
     FunctionType: functions.reduce_function,
     CellType: functions.reduce_cell,
     CodeType: functions.reduce_code,
+    BuiltinFunctionType: functions.reduce_builtin,
     MethodType: functions.reduce_method,
     ModuleType: functions.reduce_module,
     Namespace: functions.reduce_namespace,

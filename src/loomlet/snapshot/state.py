@@ -16,9 +16,9 @@ from loomlet.snapshot import code as codes
 
 __all__ = ["CURRENT", "PLACES", "WORDS", "CodeMap", "Loading", "Namespace", "Saving"]
 
-WORDS: list[FunctionType] = []
+WORDS: list[Callable[..., Any]] = []
 """The builders that have a number in the bytes; filled by the pickler."""
-PLACES: dict[FunctionType, int] = {}
+PLACES: dict[Callable[..., Any], int] = {}
 
 CodeMap = Callable[[str, str], Any] | Mapping[Any, Any] | None
 

@@ -202,6 +202,20 @@ def _fill(loading: Loading, tasklet: _core.Tasklet, state: Any, block: bool) -> 
     return wait, None, ()
 
 
+def _quick(tasklet: _core.Tasklet, frame: Any, wait: Any) -> bool:
+    """The most frequent case without a detour: one plain frame that waits; False: it is another."""
+    if type(frame) is not tuple or len(frame) < 4 or type(frame[0]) is not FunctionType:
+        return False
+    if type(wait) is not tuple or not wait or wait[0] not in _NAMES:
+        return False
+    function = frame[0]
+    plain = (None, function, function.__code__, None, frame[1], frame[2], frame[3], frame[4:])
+    waits = (_NAMES[wait[0]], *wait[1:])
+    record = (function, None, None, (plain,), None, Context(), waits, None, None)
+    _core._tasklet_fill(tasklet, record, True)
+    return True
+
+
 def _fill_all(tasklet: _core.Tasklet, frames: Any, wait: Any, rest: list[Any], block: bool) -> Any:
     variables, value, error, exception, name, func, args, kwnames, own, scopes = rest
     if frames is not None:
@@ -222,7 +236,11 @@ def finish(loading: Loading) -> None:
     Those that waited for a channel do so in the order of its queue.
     """
     if len(loading.pending) == 1:
-        ((tasklet, state),) = loading.pending
+        tasklet, state = loading.pending[0]
+        if type(state) is tuple and len(state) == 2 and loading.changed is None:
+            frames, wait = state
+            if type(frames) is tuple and len(frames) == 1 and _quick(tasklet, frames[0], wait):
+                return
         wait, value, scopes = _fill(loading, tasklet, state, True)
         if scopes:
             tie(loading, {id(tasklet): (tasklet, scopes)})

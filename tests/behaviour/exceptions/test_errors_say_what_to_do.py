@@ -1,5 +1,7 @@
 """Every error of ours says what was expected, what was found and what to do."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from loomlet import (
@@ -36,7 +38,8 @@ def test_endings_are_no_exceptions(ending):
 @pytest.mark.parametrize("code", sorted(errors._makers))
 def test_every_code_of_the_core_has_an_exception(code):
     """Each code makes an exception of ours or a builtin; state errors have all three parts."""
-    error = errors.make(code, "<the thing>")
+    facts = (2, None, 0, None, -1, SimpleNamespace(name="<the thing>"))
+    error = errors.make(code, facts if code == errors._NO_IMAGE else "<the thing>")
     assert isinstance(error, (LoomletError, TaskletExit, Cancelled, TimeoutError, RuntimeError))
     if isinstance(error, (TaskletError, ChannelClosed)):
         text = str(error)

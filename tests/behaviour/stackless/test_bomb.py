@@ -1,6 +1,7 @@
 """A bomb is an exception as a value; cframe and cstack are there to be looked at."""
 
 import pickle
+import traceback
 
 import pytest
 
@@ -96,11 +97,16 @@ def test_it_pickles(protocol, mode):
     stackless.run()
 
 
-def test_a_traceback_does_not_pickle():
-    """Spec 10, bomb: one that has a traceback is refused, as the traceback itself is."""
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_one_with_a_traceback_pickles(protocol):
+    """Spec 10, bomb: the traceback comes back, and prints as before."""
     error = caught()
-    with pytest.raises(TypeError, match="traceback"):
-        pickle.dumps(stackless.bomb(KeyError, error, error.__traceback__))
+    bomb = stackless.bomb(KeyError, error, error.__traceback__)
+    copy = pickle.loads(pickle.dumps(bomb, protocol))
+    assert copy.value.args == ("boom",)
+    assert copy.value.__traceback__ is copy.traceback
+    printed = [traceback.format_tb(one.traceback) for one in (bomb, copy)]
+    assert printed[0] == printed[1]
 
 
 def test_what_is_no_traceback(raises):
