@@ -357,6 +357,23 @@ int c_splice_told(const c_frame *f, const PyGenObject *gen)
            (kind == KIND_SEND || C_CALL_TARGET(f->localsplus + base) == c_known.next);
 }
 
+int c_splice_fits(PyCodeObject *code, int place, int offset, int slots)
+{
+    if (place < 0)
+        return 0;
+    const _Py_CODEUNIT *ip = _PyCode_CODE(code) + place;
+    int kind = offset >> 8 & 15, operands = offset & 255, op = ip_opcode(ip), arg = ip_oparg(ip);
+    if (slots - code->co_nlocalsplus < operands)
+        return 0;
+    if (op == LOAD_ATTR)
+        return operands == 1 && kind == (arg & 1 ? KIND_METHOD : KIND_ATTR) &&
+               arg >> 1 < PyTuple_GET_SIZE(code->co_names);
+    if (op == C_OP_CALL)
+        return operands == arg + 2 &&
+               (kind == KIND_NEXT || kind == KIND_SEND || kind == KIND_CALL || kind == KIND_INIT);
+    return C_IS_SUBSCRIPT(ip) && operands == 2 && kind == KIND_ITEM;
+}
+
 static void drop(c_frame *f, int operands)
 {
     int depth = frame_top(f) - operands;
@@ -382,7 +399,7 @@ static void name_error(c_frame *f)
         PyObject *name = PyTuple_GET_ITEM(frame_code(f)->co_names, ip_oparg(frame_ip(f)) >> 1);
         if (told->name == NULL && told->obj == NULL) {
             told->name = Py_NewRef(name);
-            told->obj = Py_NewRef(slot_object(f->localsplus[frame_top(f) - 1]));
+            told->obj = Py_XNewRef(slot_object(f->localsplus[frame_top(f) - 1]));
         }
     }
     PyErr_SetRaisedException(error);
@@ -395,7 +412,8 @@ static PyObject *generator_ended(c_frame *f, int kind, int operands, PyObject *r
     int count = operands - 2 + (C_CALL_SELF(base) != NULL);
     if (kind == KIND_NEXT && count == 2) {
         Py_DECREF(result);
-        return Py_NewRef(slot_object(f->localsplus[frame_top(f) - 1]));
+        PyObject *given = slot_object(f->localsplus[frame_top(f) - 1]);
+        return Py_NewRef(given ? given : Py_None);
     }
     if (result == Py_None)
         PyErr_SetNone(PyExc_StopIteration);
@@ -410,7 +428,7 @@ static PyObject *object_made(c_frame *f, int operands, PyObject *result)
 {
     slot *spare = &C_SPARE(f->localsplus + frame_top(f) - operands);
     PyObject *made = slot_object(*spare);
-    if (result == Py_None) {
+    if (result == Py_None && made != NULL) {
         Py_INCREF(made);
     } else {
         PyErr_Format(PyExc_TypeError, "__init__() should return None, not '%.200s'",
@@ -454,6 +472,14 @@ int c_splice_finish(c_frame *f, PyObject *result, int yielded)
         push(f, SLOT_NULL);
     frame_set_ip(f, frame_ip(f) + units(kind));
     return 1;
+}
+
+#else
+
+int c_splice_fits(PyCodeObject *code, int place, int offset, int slots)
+{
+    (void)code, (void)place, (void)offset, (void)slots;
+    return 0;
 }
 
 #endif
