@@ -7,11 +7,12 @@ known, and the result, the count and the number of allocated blocks must come ou
 right.  If one does not, soft switching is turned off for the process, with a
 warning: everything still works, hard.  LOOMLET_SOFT=0 does the same by hand.
 
-Takes about a millisecond.  Runs on the importing thread, before any tasklet.
+Takes about two milliseconds.  Runs on the importing thread, before any tasklet.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import warnings
@@ -70,6 +71,63 @@ def _generator(ch: _core.Channel, probe: _Probe) -> object:
     return None
 
 
+class _Read:
+    def __init__(self, ch: _core.Channel) -> None:
+        self.ch = ch
+
+    @property
+    def read(self) -> object:
+        return self.ch.receive()
+
+
+class _Hooked(_Read):
+    def __init__(self, ch: _core.Channel) -> None:
+        self.made = ch.receive()
+
+    def __getitem__(self, key: object) -> object:
+        return self.ch.receive()
+
+    def __getattr__(self, name: str) -> object:
+        return vars(self)["ch"].receive()
+
+
+def _new(ch: _core.Channel, probe: _Probe) -> object:
+    return _Hooked(ch).made
+
+
+def _property(ch: _core.Channel, probe: _Probe) -> object:
+    return _Read(ch).read
+
+
+def _hooked(ch: _core.Channel) -> _Hooked:
+    hooked = _Hooked.__new__(_Hooked)
+    hooked.ch = ch
+    return hooked
+
+
+def _item(ch: _core.Channel, probe: _Probe) -> object:
+    return _hooked(ch)[probe]
+
+
+def _fallback(ch: _core.Channel, probe: _Probe) -> object:
+    return _hooked(ch).anything
+
+
+def _next(ch: _core.Channel, probe: _Probe) -> object:
+    generator = _generate(ch)
+    return next(generator)
+
+
+def _send(ch: _core.Channel, probe: _Probe) -> object:
+    generator = _generate(ch)
+    return generator.send(None)  # type: ignore[attr-defined]
+
+
+def _partial(ch: _core.Channel, probe: _Probe) -> object:
+    partial = functools.partial(_plain, ch, probe)
+    return partial()
+
+
 def _lock(ch: _core.Channel, probe: _Probe) -> object:
     lock = _core.Lock()
     lock.acquire()
@@ -86,7 +144,23 @@ _FORMS: tuple[Callable[[_core.Channel, _Probe], object], ...] = (
     _iterate,
     _operand,
     _generator,
+    _new,
+    _property,
+    _item,
+    _fallback,
+    _next,
+    _send,
+    _partial,
     _lock,
+)
+# What the interpreter's C code holds while one of them runs.
+_HELD = (
+    _Hooked,
+    _Hooked.__init__,
+    vars(_Read)["read"],
+    vars(_Read)["read"].fget,
+    _Hooked.__getitem__,
+    _Hooked.__getattr__,
 )
 
 
@@ -105,7 +179,7 @@ def _wrong(form: Callable[[_core.Channel, _Probe], object]) -> str | None:
     for _ in range(_ROUNDS):
         if not _once(form, probe):
             return "result"
-        counts.append(sys.getrefcount(probe))
+        counts.append([sys.getrefcount(each) for each in (probe, *_HELD)])
     return "reference count" if counts[0] != counts[-1] else None
 
 

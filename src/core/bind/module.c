@@ -52,7 +52,7 @@ static int add_stackless(PyObject *module)
 
 static int exec(PyObject *module)
 {
-    if (c_check_interpreter() < 0 || c_check_layout() < 0)
+    if (c_check_interpreter() < 0 || c_check_layout() < 0 || c_splice_init() < 0)
         return -1;
     s_hook.type = &bind_tasklet_type;
     c_arena_install();

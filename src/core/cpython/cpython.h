@@ -76,16 +76,23 @@ typedef struct {
 
 #define C_SPLICES 16
 
+/* Two activations with C between them that can be given up (splice.c). */
+typedef struct {
+    c_frame *upper, *lower;
+    int top, offset, advance;
+    int count;
+    PyObject *owned[2];     /* what the C code owned */
+    PyObject *made;         /* the same, to be kept in slot `spare` */
+    void *spare, *borrowed; /* slots; `borrowed` holds what another owns, to be emptied */
+} c_splice_plan;
+
 /* A suspension point that passed every rule of site.c. */
 typedef struct {
     c_frame *bottom;
     int depth, top, advance, end_advance;
     PyObject *enter, *exit; /* C_WITH: what the instruction holds in C, else NULL */
     int splices;
-    struct {
-        c_frame *upper, *lower;
-        int top, offset;
-    } splice[C_SPLICES];
+    c_splice_plan splice[C_SPLICES];
 } c_point;
 
 /* What a hard suspension keeps on its own C stack. */
@@ -386,6 +393,8 @@ static inline void *c_malloc(size_t size)
 
 /* ---- proving the rules at import (selftest.c) ------------------------------- */
 
+/* Learns what splice.c must know of the interpreter, once: 0, or -1 with an exception. */
+int c_splice_init(void);
 /* 0 when the layout that we were compiled for is the running interpreter's, -1
  * with ImportError set otherwise. */
 int c_check_layout(void);

@@ -182,6 +182,8 @@ static inline int ip_oparg(const _Py_CODEUNIT *ip)
 #define C_OP_COMPILED (-1)
 /* The handlers of a thrown exception are those of the unit at prev_instr. */
 #define C_THROW_ADVANCE 0
+#define C_OP_SUBSCRIPT BINARY_SUBSCR
+#define C_IS_SUBSCRIPT(ip) (ip_opcode(ip) == BINARY_SUBSCR)
 #define C_OP_BEFORE_WITH BEFORE_WITH
 
 /* [NULL, callable, args...] or [method, self, args...].  Without a method the
@@ -193,6 +195,19 @@ static inline int ip_oparg(const _Py_CODEUNIT *ip)
 #define C_CALL_FITS(slots, site)                                                                   \
     ((slots)[0] != NULL ||                                                                         \
      (slot *)(site)->args == (slots) + 2 + Py_IS_TYPE((slots)[1], &PyMethodDescr_Type))
+/* What a method is called with, or NULL for a function. */
+#define C_CALL_SELF(slots) ((slots)[0] ? (slots)[1] : NULL)
+/* Stands directly before a call with keywords. */
+#define C_OP_NAMES KW_NAMES
+/* LOAD_ATTR for a call of what is no method pushes NULL and the attribute, in this order. */
+#define C_ATTRIBUTE_BEHIND_NULL 1
+/* A call's operands stay visible while they are dropped. */
+#define C_DROPS_IN_PLACE 1
+/* The empty slot of a call of a function. */
+#define C_SPARE(slots) (slots)[0]
+/* functools.partial with arguments given may hide itself: its place in the frame is where
+ * its array begins. */
+#define C_PARTIAL_SHOWS 0
 /* f(*args): NULL, callable, args [, kwargs] */
 #define C_EX_TARGET(slots) slot_object((slots)[1])
 #define C_EX_OPERANDS(oparg) (3 + ((oparg) & 1))

@@ -197,11 +197,23 @@ static inline int frame_in_with_gap(const c_frame *f)
 #define C_OP_COMPILED ENTER_EXECUTOR
 /* The handlers of a thrown exception are those of the unit before the instruction pointer. */
 #define C_THROW_ADVANCE 1
+#define C_OP_SUBSCRIPT BINARY_OP
+#define C_IS_SUBSCRIPT(ip) (ip_opcode(ip) == BINARY_OP && ip_oparg(ip) == NB_SUBSCR)
 
 /* [callable, self or NULL, args...] */
 #define C_CALL_BASE(f, site) ((f)->stackpointer - (site)->nargs - 2)
 #define C_CALL_TARGET(slots) slot_object((slots)[0])
 #define C_CALL_FITS(slots, site) 1
+/* What a method is called with, or NULL for a function. */
+#define C_CALL_SELF(slots) slot_object((slots)[1])
+#define C_OP_NAMES (-1)
+/* LOAD_ATTR for a call of what is no method pushes the attribute and NULL, in this order. */
+#define C_ATTRIBUTE_BEHIND_NULL 0
+/* Before a call's operands are dropped, their slots are cleared or given up. */
+#define C_DROPS_IN_PLACE 0
+/* The empty slot of a call of a function. */
+#define C_SPARE(slots) (slots)[1]
+#define C_PARTIAL_SHOWS 1
 /* f(*args): callable, NULL, args, kwargs or NULL */
 #define C_EX_TARGET(slots) slot_object((slots)[0])
 #define C_EX_OPERANDS(oparg) ((void)(oparg), 4)

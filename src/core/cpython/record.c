@@ -18,6 +18,7 @@
  * when it returns, so nobody needs them).
  */
 #include "cpython/record.h"
+#include "cpython/splice.h"
 
 /* ---- the interpreter's own frame ------------------------------------------------------ */
 
@@ -216,7 +217,9 @@ const char *c_record_check(const c_record *record)
     int function = PyFunction_Check(record->function);
     if (!function && code != c_shim_code())
         return "a frame needs its function";
-    if (record->ip < FIRST_PLACE || record->ip + record->offset >= code_units(code))
+    int spliced = record->offset >= C_SPLICED && record->ip < code_units(code) &&
+                  c_splice_fits(code, record->ip, record->offset, record->slots);
+    if (record->ip < FIRST_PLACE || (!spliced && record->ip + record->offset >= code_units(code)))
         return "the place lies outside the code";
     if (record->slots < code->co_nlocalsplus)
         return "the slots of a frame are fewer than its variables";

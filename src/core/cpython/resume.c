@@ -17,6 +17,7 @@
  */
 #include "cpython/layout.h"
 #include "cpython/save.h"
+#include "cpython/splice.h"
 
 #ifdef C_HAS_SOFT
 
@@ -35,13 +36,8 @@ void c_suspend(PyThreadState *ts, c_state *state, const c_point *point)
     frame_set_top(f, point->top);
     if (point->exit != NULL)
         adopt_with(f, point);
-    for (int i = 0; i < point->splices; i++) {
-        c_frame *lower = point->splice[i].lower;
-        point->splice[i].upper->previous = lower;
-        frame_set_top(lower, point->splice[i].top);
-        lower->return_offset = (uint16_t)point->splice[i].offset;
-        frame_set_ip(lower, frame_ip(lower) + C_WAIT_ADVANCE(C_OP_FOR_ITER));
-    }
+    for (int i = 0; i < point->splices; i++)
+        c_splice_join(point, i);
     point->bottom->previous = state->rest;
     state->depth = point->depth;
     state->advance = point->advance;
@@ -82,10 +78,15 @@ static inline PyObject *run_chain(PyThreadState *ts, c_state *state, c_frame *f,
         f = state->rest;
         if (f == NULL || frame_is_entry(f))
             return result;
+        int yielded = result != NULL && gen != NULL && generator_is_suspended(gen);
+        if (B_UNLIKELY(f->return_offset >= C_SPLICED) && c_splice_told(f, gen)) {
+            state->rest = C_BELOW; /* a destructor must not give up our result */
+            throwing = !c_splice_finish(f, result, yielded);
+            continue;
+        }
         throwing = result == NULL;
         if (throwing)
             continue;
-        int yielded = gen != NULL && generator_is_suspended(gen);
         push(f, result);
         frame_set_ip(f, frame_ip(f) + (yielded ? C_YIELD_ADVANCE : f->return_offset));
     }
@@ -174,7 +175,7 @@ void c_drop(PyThreadState *ts, c_state *state)
 #endif
 
 /* How CPython itself calls a Python function; NULL without memory. */
-static vectorcallfunc plain_call(void)
+vectorcallfunc c_plain_call(void)
 {
     static vectorcallfunc found;
     if (found == NULL) {
@@ -195,7 +196,7 @@ static vectorcallfunc plain_call(void)
  * arguments are bound (a str subclass may compare in Python). */
 static int calls_straight(PyThreadState *ts, PyObject *func, PyObject *kwnames)
 {
-    if (!PyFunction_Check(func) || ((PyFunctionObject *)func)->vectorcall != plain_call() ||
+    if (!PyFunction_Check(func) || ((PyFunctionObject *)func)->vectorcall != c_plain_call() ||
         _PyInterpreterState_GetEvalFrameFunc(ts->interp) != _PyEval_EvalFrameDefault)
         return 0;
     Py_ssize_t count = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;

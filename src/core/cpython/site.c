@@ -12,9 +12,8 @@
  *    state says lie below.  The walk is short: a resumed activation begins at
  *    the frame that was innermost when the tasklet went to sleep.
  *
- * One C caller may stand between two activations: a FOR_ITER that runs a
- * generator through its C slot.  What it would do with the result is known, so
- * the frames are joined directly ("splice").
+ * Some C callers may stand between two activations: what they would do with the
+ * result is known, so the frames are joined directly (splice.c).
  *
  * Refused, although the frames look right: operands that the loop has copied
  * (f(**kwargs), f(*list), more than C_MAX_OPERANDS: the copies would leak), an
@@ -28,6 +27,7 @@
 #include "cpython/check.h"
 #include "cpython/layout.h"
 #include "cpython/save.h"
+#include "cpython/splice.h"
 #include "cpython/with.h"
 
 static inline int is_ours(PyObject *callable, const c_site *site)
@@ -137,7 +137,7 @@ static int at_star_call(c_frame *f, PyCodeObject *code, const c_site *site, c_po
  * front of it and its argument.  What looks like one may be an inline cache, so
  * both are tried; the right one lands on END_FOR.  If both do, it is not known, nor
  * if tracing hides what is in front. */
-static int iteration_jump(PyCodeObject *code, const _Py_CODEUNIT *ip)
+int c_iteration_jump(PyCodeObject *code, const _Py_CODEUNIT *ip)
 {
     const _Py_CODEUNIT *end = ip + 1 + C_CACHES(C_OP_FOR_ITER);
     int room = (_PyCode_NBYTES(code) - code_offset(code, end)) / (int)sizeof(*ip);
@@ -162,7 +162,7 @@ static int at_iteration(c_frame *f, PyCodeObject *code, const c_site *site, c_po
     if (site->kind != C_ITER || at < code->co_nlocalsplus ||
         slot_object(f->localsplus[at]) != site->self)
         return C_OPERANDS;
-    int jump = iteration_jump(code, frame_ip(f));
+    int jump = c_iteration_jump(code, frame_ip(f));
     if (jump < 0)
         return C_UNKNOWN;
     out->depth = out->top;
@@ -187,31 +187,8 @@ static int at_with(c_frame *f, PyCodeObject *code, const c_site *site, c_point *
 }
 #endif
 
-static int splice(c_frame *upper, c_frame *lower, c_point *out)
-{
-    if (lower == NULL || lower == C_BELOW || frame_is_entry(lower) ||
-        upper->owner != FRAME_OWNED_BY_GENERATOR || out->splices == C_SPLICES)
-        return C_NESTED;
-    _Py_CODEUNIT *ip = frame_ip(lower);
-    if (ip_opcode(ip) != C_OP_FOR_ITER)
-        return C_NESTED;
-    PyCodeObject *code = frame_code(lower);
-    int depth = C_EXACT_TOP ? frame_top(lower) - code->co_nlocalsplus
-                            : c_depth_at(code, code_offset(code, ip));
-    int top = code->co_nlocalsplus + depth, jump = iteration_jump(code, ip);
-    if (depth < 1 || jump < 0 ||
-        slot_object(lower->localsplus[C_ITER_SLOT(top)]) != (PyObject *)frame_generator(upper))
-        return C_NESTED;
-    int n = out->splices++;
-    out->splice[n].upper = upper;
-    out->splice[n].lower = lower;
-    out->splice[n].top = top;
-    out->splice[n].offset = C_RETURN_FROM_FOR_ITER(jump);
-    return C_SOFT;
-}
-
 /* Half 2: the activation is the dispatcher's own, or is reached by splices. */
-static inline int find_bottom(const c_state *state, c_frame *f, c_point *out)
+static inline int find_bottom(PyThreadState *ts, const c_state *state, c_frame *f, c_point *out)
 {
     out->splices = 0;
     for (;;) {
@@ -220,7 +197,7 @@ static inline int find_bottom(const c_state *state, c_frame *f, c_point *out)
         c_frame *below = f->previous->previous;
         if (below == state->rest)
             break;
-        int why = splice(f, below, out);
+        int why = state->rest == C_BELOW ? C_NESTED : c_splice(ts, f, below, out);
         if (why != C_SOFT)
             return why;
         f = below;
@@ -305,7 +282,7 @@ int c_point_find(PyThreadState *ts, const c_state *state, const c_site *site, c_
         return C_SECTION;
     if (B_UNLIKELY(thread_in_dealloc(ts)))
         return C_DEALLOC;
-    return find_bottom(state, f, out);
+    return find_bottom(ts, state, f, out);
 }
 
 #else

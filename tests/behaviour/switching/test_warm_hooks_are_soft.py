@@ -1,21 +1,11 @@
 """__init__, properties and __getitem__ written in Python are plain frames once they are warm."""
 
-import dis
-
 import pytest
 
 import loomlet
 from loomlet import Channel
 
 WARM = 100
-# What the interpreter makes of such a call when it runs the function as a plain frame.  Not every
-# version has all of them, and the free-threaded 3.13 none; the call goes through C there.
-INLINED = {
-    "CALL_ALLOC_AND_ENTER_INIT",
-    "LOAD_ATTR_PROPERTY",
-    "BINARY_SUBSCR_GETITEM",
-    "BINARY_OP_SUBSCR_GETITEM",
-}
 
 
 class Box:
@@ -50,13 +40,9 @@ def filled(count):
     return ch
 
 
-def is_inlined(func):
-    return any(each.opname in INLINED for each in dis.get_instructions(func, adaptive=True))
-
-
 @pytest.mark.parametrize("body", [made, read, indexed])
 def test_a_warm_hook_blocks_softly(body, switches):
-    """A hook that the interpreter has inlined suspends without a C stack."""
+    """A hook that the interpreter has inlined, or runs through C, suspends without a C stack."""
     ch = filled(WARM + 1)
     box = Box(ch)
     for _ in range(WARM):
@@ -68,7 +54,7 @@ def test_a_warm_hook_blocks_softly(body, switches):
         last = switches.take()
         ch.send(value)
         assert task.result() == value
-    assert last == ((1, 0) if is_inlined(body) else (0, 1))
+    assert last == (1, 0)
 
 
 @pytest.mark.parametrize("body", [made, read, indexed])

@@ -1,0 +1,485 @@
+/* Splices: C callers between two activations of the interpreter that can be given up.
+ *
+ * When an instruction of one frame runs another frame through C, a switch inside
+ * must keep the C stack, unless it is known what that C code would still do: then
+ * the two frames are joined directly, and c_resume finishes the instruction of the
+ * lower one when the upper one is done.  What is known here:
+ *
+ *   FOR_ITER over a generator     push what it yields; end the loop
+ *   next(generator), .send(x)     push what it yields; StopIteration, or the default
+ *   object[key]                   __getitem__ written in Python
+ *   object.name                   a property, __getattr__, __getattribute__
+ *   partial_object(...)           functools.partial of a Python function
+ *   Class(...)                    __init__; the value is the new object
+ *
+ * The proof has three parts:
+ *
+ * 1. The call is this one.  The instruction's operands say what C function was
+ *    entered, the types say what it calls, and the upper frame runs just that
+ *    function (or generator) in the way CPython calls it, with no hook in between.
+ * 2. The call still goes on.  While the interpreter drops the operands of a call
+ *    that has returned, a destructor may run the same function.  Where the operands
+ *    stay visible meanwhile (C_DROPS_IN_PLACE) each must have another owner beside
+ *    its slot, from the last one down, because those in front may be gone already;
+ *    and no operand's type has the function for its __del__.
+ * 3. References owned by the C code are known, all of them, and are given back when
+ *    it is given up.  Each must be seen on the C stack between the activations.
+ *
+ * Any doubt, and the switch is hard.  Refused, among others: a property of a type
+ * with __getattr__ (which sees its AttributeError), __getattr__ behind a
+ * __getattribute__ of one's own, more arguments than C keeps on its stack (it owns a
+ * block of memory), keyword arguments (a dictionary), a temporary generator on 3.12
+ * and 3.13 (part 2: next(gen()) looks like the end of gen()).
+ *
+ * How an instruction is finished is kept in the waiting frame's return_offset, so it
+ * needs nothing on any C stack: kind << 8 | operands.
+ */
+#include "cpython/splice.h"
+
+#ifdef C_HAS_SOFT
+
+enum { KIND_NEXT = 1, KIND_SEND, KIND_ITEM, KIND_ATTR, KIND_METHOD, KIND_CALL, KIND_INIT };
+
+typedef struct {
+    c_frame *upper, *lower;
+    PyCodeObject *code;
+    const _Py_CODEUNIT *ip;
+    slot *end;         /* behind the operands */
+    PyObject *func;    /* what `upper` runs, when it is a plain function */
+    PyGenObject *gen;  /* or a generator or coroutine */
+    c_splice_plan *to; /* what is found out */
+} join;
+
+static int plan(join *j, int kind, int operands)
+{
+    j->to->offset = C_SPLICED | kind << 8 | operands;
+    return 1;
+}
+
+/* Whether C code between the two activations may own `object`: it is on the C stack. */
+C_READS_STACK static int seen_in_c(const join *j, const void *object)
+{
+    c_words words = c_words_between(j->upper, j->lower);
+    for (size_t i = 0; i < words.count; i++)
+        if (words.at[i] == object)
+            return 1;
+    return 0;
+}
+
+/* `object` is given back when the C code that owns a reference to it is given up. */
+static int give_back(join *j, PyObject *object)
+{
+    if (Py_REFCNT(object) < 2 || !seen_in_c(j, object))
+        return 0;
+    j->to->owned[j->to->count++] = object;
+    return 1;
+}
+
+/* Part 2 of the proof. */
+static int still_called(const join *j, int operands)
+{
+    for (int i = 1; i <= operands; i++) {
+        PyObject *object = slot_object(j->end[-i]);
+        if (object == NULL)
+            continue;
+        if (C_DROPS_IN_PLACE && Py_REFCNT(object) < 2)
+            return 0;
+        if (j->func != NULL && Py_TYPE(object)->tp_finalize != NULL &&
+            _PyType_Lookup(Py_TYPE(object), c_known.name_del) == j->func)
+            return 0;
+    }
+    return 1;
+}
+
+static int offset_of(const join *j)
+{
+    return (int)((const char *)j->ip - (const char *)_PyCode_CODE(j->code));
+}
+
+/* What is in front may also be an inline cache that looks like an instruction; where the
+ * depth is known from the bytecode, a cache has none. */
+static int in_front(const join *j, int opcode)
+{
+    int before = offset_of(j) - (int)sizeof(*j->ip);
+    return before >= 0 && ip_opcode(j->ip - 1) == opcode &&
+           (C_EXACT_TOP || c_depth_at(j->code, before) >= 0);
+}
+
+/* Whether the instruction's argument fits into its own unit: `limit` is the most that the
+ * code can need. */
+static int whole_argument(const join *j, Py_ssize_t limit)
+{
+    return limit < 256 || !in_front(j, EXTENDED_ARG);
+}
+
+static int at_for(join *j)
+{
+    int jump = c_iteration_jump(j->code, j->ip);
+    if (j->gen == NULL || jump < 0 || slot_object(j->end[-1]) != (PyObject *)j->gen)
+        return 0;
+    j->to->offset = C_RETURN_FROM_FOR_ITER(jump);
+    j->to->advance = C_WAIT_ADVANCE(C_OP_FOR_ITER);
+    return 1;
+}
+
+/* An attribute of the type, which is a plain function and is what runs: C owns a reference. */
+static int runs_hook(join *j, PyObject *object, PyObject *name)
+{
+    return _PyType_Lookup(Py_TYPE(object), name) == j->func && give_back(j, j->func);
+}
+
+static int at_item(join *j)
+{
+    PyObject *object = slot_object(j->end[-2]);
+    if (j->func == NULL || object == NULL || !still_called(j, 2))
+        return 0;
+    PyMappingMethods *methods = Py_TYPE(object)->tp_as_mapping;
+    if (methods == NULL || methods->mp_subscript != c_known.item)
+        return 0;
+    return runs_hook(j, object, c_known.name_getitem) && plan(j, KIND_ITEM, 2);
+}
+
+static PyObject *member(PyObject *object, Py_ssize_t offset)
+{
+    return *(PyObject **)((char *)object + offset);
+}
+
+/* Looking up a method, C keeps no reference to the name. */
+static int runs_property(join *j, PyObject *object, PyObject *name, int method)
+{
+    PyObject *found = _PyType_Lookup(Py_TYPE(object), name);
+    return found != NULL && Py_IS_TYPE(found, &PyProperty_Type) &&
+           member(found, c_known.getter) == j->func && give_back(j, found) &&
+           (method || give_back(j, name));
+}
+
+static int runs_getattr(join *j, PyObject *object, PyObject *name)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    PyObject *first = _PyType_Lookup(type, c_known.name_getattribute);
+    return first != NULL && Py_IS_TYPE(first, &PyWrapperDescr_Type) &&
+           ((PyWrapperDescrObject *)first)->d_wrapped == (void *)PyObject_GenericGetAttr &&
+           _PyType_Lookup(type, name) == NULL && runs_hook(j, object, c_known.name_getattr);
+}
+
+static int at_attribute(join *j)
+{
+    int arg = ip_oparg(j->ip), method = arg & 1, found = 0;
+    PyObject *object = slot_object(j->end[-1]), *names = j->code->co_names;
+    if (j->func == NULL || object == NULL || arg >> 1 >= PyTuple_GET_SIZE(names) ||
+        !whole_argument(j, 2 * PyTuple_GET_SIZE(names)) || !still_called(j, 1))
+        return 0;
+    PyObject *name = PyTuple_GET_ITEM(names, arg >> 1);
+    getattrofunc get = Py_TYPE(object)->tp_getattro;
+    if (get == PyObject_GenericGetAttr)
+        found = runs_property(j, object, name, method);
+    else if (get == c_known.fallback)
+        found = runs_getattr(j, object, name);
+    else if (get == c_known.attribute)
+        found = runs_hook(j, object, c_known.name_getattribute);
+    return found && plan(j, method ? KIND_METHOD : KIND_ATTR, 1);
+}
+
+/* next(generator [, default]), generator.send(value), or the latter bound before. */
+static int runs_generator(join *j, PyObject *callable, PyObject *first, Py_ssize_t count)
+{
+    PyObject *gen = (PyObject *)j->gen;
+    if (callable == c_known.next)
+        return first == gen && count <= 2 ? KIND_NEXT : 0;
+    void *function = NULL;
+    if (Py_IS_TYPE(callable, &PyMethodDescr_Type) && first == gen && count == 2)
+        function = (void *)((PyMethodDescrObject *)callable)->d_method->ml_meth;
+    else if (Py_IS_TYPE(callable, &PyCFunction_Type) && count == 1 &&
+             PyCFunction_GET_SELF(callable) == gen)
+        function = (void *)PyCFunction_GET_FUNCTION(callable);
+    return function == NULL                   ? 0
+           : function == c_known.send         ? KIND_SEND
+           : function == c_known.awaited_send ? KIND_SEND
+                                              : 0;
+}
+
+/* The C code keeps this many arguments on its stack, more in a block that it owns. */
+#define C_ARRAY 5
+
+/* Of given arguments and a single one of its own, partial makes an array in place: its own
+ * argument stands in front of the given ones, where there is a slot for that. */
+static int runs_partial(join *j, PyObject *partial, slot *base, int given)
+{
+    PyObject *target = member(partial, c_known.partial_func);
+    PyObject *own = member(partial, c_known.partial_args);
+    PyObject *keywords = member(partial, c_known.partial_keywords), *self = C_CALL_SELF(base);
+    Py_ssize_t count = PyTuple_GET_SIZE(own) + given;
+    int bound = target != j->func, in_place = given > 0 && PyTuple_GET_SIZE(own) == 1;
+    if (bound && (!PyMethod_Check(target) || PyMethod_GET_FUNCTION(target) != j->func))
+        return 0;
+    if (PyDict_GET_SIZE(keywords) != 0 || (given > 0 && !C_PARTIAL_SHOWS))
+        return 0;
+    if (count + bound > C_ARRAY && (bound || (given > 0 && !in_place)))
+        return 0;
+    if (in_place && C_DROPS_IN_PLACE) {
+        j->to->borrowed = &C_SPARE(base);
+        return self == PyTuple_GET_ITEM(own, 0);
+    }
+    return self == NULL;
+}
+
+/* The tuple of the arguments, which nobody but C has. */
+static int holds_arguments(PyObject *tuple, const slot *args, int given)
+{
+    if (!PyTuple_CheckExact(tuple) || PyTuple_GET_SIZE(tuple) != given || Py_REFCNT(tuple) != 1)
+        return 0;
+    for (int i = 0; i < given; i++)
+        if (PyTuple_GET_ITEM(tuple, i) != slot_object(args[i]))
+            return 0;
+    return 1;
+}
+
+/* Where the C code of Class(...) keeps the new object and the tuple of arguments was seen
+ * when loomlet was imported; it must look the same now. */
+static int runs_init(join *j, PyTypeObject *type, slot *base, int given)
+{
+    PyObject *object, *tuple = NULL;
+    if (Py_TYPE(type)->tp_call != PyType_Type.tp_call || type->tp_vectorcall != NULL ||
+        type->tp_new != PyBaseObject_Type.tp_new || type->tp_init != c_known.init ||
+        given >= C_ARRAY || _PyType_Lookup(type, c_known.name_init) != j->func)
+        return 0;
+    c_words words = c_words_between(j->upper, j->lower);
+    if (!c_made(words, j->func, &object, given > 0 ? &tuple : NULL) || !Py_IS_TYPE(object, type) ||
+        (given > 0 && !holds_arguments(tuple, base + 2, given)) || !give_back(j, j->func))
+        return 0;
+    j->to->made = object;
+    j->to->spare = &C_SPARE(base);
+    if (given > 0)
+        j->to->owned[j->to->count++] = tuple;
+    return 1;
+}
+
+static int runs_function(join *j, PyObject *callable, slot *base, int given)
+{
+    if (c_known.partial != NULL && Py_IS_TYPE(callable, c_known.partial))
+        return runs_partial(j, callable, base, given) ? KIND_CALL : 0;
+    if (PyType_Check(callable) && C_CALL_SELF(base) == NULL)
+        return runs_init(j, (PyTypeObject *)callable, base, given) ? KIND_INIT : 0;
+    return 0;
+}
+
+static int at_call(join *j)
+{
+    int arg = ip_oparg(j->ip), operands = arg + 2;
+    slot *base = j->end - operands;
+    if (operands > 255 || base < j->lower->localsplus + j->code->co_nlocalsplus ||
+        !whole_argument(j, j->code->co_stacksize) || (C_OP_NAMES >= 0 && in_front(j, C_OP_NAMES)) ||
+        !still_called(j, operands))
+        return 0;
+    PyObject *callable = C_CALL_TARGET(base), *self = C_CALL_SELF(base);
+    PyObject *first = self != NULL ? self : arg > 0 ? slot_object(base[2]) : NULL;
+    if (callable == NULL)
+        return 0;
+    int kind = j->gen != NULL ? runs_generator(j, callable, first, arg + (self != NULL))
+                              : runs_function(j, callable, base, arg);
+    return kind != 0 && plan(j, kind, operands);
+}
+
+static int at_instruction(join *j)
+{
+    int op = ip_opcode(j->ip);
+    if (op == C_OP_FOR_ITER)
+        return at_for(j);
+    if (op == C_OP_CALL)
+        return at_call(j);
+    if (op == LOAD_ATTR)
+        return at_attribute(j);
+    return C_IS_SUBSCRIPT(j->ip) && at_item(j);
+}
+
+/* What the upper frame runs, if CPython's own C code can have called it. */
+static int runs(join *j, const PyThreadState *ts)
+{
+    if (_PyInterpreterState_GetEvalFrameFunc(ts->interp) != _PyEval_EvalFrameDefault)
+        return 0;
+    if (j->upper->owner == FRAME_OWNED_BY_GENERATOR) {
+        j->gen = frame_generator(j->upper);
+        return PyGen_CheckExact(j->gen) || PyCoro_CheckExact(j->gen);
+    }
+    PyObject *func = slot_object(j->upper->f_funcobj);
+    if (j->upper->owner != FRAME_OWNED_BY_THREAD || func == NULL || !PyFunction_Check(func) ||
+        ((PyFunctionObject *)func)->vectorcall != c_plain_call())
+        return 0;
+    j->func = func;
+    return 1;
+}
+
+int c_splice(PyThreadState *ts, c_frame *upper, c_frame *lower, c_point *out)
+{
+    if (lower == NULL || frame_is_entry(lower) || out->splices == C_SPLICES)
+        return C_NESTED;
+    c_splice_plan *to = &out->splice[out->splices];
+    join j = {upper, lower, frame_code(lower), frame_ip(lower), NULL, NULL, NULL, to};
+    *to = (c_splice_plan){.upper = upper, .lower = lower};
+    int locals = j.code->co_nlocalsplus;
+    int depth = C_EXACT_TOP ? frame_top(lower) - locals : c_depth_at(j.code, offset_of(&j));
+    if (depth < 1 || depth > j.code->co_stacksize || !runs(&j, ts))
+        return C_NESTED;
+    to->top = locals + depth;
+    j.end = lower->localsplus + to->top;
+    if (!at_instruction(&j))
+        return C_NESTED;
+    out->splices++;
+    return C_SOFT;
+}
+
+void c_splice_join(const c_point *point, int i)
+{
+    const c_splice_plan *plan = &point->splice[i];
+    c_frame *lower = plan->lower;
+    for (int n = 0; n < plan->count; n++)
+        Py_DECREF(plan->owned[n]);
+    if (plan->borrowed != NULL)
+        *(slot *)plan->borrowed = SLOT_NULL;
+    if (plan->made != NULL)
+        *(slot *)plan->spare = slot_steal(plan->made);
+    plan->upper->previous = lower;
+    frame_set_top(lower, plan->top);
+    lower->return_offset = (uint16_t)plan->offset;
+    frame_set_ip(lower, frame_ip(lower) + plan->advance);
+}
+
+int c_splice_told(const c_frame *f, const PyGenObject *gen)
+{
+    if (f->return_offset < C_SPLICED)
+        return 0;
+    if (gen == NULL)
+        return 1;
+    int kind = f->return_offset >> 8 & 15, operands = f->return_offset & 255;
+    int base = frame_top(f) - operands;
+    return (kind == KIND_NEXT || kind == KIND_SEND) && operands >= 3 &&
+           base >= frame_code(f)->co_nlocalsplus &&
+           (kind == KIND_SEND || C_CALL_TARGET(f->localsplus + base) == c_known.next);
+}
+
+int c_splice_fits(PyCodeObject *code, int place, int offset, int slots)
+{
+    if (place < 0)
+        return 0;
+    const _Py_CODEUNIT *ip = _PyCode_CODE(code) + place;
+    int kind = offset >> 8 & 15, operands = offset & 255, op = ip_opcode(ip), arg = ip_oparg(ip);
+    if (slots - code->co_nlocalsplus < operands)
+        return 0;
+    if (op == LOAD_ATTR)
+        return operands == 1 && kind == (arg & 1 ? KIND_METHOD : KIND_ATTR) &&
+               arg >> 1 < PyTuple_GET_SIZE(code->co_names);
+    if (op == C_OP_CALL)
+        return operands == arg + 2 &&
+               (kind == KIND_NEXT || kind == KIND_SEND || kind == KIND_CALL || kind == KIND_INIT);
+    return C_IS_SUBSCRIPT(ip) && operands == 2 && kind == KIND_ITEM;
+}
+
+static void drop(c_frame *f, int operands)
+{
+    int depth = frame_top(f) - operands;
+    slot *at = f->localsplus + depth, *end = at + operands;
+    frame_set_top(f, depth);
+    for (; at < end; at++)
+        slot_close(*at);
+}
+
+static void push(c_frame *f, slot value)
+{
+    int top = frame_top(f);
+    f->localsplus[top] = value;
+    frame_set_top(f, top + 1);
+}
+
+/* An AttributeError that passes learns of what object and name it is. */
+static void name_error(c_frame *f)
+{
+    PyObject *error = PyErr_GetRaisedException();
+    if (PyErr_GivenExceptionMatches(error, PyExc_AttributeError)) {
+        PyAttributeErrorObject *told = (PyAttributeErrorObject *)error;
+        PyObject *name = PyTuple_GET_ITEM(frame_code(f)->co_names, ip_oparg(frame_ip(f)) >> 1);
+        if (told->name == NULL && told->obj == NULL) {
+            told->name = Py_NewRef(name);
+            told->obj = Py_XNewRef(slot_object(f->localsplus[frame_top(f) - 1]));
+        }
+    }
+    PyErr_SetRaisedException(error);
+}
+
+/* The generator returned: the default of next(), or NULL with StopIteration set. */
+static PyObject *generator_ended(c_frame *f, int kind, int operands, PyObject *result)
+{
+    slot *base = f->localsplus + frame_top(f) - operands;
+    int count = operands - 2 + (C_CALL_SELF(base) != NULL);
+    if (kind == KIND_NEXT && count == 2) {
+        Py_DECREF(result);
+        PyObject *given = slot_object(f->localsplus[frame_top(f) - 1]);
+        return Py_NewRef(given ? given : Py_None);
+    }
+    if (result == Py_None)
+        PyErr_SetNone(PyExc_StopIteration);
+    else
+        _PyGen_SetStopIterationValue(result);
+    Py_DECREF(result);
+    return NULL;
+}
+
+/* The new object, or NULL when __init__ did not return None. */
+static PyObject *object_made(c_frame *f, int operands, PyObject *result)
+{
+    slot *spare = &C_SPARE(f->localsplus + frame_top(f) - operands);
+    PyObject *made = slot_object(*spare);
+    if (result == Py_None && made != NULL) {
+        Py_INCREF(made);
+    } else {
+        PyErr_Format(PyExc_TypeError, "__init__() should return None, not '%.200s'",
+                     Py_TYPE(result)->tp_name);
+        made = NULL;
+    }
+    Py_DECREF(result);
+    return made;
+}
+
+static int units(int kind)
+{
+    switch (kind) {
+    case KIND_ITEM:
+        return C_AFTER(C_OP_SUBSCRIPT);
+    case KIND_ATTR:
+    case KIND_METHOD:
+        return C_AFTER(LOAD_ATTR);
+    default:
+        return C_AFTER(C_OP_CALL);
+    }
+}
+
+int c_splice_finish(c_frame *f, PyObject *result, int yielded)
+{
+    int kind = f->return_offset >> 8 & 15, operands = f->return_offset & 255;
+    f->return_offset = 0;
+    if (result == NULL && (kind == KIND_ATTR || kind == KIND_METHOD))
+        name_error(f);
+    if (result != NULL && !yielded && (kind == KIND_NEXT || kind == KIND_SEND))
+        result = generator_ended(f, kind, operands, result);
+    if (result != NULL && kind == KIND_INIT)
+        result = object_made(f, operands, result);
+    drop(f, operands);
+    if (result == NULL)
+        return 0;
+    if (kind == KIND_METHOD && C_ATTRIBUTE_BEHIND_NULL)
+        push(f, SLOT_NULL);
+    push(f, slot_steal(result));
+    if (kind == KIND_METHOD && !C_ATTRIBUTE_BEHIND_NULL)
+        push(f, SLOT_NULL);
+    frame_set_ip(f, frame_ip(f) + units(kind));
+    return 1;
+}
+
+#else
+
+int c_splice_fits(PyCodeObject *code, int place, int offset, int slots)
+{
+    (void)code, (void)place, (void)offset, (void)slots;
+    return 0;
+}
+
+#endif
