@@ -30,7 +30,7 @@ Any thread.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from loomlet import _core
@@ -191,11 +191,13 @@ _NO_IMAGE_TEXTS = {
 _PREEMPTED, _TRACED = 5, 7
 
 
-def _no_image(about: object) -> BaseException:
-    why, code, line, callee, opcode, tasklet = about  # type: ignore[misc]
+def _no_image(about: Any) -> BaseException:
+    from loomlet import _core
+
+    why, code, line, callee, opcode, tasklet = about
     if why in _NO_IMAGE_TEXTS:
         text = _NO_IMAGE_TEXTS[why]
-    elif sys.version_info < (3, 12):
+    elif not _core.SOFT_SUPPORTED:
         text = "freezing needs 3.12"
     elif code is None:
         text = "C code on its stack holds it"
@@ -214,7 +216,9 @@ def _no_image(about: object) -> BaseException:
 
 def _tools() -> str:
     """Who has put instructions of their own into the code."""
-    found = [repr(tool) for tool in map(sys.monitoring.get_tool, range(6)) if tool is not None]
+    monitoring = getattr(sys, "monitoring", None)
+    tools = map(monitoring.get_tool, range(6)) if monitoring else ()
+    found = [repr(tool) for tool in tools if tool is not None]
     for function in (sys.gettrace(), sys.getprofile()):
         if function is not None:
             kind = type(function)

@@ -34,7 +34,7 @@ def deep(ch: Channel, levels: int = 5) -> Any:
 
 
 def iterating(ch: Channel) -> Any:
-    return [value for value in ch]
+    return [value for value in ch if value]
 
 
 def closing_over(ch: Channel) -> Any:

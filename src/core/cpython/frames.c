@@ -17,25 +17,6 @@
 #include "cpython/check.h"
 #include "cpython/record.h"
 
-static PyObject *code_bytes(PyCodeObject *code)
-{
-    PyObject *raised = PyErr_GetRaisedException();
-    PyObject *bytes = PyCode_GetCode(code);
-    PyErr_SetRaisedException(raised);
-    return bytes;
-}
-
-/* The plain instruction at a code unit: its opcode, or -1. */
-static int plain_opcode(PyCodeObject *code, int unit)
-{
-    PyObject *bytes = code_bytes(code);
-    int op = -1;
-    if (bytes != NULL && unit >= 0 && 2 * unit < PyBytes_GET_SIZE(bytes))
-        op = (unsigned char)PyBytes_AS_STRING(bytes)[2 * unit];
-    Py_XDECREF(bytes);
-    return op;
-}
-
 static int place(const c_frame *f)
 {
     return (int)(frame_ip(f) - _PyCode_CODE(frame_code(f)));
@@ -86,7 +67,7 @@ typedef struct {
 
 static plain plain_at(PyCodeObject *code, int unit)
 {
-    PyObject *bytes = code_bytes(code);
+    PyObject *bytes = c_plain_bytes(code);
     plain found = {-1, 0};
     if (bytes != NULL && unit >= 0 && 2 * unit < PyBytes_GET_SIZE(bytes)) {
         const unsigned char *at = (const unsigned char *)PyBytes_AS_STRING(bytes) + 2 * unit;
@@ -232,7 +213,7 @@ int c_frames_build(PyThreadState *ts, c_state *state, PyObject *records)
     }
     state->frame = below;
     find_advance(&record, state);
-    return is_check(plain_opcode(record.code, record.ip));
+    return is_check(c_plain_opcode(record.code, record.ip));
 }
 
 /* In the place of the first operand: there is one wherever the stack does not keep it anyway (an
@@ -330,7 +311,7 @@ int c_between(const c_state *state, PyObject **code, int *line, PyObject **calle
     const c_frame *f = state->frame != NULL ? frame_between(state->frame) : NULL;
     if (f == NULL || frame_is_entry(f))
         return 0;
-    *opcode = plain_opcode(frame_code(f), place(f));
+    *opcode = c_plain_opcode(frame_code(f), place(f));
     *callee = Py_XNewRef(callee_at(f, *opcode));
     *code = Py_NewRef((PyObject *)frame_code(f));
     *line = PyCode_Addr2Line(frame_code(f), place(f) * (int)sizeof(_Py_CODEUNIT));
@@ -349,7 +330,7 @@ int c_between(const c_state *state, PyObject **code, int *line, PyObject **calle
 {
     *callee = NULL;
     *opcode =
-        state->frame != NULL ? plain_opcode(frame_code(state->frame), place(state->frame)) : -1;
+        state->frame != NULL ? c_plain_opcode(frame_code(state->frame), place(state->frame)) : -1;
     return c_where(state, code, line);
 }
 

@@ -188,6 +188,24 @@ const char *c_record_parse(PyObject *tuple, c_record *out)
     return out->slots < 0 ? "the slots of a frame are more than its code has" : NULL;
 }
 
+PyObject *c_plain_bytes(PyCodeObject *code)
+{
+    PyObject *raised = PyErr_GetRaisedException();
+    PyObject *bytes = PyCode_GetCode(code);
+    PyErr_SetRaisedException(raised);
+    return bytes;
+}
+
+int c_plain_opcode(PyCodeObject *code, int unit)
+{
+    PyObject *bytes = c_plain_bytes(code);
+    int op = -1;
+    if (bytes != NULL && unit >= 0 && 2 * unit < PyBytes_GET_SIZE(bytes))
+        op = (unsigned char)PyBytes_AS_STRING(bytes)[2 * unit];
+    Py_XDECREF(bytes);
+    return op;
+}
+
 /* Whether slot `at` must hold a cell once the function has begun. */
 static int wants_cell(const PyCodeObject *code, int at)
 {
@@ -221,6 +239,8 @@ const char *c_record_check(const c_record *record)
                   c_splice_fits(code, record->ip, record->offset, record->slots);
     if (record->ip < FIRST_PLACE || (!spliced && record->ip + record->offset >= code_units(code)))
         return "the place lies outside the code";
+    if (FIRST_PLACE == 0 && function && c_plain_opcode(code, record->ip) == CACHE)
+        return "the place is no instruction";
     if (record->slots < code->co_nlocalsplus)
         return "the slots of a frame are fewer than its variables";
     return check_slots(record);

@@ -34,6 +34,10 @@ const char *c_record_parse(PyObject *tuple, c_record *out);
 const char *c_record_check(const c_record *record);
 /* Fills the slots of a frame whose code is the record's and whose slots hold nothing. */
 void c_record_fill(const c_record *record, c_frame *f);
+/* The code as CPython gives it out: a new bytes object, or NULL without memory. */
+PyObject *c_plain_bytes(PyCodeObject *code);
+/* The plain instruction at a code unit, neither specialised nor traced: its opcode, or -1. */
+int c_plain_opcode(PyCodeObject *code, int unit);
 /* The first frame of a generator. */
 static inline c_frame *generator_frame(PyObject *gen)
 {

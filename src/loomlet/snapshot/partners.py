@@ -126,5 +126,5 @@ def tie(loading: Loading, scopes: dict[int, tuple[Any, tuple[Any, ...]]]) -> Non
             _core._scope_enter(scope, tasklet)
         for scope in entered:
             for child in loading.children.get(id(scope), (scope, ()))[1]:
-                _core._scope_adopt(scope, child)  # type: ignore[arg-type]
+                _core._scope_adopt(scope, child)
                 todo.append(scopes.pop(id(child), (child, ())))

@@ -34,7 +34,7 @@ def calls(rounds):
 def generates(rounds):
     def numbers():
         for number in range(rounds):
-            yield number
+            yield number + 0
 
     total = 0
     for number in numbers():
