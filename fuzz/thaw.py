@@ -9,8 +9,8 @@ check may hold any code, and thawing them is running it.
 
 The work is done by child processes.  One that dies of a signal leaves its last input in the
 temporary folder that is named, and this program ends with status 1.  With `--corpus` one input for
-each kind of answer is kept there, a line of hexadecimal digits each; tests/behaviour/freezing
-replays the files of fuzz/corpus, one for each version of Python.
+each kind of answer is kept there, as hexadecimal digits and the answer; tests/behaviour/freezing
+replays the files of fuzz/corpus, one for each kind of Python.
 """
 
 from __future__ import annotations
@@ -89,8 +89,9 @@ def answer(data: bytes, kept: list[object]) -> str:
         kept.append(loomlet.thaw(data))
     except (ThawError, MemoryError) as error:
         kept.append(error)
-        text = re.sub(r"0x\w+|\d+|'[^']*'|\"[^\"]*\"|b\S+", "…", str(error))
-        return f"{type(error).__name__}: {text[:80]}"
+        text = re.sub(r"[^ -~]|0x\w+|\d+|'[^']*'|\"[^\"]*\"|b\S+", "*", str(error))
+        text = re.sub(r"^\S+ is not in this", "* is not in this", text)
+        return f"{type(error).__name__}: {text[:40]}"
     return "thawed"
 
 
@@ -110,7 +111,7 @@ def child(seed: int, last: Path, corpus: Path | None) -> None:
         if said not in known and corpus is not None:
             known.add(said)
             with corpus.open("a", encoding="ascii") as file:
-                file.write(f"{data.hex()}\n")
+                file.write(f"{data.hex()} {said}\n")
     os._exit(0)
 
 
@@ -123,7 +124,7 @@ def run(seconds: float, seed: int, corpus: Path | None) -> int:
         words = [sys.executable, __file__, "--child", str(seed + count), str(last)]
         if corpus is not None:
             words.append(str(corpus))
-        done = subprocess.run(words, cwd=folder, check=False)
+        done = subprocess.run(words, cwd=folder, stderr=subprocess.DEVNULL, check=False)
         if done.returncode < 0:
             print(f"died of {signal.Signals(-done.returncode).name}: {last}")
             return 1
@@ -131,8 +132,19 @@ def run(seconds: float, seed: int, corpus: Path | None) -> int:
             print(f"failed: {last}")
             return 1
         count += 1
+    if corpus is not None:
+        tidy(corpus)
     print(f"{count * BATCH} inputs, no crash")
     return 0
+
+
+def tidy(corpus: Path) -> None:
+    """One input for each answer, the shortest."""
+    best: dict[str, str] = {}
+    for line in sorted(corpus.read_text(encoding="ascii").splitlines(), key=len):
+        data, _, said = line.partition(" ")
+        best.setdefault(said, data)
+    corpus.write_text("".join(f"{data} {said}\n" for said, data in best.items()), encoding="ascii")
 
 
 def main() -> int:
