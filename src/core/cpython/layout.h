@@ -36,4 +36,24 @@
 #error "loomlet needs CPython 3.11 or newer"
 #endif
 
+/* Only 3.14 has slots that hold a bare number instead of an object. */
+#ifndef SLOTS_HOLD_NUMBERS
+static inline int slot_is_number(slot s)
+{
+    (void)s;
+    return 0;
+}
+static inline Py_ssize_t slot_number(slot s)
+{
+    (void)s;
+    return 0;
+}
+static inline slot slot_from_number(Py_ssize_t number)
+{
+    (void)number;
+    return SLOT_NULL;
+}
+#define SLOTS_HOLD_NUMBERS 0
+#endif
+
 #endif

@@ -251,22 +251,6 @@ static inline int thread_collecting(PyThreadState *ts)
 }
 
 /* ---- for frames as records: record.h ---- */
-static inline int slot_is_number(slot s)
-{
-    (void)s;
-    return 0;
-}
-static inline Py_ssize_t slot_number(slot s)
-{
-    (void)s;
-    return 0;
-}
-static inline slot slot_from_number(Py_ssize_t number)
-{
-    (void)number;
-    return SLOT_NULL;
-}
-#define SLOTS_HOLD_NUMBERS 0
 /* A frame that waits has its pointer where the callee's return finds it. */
 static inline int frame_return_offset(const c_frame *f)
 {

@@ -321,22 +321,6 @@ static inline void *thread_end_lock(PyThreadState *ts)
 }
 
 /* ---- for frames as records: record.h ---- */
-static inline int slot_is_number(slot s)
-{
-    (void)s;
-    return 0;
-}
-static inline Py_ssize_t slot_number(slot s)
-{
-    (void)s;
-    return 0;
-}
-static inline slot slot_from_number(Py_ssize_t number)
-{
-    (void)number;
-    return SLOT_NULL;
-}
-#define SLOTS_HOLD_NUMBERS 0
 static inline int frame_return_offset(const c_frame *f)
 {
     return f->return_offset;

@@ -16,7 +16,7 @@ A program offers any of these functions:
     memory(count, rounds, context, flavour, meter)    -> nothing; it calls the meter
     preempt(slice, calls, flavour)                    -> ns that each request waited; beside it
                                                          give_up(), which lets others run
-    freeze()                                          -> (case, save, load, forget) for each case;
+    freeze(flavour)                                   -> (case, save, load, forget) for each case;
                                                          beside it moves(), which times threads
 
 `flavour` chooses between variants of one program (the event loop under asyncio).
@@ -162,7 +162,7 @@ def per_call(call: Callable[[], Any], forget: Callable[[list[Any]], None], repea
 def run_freeze(program: ModuleType, repeats: int, flavour: str) -> dict[str, Any]:
     """Save and load each of the program's cases."""
     rows: dict[str, float] = {}
-    for case, save, load, forget in program.freeze():
+    for case, save, load, forget in program.freeze(flavour):
         data = save()
         rows[f"{case} bytes"] = len(data)
         rows[f"{case} save"] = per_call(save, list[Any].clear, repeats)

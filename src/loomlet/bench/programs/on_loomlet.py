@@ -289,7 +289,7 @@ def end_all(tasklets: list[Any]) -> None:
         tasklet.kill()
 
 
-def freeze() -> Iterator[tuple[str, Any, Any, Any]]:
+def freeze(flavour: str) -> Iterator[tuple[str, Any, Any, Any]]:
     """Tasklets at several depths, and one whose function cannot be imported."""
     if not _core.SOFT_SUPPORTED:
         return

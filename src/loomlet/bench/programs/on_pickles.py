@@ -1,12 +1,11 @@
-"""A bare closure as bytes, by cloudpickle."""
+"""A bare closure as bytes, by the library that `flavour` names: cloudpickle or dill."""
 
 from __future__ import annotations
 
+import importlib
 import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
-
-import cloudpickle
 
 Case = tuple[str, Callable[[], bytes], Callable[[bytes], Any], Callable[[list[Any]], None]]
 
@@ -22,7 +21,7 @@ def closure() -> Callable[[], int]:
     return inner
 
 
-def freeze() -> Iterator[Case]:
+def freeze(flavour: str) -> Iterator[Case]:
     """One case: saving it, loading it, forgetting what was loaded."""
-    bare = closure()
-    yield "closure", lambda: cloudpickle.dumps(bare), pickle.loads, list[Any].clear
+    library, bare = importlib.import_module(flavour), closure()
+    yield "closure", lambda: library.dumps(bare), pickle.loads, list[Any].clear
