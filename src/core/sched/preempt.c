@@ -163,7 +163,8 @@ static int64_t look_at_all(int64_t now)
 static void ask_all(void)
 {
     p_lock_take(&asking);
-    for (s_preempt *p = forking ? NULL : records; p != NULL; p = p->next) {
+    int held = __atomic_load_n(&forking, __ATOMIC_SEQ_CST);
+    for (s_preempt *p = held ? NULL : records; p != NULL; p = p->next) {
         if (__atomic_exchange_n(&p->ask, 0, __ATOMIC_ACQ_REL))
             c_breaker_ask(&p->breaker);
     }
@@ -499,7 +500,7 @@ void s_slices_stop(void)
 void s_slices_before_fork(void)
 {
     Py_BEGIN_ALLOW_THREADS p_lock_take(&asking);
-    forking++;
+    __atomic_fetch_add(&forking, 1, __ATOMIC_SEQ_CST);
     p_lock_give(&asking);
     Py_END_ALLOW_THREADS
 }
@@ -522,13 +523,13 @@ static void begin_again(void)
     c_breaker_after_fork();
 }
 
+/* Without the lock: who holds it may be waiting for the GIL, which we have. */
 void s_slices_after_fork(int in_child)
 {
     if (in_child) {
         begin_again();
         return;
     }
-    p_lock_take(&asking);
-    forking -= forking > 0;
-    p_lock_give(&asking);
+    if (__atomic_load_n(&forking, __ATOMIC_RELAXED) > 0)
+        __atomic_fetch_sub(&forking, 1, __ATOMIC_SEQ_CST);
 }
