@@ -188,23 +188,21 @@ def test_init_may_block_often(switches):
     assert switches.take()[1] == 0
 
 
+Error = type("Error", (Exception,), {"__init__": One.__init__})
+New = type("New", (One,), {"__new__": lambda cls, _: object.__new__(cls)})
+Meta = type("Meta", (type,), {"__call__": lambda cls, value: type.__call__(cls, value)})
+Made = Meta("Made", (One,), {})
+Hidden = type(
+    "Hidden", (One,), {"__init__": property(lambda self: lambda ch: One.__init__(self, ch))}
+)
+
 REFUSED = {
     "keywords": lambda ch: Named(ch, name="name").value,
     "five arguments": lambda ch: Slots(ch, 2, 3, 4, 5).value,
-    "exception": lambda ch: type("E", (Exception,), {"__init__": One.__init__})(ch).value,
-    "__new__": lambda ch: (
-        type("N", (One,), {"__new__": lambda cls, _: object.__new__(cls)})(ch).value
-    ),
-    "__call__ of the metaclass": lambda ch: (
-        type("M", (type,), {"__call__": lambda cls, value: type.__call__(cls, value)})(
-            "C", (One,), {}
-        )(ch).value
-    ),
-    "not a function": lambda ch: (
-        type("P", (One,), {"__init__": property(lambda self: lambda ch: One.__init__(self, ch))})(
-            ch
-        ).value
-    ),
+    "exception": lambda ch: Error(ch).value,
+    "__new__": lambda ch: New(ch).value,
+    "__call__ of the metaclass": lambda ch: Made(ch).value,
+    "not a function": lambda ch: Hidden(ch).value,
 }
 
 
