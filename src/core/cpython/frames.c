@@ -282,22 +282,25 @@ static PyObject *callee_at(const c_frame *f, int op)
         depth = frame_top(f) - code->co_nlocalsplus;
     else
         depth = c_depth_at(code, place(f) * (int)sizeof(_Py_CODEUNIT));
-    if (operands == 0 || depth < operands)
+    int told = frame_top(f) < 0 || frame_top(f) >= code->co_nlocalsplus + depth;
+    if (operands == 0 || depth < operands || !told)
         return NULL;
     slot *base = (slot *)f->localsplus + code->co_nlocalsplus + depth - operands;
     return op == C_OP_CALL_EX ? C_EX_TARGET(base) : C_CALL_TARGET(base);
 }
 
-/* The Python frame that waits for C, the innermost one if there is no other. */
-static const c_frame *frame_between(const c_frame *f)
+/* The Python frame that waits for C, the innermost one if there is no other: the activation may
+ * be the dispatcher's own, and then what is below waits for nobody but that. */
+static const c_frame *frame_between(const c_state *state)
 {
-    const c_frame *inner = f;
+    const c_frame *f = state->frame;
     while (f != NULL && !frame_is_entry(f))
         f = f->previous;
-    f = f != NULL ? f->previous : NULL;
-    while (f != NULL && frame_is_entry(f))
+    if (f == NULL || f->previous == NULL || f->previous == state->rest)
+        return state->frame;
+    for (f = f->previous; f != NULL && frame_is_entry(f);)
         f = f->previous;
-    return f != NULL ? f : inner;
+    return f != NULL ? f : state->frame;
 }
 
 int c_is_traced(const c_state *state)
@@ -308,7 +311,7 @@ int c_is_traced(const c_state *state)
 
 int c_between(const c_state *state, PyObject **code, int *line, PyObject **callee, int *opcode)
 {
-    const c_frame *f = state->frame != NULL ? frame_between(state->frame) : NULL;
+    const c_frame *f = state->frame != NULL ? frame_between(state) : NULL;
     if (f == NULL || frame_is_entry(f))
         return 0;
     *opcode = c_plain_opcode(frame_code(f), place(f));

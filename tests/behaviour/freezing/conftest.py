@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -14,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import held
 
-if not _core.soft() or sys.version_info < (3, 12):
+if not _core.soft() or "switch" in os.environ.get("LOOMLET_TORTURE", ""):
     collect_ignore_glob = ["test_[!b]*.py"]
 
 

@@ -178,3 +178,23 @@ def test_nesting_that_is_too_deep():
     for _ in range(100_000):
         deep = [deep]
     assert "nested too deeply" in reason(waiting(holds, Channel(), deep))
+
+
+def test_one_that_waits_hard_in_a_function_that_has_waited_softly():
+    """The frames below wait for nobody but that function."""
+
+    def inner(ch):
+        first = ch.receive()
+        return first, loomlet.select([ch], **{"timeout": None})
+
+    def outer(ch):
+        return ["outer", inner(ch)]
+
+    ch = Channel()
+    task = waiting(outer, ch)
+    assert loomlet.why_not_freezable(task) is None
+    ch.send(1)
+    loomlet.schedule()
+    assert "inner (" in reason(task) and "select" in reason(task)
+    ch.send(2)
+    assert task.result() == ["outer", (1, (0, 2))]
