@@ -145,6 +145,16 @@ static int parse_image(PyObject *record, s_image *image, PyObject **wait)
            (image->context == NULL || PyContext_CheckExact(image->context));
 }
 
+/* None, or the error for a code; `wrong`: what does not fit, NULL when it is the wait. */
+static PyObject *done(PyObject *t, int code, const char *wrong)
+{
+    if (code == S_E_RECORD) {
+        PyErr_Clear();
+        return bind_does_not_fit(wrong ? wrong : "what the tasklet waited for is not known");
+    }
+    return code < 0 ? bind_fail(code, t) : Py_NewRef(Py_None);
+}
+
 /* _tasklet_fill(tasklet, record, block) */
 static PyObject *tasklet_fill(PyObject *module, PyObject *args)
 {
@@ -164,11 +174,7 @@ static PyObject *tasklet_fill(PyObject *module, PyObject *args)
     if (code == S_OK && block && wait != Py_None)
         code = bind_wait_again(s, (s_tasklet *)t, wait, held);
     Py_XDECREF(held);
-    if (code == S_E_RECORD) {
-        PyErr_Clear();
-        return bind_does_not_fit(wrong ? wrong : "what the tasklet waited for is not known");
-    }
-    return code < 0 ? bind_fail(code, t) : Py_NewRef(Py_None);
+    return done(t, code, wrong);
 }
 
 /* _tasklet_wait(tasklet, wait, value): a paused one waits again. */
@@ -184,11 +190,7 @@ static PyObject *tasklet_wait(PyObject *module, PyObject *args)
         ((s_tasklet *)t)->state == S_PAUSED && ((s_tasklet *)t)->home == s ? S_OK : S_E_RECORD;
     if (code == S_OK)
         code = bind_wait_again(s, (s_tasklet *)t, wait, value);
-    if (code == S_E_RECORD) {
-        PyErr_Clear();
-        return bind_does_not_fit("what the tasklet waited for is not known");
-    }
-    return code < 0 ? bind_fail(code, t) : Py_NewRef(Py_None);
+    return done(t, code, NULL);
 }
 
 PyMethodDef bind_snapshot_functions[] = {

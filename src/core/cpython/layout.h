@@ -36,6 +36,18 @@
 #error "loomlet needs CPython 3.11 or newer"
 #endif
 
+/* How far a waiting frame goes when the one above returns; 3.11 keeps no such number. */
+#ifdef C_HAS_SOFT
+static inline int frame_return_offset(const c_frame *f)
+{
+    return f->return_offset;
+}
+static inline void frame_set_return_offset(c_frame *f, int offset)
+{
+    f->return_offset = (uint16_t)offset;
+}
+#endif
+
 /* Only 3.14 has slots that hold a bare number instead of an object. */
 #ifndef SLOTS_HOLD_NUMBERS
 static inline int slot_is_number(slot s)

@@ -321,14 +321,6 @@ static inline void *thread_end_lock(PyThreadState *ts)
 }
 
 /* ---- for frames as records: record.h ---- */
-static inline int frame_return_offset(const c_frame *f)
-{
-    return f->return_offset;
-}
-static inline void frame_set_return_offset(c_frame *f, int offset)
-{
-    f->return_offset = (uint16_t)offset;
-}
 /* Where the instruction pointer of a frame may stand: from this unit on. */
 #define FIRST_PLACE (-1)
 /* What runs in the frame: borrowed; None in the one below an inlined __init__. */

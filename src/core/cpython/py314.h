@@ -351,14 +351,6 @@ static inline slot slot_from_number(Py_ssize_t number)
     return PyStackRef_TagInt((intptr_t)number);
 }
 #define SLOTS_HOLD_NUMBERS 1
-static inline int frame_return_offset(const c_frame *f)
-{
-    return f->return_offset;
-}
-static inline void frame_set_return_offset(c_frame *f, int offset)
-{
-    f->return_offset = (uint16_t)offset;
-}
 /* Where the instruction pointer of a frame may stand: from this unit on. */
 #define FIRST_PLACE (0)
 /* What runs in the frame: borrowed; None in the one below an inlined __init__. */

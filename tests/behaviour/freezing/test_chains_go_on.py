@@ -57,15 +57,20 @@ def plain(result):
     return repr(result)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_where_it_is(name):
-    """Resumed by the thread that began it."""
+def in_place(name):
+    """The result of a chain that is only resumed."""
     task = steps.begin(name)
     for value in range(1, MOST_STEPS):
         if task.state != "blocked":
             break
         steps.go_on(task, value)
-    assert plain(task.result()) == plain(chains.direct(name))
+    return task.result()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_where_it_is(name):
+    """Resumed by the thread that began it."""
+    assert plain(in_place(name)) == plain(chains.direct(name))
 
 
 class Worker(threading.Thread):
@@ -189,12 +194,7 @@ def test_a_fresh_process_for_each_step():
 @pytest.mark.parametrize("name", sorted(chains.HARD))
 def test_c_code_in_between(name):
     """A chain that is refused goes on as if nothing had been asked."""
-    task = steps.begin(name)
-    for value in range(1, MOST_STEPS):
-        if task.state != "blocked":
-            break
-        steps.go_on(task, value)
-    assert plain(task.result()) == plain(chains.direct(name))
+    assert plain(in_place(name)) == plain(chains.direct(name))
 
 
 def test_there_are_enough_chains():

@@ -38,6 +38,13 @@ class Ends:
         ch.send(5)
         return task.result()
 
+    def stays_soft(self, body: Body, rounds: int, switches: Any) -> None:
+        """Each of so many calls suspends once, without a C stack, and gives its value."""
+        for _ in range(rounds):
+            switches.take()
+            assert self.value(body) == 5
+            assert switches.take() == (1, 0)
+
     def thrown(self, body: Body) -> list[str]:
         """The functions in the traceback of an exception that was thrown into the body."""
         _, task = self.suspended(body)

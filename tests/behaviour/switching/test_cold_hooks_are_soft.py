@@ -110,10 +110,7 @@ WATCHED = [
 @pytest.mark.parametrize("body", BODIES)
 def test_the_switch_is_soft(body, rounds, ends, switches):
     """A hook suspends without a C stack in its first call and in the hundredth."""
-    for _ in range(rounds):
-        switches.take()
-        assert ends.value(body) == 5
-        assert switches.take() == (1, 0)
+    ends.stays_soft(body, rounds, switches)
 
 
 @pytest.mark.parametrize("body", BODIES)

@@ -90,10 +90,7 @@ BODIES = [by_next, by_next_with_default, by_send, by_bound_send, by_loop, end_by
 @pytest.mark.parametrize("body", BODIES)
 def test_the_switch_is_soft(body, rounds, ends, switches):
     """A blocking generator that C code runs is suspended without a C stack, cold and warm."""
-    for _ in range(rounds):
-        switches.take()
-        assert ends.value(body) == 5
-        assert switches.take() == (1, 0)
+    ends.stays_soft(body, rounds, switches)
 
 
 @pytest.mark.parametrize("body", BODIES)

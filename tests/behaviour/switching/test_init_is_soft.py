@@ -119,10 +119,7 @@ CLASSES = [One, Slots, Named, Captured, WithMeta, Rebound, Forgetful, NoArgument
 @pytest.mark.parametrize("body", BODIES)
 def test_the_switch_is_soft(body, rounds, ends, switches):
     """A class is called softly the first time and the hundredth."""
-    for _ in range(rounds):
-        switches.take()
-        assert ends.value(body) == 5
-        assert switches.take() == (1, 0)
+    ends.stays_soft(body, rounds, switches)
 
 
 @pytest.mark.parametrize("body", BODIES)
