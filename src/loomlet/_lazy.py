@@ -1,13 +1,12 @@
 """What is loaded when it is first needed: freezing, which brings cloudpickle with it.
 
 `import loomlet` takes half the time so.  The names of loomlet.snapshot are found through the
-module's `__getattr__`, and pickle is taught our types with a reducer that loads the true one.  Any
-thread.
+module's `__getattr__`, and our types reduce themselves through functions that load the true ones.
+Any thread.
 """
 
 from __future__ import annotations
 
-import copyreg
 from typing import Any
 
 from loomlet import _core
@@ -27,17 +26,15 @@ def find(name: str) -> Any:
 
 
 def _reduce(value: Any) -> Any:
-    from loomlet.snapshot import ordinary
+    from loomlet.snapshot import reduced
 
-    return ordinary.reduce(value)
+    return reduced.reduce(value)
 
 
-for _kind in (
-    _core.Tasklet,
-    _core.Channel,
-    _core.Lock,
-    _core.StacklessTasklet,
-    _core.StacklessChannel,
-    _core.StacklessBomb,
-):
-    copyreg.pickle(_kind, _reduce)
+def _set_state(value: Any, state: Any) -> None:
+    from loomlet.snapshot import reduced
+
+    reduced.set_state(value, state)
+
+
+_core._set_pickling(_reduce, _set_state)

@@ -41,6 +41,9 @@ int bind_is_cancelled(PyObject *exception);
 /* _set_hooks(error, failed, abandoned, (exit, cancelled)): see loomlet.errors and loomlet.runtime.
  */
 PyObject *bind_set_hooks(PyObject *module, PyObject *args);
+/* __reduce__() and __setstate__() of every type that loomlet.snapshot knows (snapshot.c). */
+PyObject *bind_reduce(PyObject *self, PyObject *unused);
+PyObject *bind_set_state(PyObject *self, PyObject *state);
 
 /* ---- arguments.c ------------------------------------------------------------ */
 

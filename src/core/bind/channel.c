@@ -229,6 +229,8 @@ static PyMethodDef methods[] = {
      PyDoc_STR("close($self, /)\n--\n\n"
                "Ends the channel: waiting receivers get ChannelClosed, iterations end, new sends\n"
                "raise.  Buffered values and senders already waiting are still delivered.")},
+    {"__reduce__", bind_reduce, METH_NOARGS, NULL},
+    {"__setstate__", bind_set_state, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -136,6 +136,7 @@ static PyMethodDef methods[] = {
      PyDoc_STR("release($self, /)\n--\n\n"
                "Gives the lock to the first waiter, or frees it.  RuntimeError when it is free.")},
     {"locked", lock_locked, METH_NOARGS, PyDoc_STR("locked($self, /)\n--\n\nWhether it is held.")},
+    {"__reduce__", bind_reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

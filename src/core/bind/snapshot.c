@@ -117,6 +117,17 @@ static PyObject *tasklet_empty(PyObject *module, PyObject *object)
     return (PyObject *)t;
 }
 
+/* Whether a call that has not begun can be made of it. */
+static int parse_call(const s_image *image)
+{
+    Py_ssize_t names =
+        image->kwnames && PyTuple_CheckExact(image->kwnames) ? PyTuple_GET_SIZE(image->kwnames) : 0;
+    return image->func != NULL && PyCallable_Check(image->func) && image->args != NULL &&
+           PyTuple_CheckExact(image->args) &&
+           (image->kwnames == NULL || PyTuple_CheckExact(image->kwnames)) &&
+           names <= PyTuple_GET_SIZE(image->args);
+}
+
 static int parse_image(PyObject *record, s_image *image, PyObject **wait)
 {
     if (!PyTuple_CheckExact(record) || PyTuple_GET_SIZE(record) != 9)
@@ -131,23 +142,19 @@ static int parse_image(PyObject *record, s_image *image, PyObject **wait)
                        .error = or_null(item[8])};
     *wait = item[6];
     image->value = item[7] == Py_None && *wait != Py_None ? NULL : item[7];
-    if (image->frames == NULL) {
-        Py_ssize_t names = image->kwnames && PyTuple_CheckExact(image->kwnames)
-                               ? PyTuple_GET_SIZE(image->kwnames)
-                               : 0;
-        return image->func != NULL && PyCallable_Check(image->func) && image->args != NULL &&
-               PyTuple_CheckExact(image->args) &&
-               (image->kwnames == NULL || PyTuple_CheckExact(image->kwnames)) &&
-               names <= PyTuple_GET_SIZE(image->args);
-    }
+    if (image->error != NULL && !PyExceptionInstance_Check(image->error))
+        return 0;
+    if (image->frames == NULL)
+        return parse_call(image);
     return (image->handled == NULL || PyExceptionInstance_Check(image->handled)) &&
-           (image->error == NULL || PyExceptionInstance_Check(image->error)) &&
            (image->context == NULL || PyContext_CheckExact(image->context));
 }
 
 /* None, or the error for a code; `wrong`: what does not fit, NULL when it is the wait. */
 static PyObject *done(PyObject *t, int code, const char *wrong)
 {
+    if (code == S_E_ALIVE)
+        return bind_does_not_fit("the tasklet is alive, only a new one can be filled");
     if (code == S_E_RECORD) {
         PyErr_Clear();
         return bind_does_not_fit(wrong ? wrong : "what the tasklet waited for is not known");
@@ -193,11 +200,39 @@ static PyObject *tasklet_wait(PyObject *module, PyObject *args)
     return done(t, code, NULL);
 }
 
+/* ---- ordinary pickles ------------------------------------------------------------------- */
+
+static PyObject *reduce, *set_state; /* Python functions, from _set_pickling() */
+
+/* _set_pickling(reduce, set_state): what __reduce__() and __setstate__() call with self. */
+static PyObject *set_pickling(PyObject *module, PyObject *args)
+{
+    PyObject *first, *second;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OO:_set_pickling", &first, &second))
+        return NULL;
+    Py_XSETREF(reduce, Py_NewRef(first));
+    Py_XSETREF(set_state, Py_NewRef(second));
+    Py_RETURN_NONE;
+}
+
+PyObject *bind_reduce(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return PyObject_CallOneArg(reduce, self);
+}
+
+PyObject *bind_set_state(PyObject *self, PyObject *state)
+{
+    return PyObject_CallFunctionObjArgs(set_state, self, state, NULL);
+}
+
 PyMethodDef bind_snapshot_functions[] = {
     {"_tasklet_why", tasklet_why, METH_O, NULL},
     {"_tasklet_record", tasklet_record, METH_O, NULL},
     {"_tasklet_empty", tasklet_empty, METH_O, NULL},
     {"_tasklet_fill", tasklet_fill, METH_VARARGS, NULL},
     {"_tasklet_wait", tasklet_wait, METH_VARARGS, NULL},
+    {"_set_pickling", set_pickling, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -90,6 +90,20 @@ static PyObject *generator_fill(PyObject *module, PyObject *args)
     return wrong != NULL ? bind_does_not_fit(wrong) : Py_NewRef(Py_None);
 }
 
+/* _generator_finalizer(generator, new=None): that of an asynchronous one, or None; a callable
+ * takes its place. */
+static PyObject *generator_finalizer(PyObject *module, PyObject *args)
+{
+    PyObject *gen, *new = Py_None;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!|O:_generator_finalizer", &PyAsyncGen_Type, &gen, &new))
+        return NULL;
+    PyObject *old = Py_NewRef(bind_or_none(c_generator_finalizer(gen)));
+    if (new != Py_None)
+        c_generator_set_finalizer(gen, new);
+    return old;
+}
+
 /* _shim_learn(), called in an __init__: whether the frame below is known by now. */
 static PyObject *shim_learn(PyObject *module, PyObject *unused)
 {
@@ -99,15 +113,21 @@ static PyObject *shim_learn(PyObject *module, PyObject *unused)
 
 /* ---- channels ---------------------------------------------------------------------------- */
 
-static PyObject *waiters(b_link *queue)
+static PyObject *part_of(n_channel *ch, enum n_part part)
 {
-    PyObject *list = PyList_New(0);
-    for (b_link *at = queue->next; list != NULL && at != queue; at = at->next) {
-        s_wait *wait = B_CONTAINER(at, s_wait, link);
-        if (PyList_Append(list, (PyObject *)wait->task) < 0)
-            Py_CLEAR(list);
+    PyObject **found;
+    Py_ssize_t count = n_copy(ch, part, &found);
+    if (count < 0)
+        return bind_fail((int)count, (PyObject *)ch);
+    PyObject *tuple = PyTuple_New(count);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (tuple != NULL)
+            PyTuple_SET_ITEM(tuple, i, found[i]);
+        else
+            Py_DECREF(found[i]);
     }
-    return list;
+    PyMem_RawFree(found);
+    return tuple;
 }
 
 /* _channel_record(channel): (capacity, name, preference, closed, closing, schedule_all,
@@ -119,12 +139,9 @@ static PyObject *channel_record(PyObject *module, PyObject *object)
         return PyErr_Format(PyExc_TypeError, "expected a channel, found %.100s",
                             Py_TYPE(object)->tp_name);
     n_channel *ch = (n_channel *)object;
-    PyObject *values = PyTuple_New(ch->count);
-    for (Py_ssize_t i = 0; values != NULL && i < ch->count; i++)
-        PyTuple_SET_ITEM(values, i, Py_NewRef(ch->items[(ch->first + i) % ch->room]));
     return Py_BuildValue("(nOiiiiNNN)", ch->capacity, bind_or_none(ch->name), ch->preference,
-                         ch->closed, ch->closing, ch->schedule_all, values, waiters(&ch->senders),
-                         waiters(&ch->receivers));
+                         ch->closed, ch->closing, ch->schedule_all, part_of(ch, N_VALUES),
+                         part_of(ch, N_SENDERS), part_of(ch, N_RECEIVERS));
 }
 
 /* _channel_fill(channel, preference, closed, closing, schedule_all, values): an empty one. */
@@ -285,6 +302,7 @@ PyMethodDef bind_snapshot_parts[] = {
     {"_generator_record", generator_record, METH_O, NULL},
     {"_generator_empty", generator_empty, METH_O, NULL},
     {"_generator_fill", generator_fill, METH_VARARGS, NULL},
+    {"_generator_finalizer", generator_finalizer, METH_VARARGS, NULL},
     {"_shim_learn", shim_learn, METH_NOARGS, NULL},
     {"_channel_record", channel_record, METH_O, NULL},
     {"_channel_fill", channel_fill, METH_VARARGS, NULL},

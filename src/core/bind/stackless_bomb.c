@@ -63,13 +63,6 @@ static PyObject *bomb_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     return make(given[0], given[1], given[2]);
 }
 
-static PyObject *bomb_reduce(PyObject *self, PyObject *unused)
-{
-    (void)unused;
-    return Py_BuildValue("(O(OOO))", Py_TYPE(self), or_none(SELF->type), or_none(SELF->value),
-                         or_none(SELF->traceback));
-}
-
 static PyObject *get_part(PyObject *self, void *offset)
 {
     return Py_NewRef(or_none(*(PyObject **)((char *)self + (size_t)offset)));
@@ -99,7 +92,7 @@ static void bomb_dealloc(PyObject *self)
 }
 
 static PyMethodDef methods[] = {
-    {"__reduce__", bomb_reduce, METH_NOARGS, NULL},
+    {"__reduce__", bind_reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

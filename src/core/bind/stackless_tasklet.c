@@ -214,11 +214,9 @@ static PyObject *tasklet_bind_thread(PyObject *self, PyObject *const *args, Py_s
 
 static PyObject *tasklet_reduce(PyObject *self, PyObject *unused)
 {
-    (void)unused;
     if (SELF->home != NULL && SELF->home->current == SELF)
         return bind_refuse("You cannot __reduce__ the tasklet which is current.");
-    return PyErr_Format(PyExc_TypeError, "cannot pickle '%s' object: tasklets are not pickled yet",
-                        Py_TYPE(self)->tp_name);
+    return bind_reduce(self, unused);
 }
 
 static PyMethodDef methods[] = {
@@ -268,7 +266,6 @@ static PyMethodDef methods[] = {
      PyDoc_STR("context_run($self, callable, /, *args, **kwargs)\n--\n\n"
                "Calls callable in the context of this tasklet; returns its result.")},
     {"__reduce__", tasklet_reduce, METH_NOARGS, NULL},
-    {"__reduce_ex__", tasklet_reduce, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -366,6 +366,8 @@ static PyMethodDef methods[] = {
          "calling one.  The tasklet is new, paused, or waits for a channel, lock or tasklet\n"
          "without a timeout.  TaskletError if it is runnable or C code on its stack holds it\n"
          "where it is, WrongThread if there is no such thread.")},
+    {"__reduce__", bind_reduce, METH_NOARGS, NULL},
+    {"__setstate__", bind_set_state, METH_O, NULL},
     {"_interrupt", tasklet_interrupt, METH_O, NULL},
     {"_where", tasklet_where, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},

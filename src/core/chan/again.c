@@ -1,11 +1,53 @@
-/* Waiting again: a tasklet that was built from a snapshot goes back to its channel.
+/* What a snapshot wants of a channel: what it holds, and waiting again.
  *
+ * What a channel holds is copied under its lock, for other threads may change it.
+ *
+ * A tasklet that was built from a snapshot goes back to its channel.
  * The operation is the one it was blocked in, done by somebody else on its behalf:
  * what can be exchanged at once is, and the tasklet is then runnable with the result;
  * else it takes its place at the end of the queue.  Either way the queue, or the run
  * queue, has a reference of its own to it.
  */
 #include "chan/exchange.h"
+
+static Py_ssize_t copy_values(const n_channel *ch, PyObject **found)
+{
+    for (Py_ssize_t i = 0; found != NULL && i < ch->count; i++)
+        found[i] = Py_NewRef(ch->items[(ch->first + i) % ch->room]);
+    return ch->count;
+}
+
+static Py_ssize_t copy_waiters(const b_link *queue, PyObject **found)
+{
+    Py_ssize_t count = 0;
+    for (b_link *at = queue->next; at != queue; at = at->next) {
+        s_tasklet *t = B_CONTAINER(at, s_wait, link)->task;
+        if (t->home != NULL && t->home->main == t)
+            continue;
+        if (found != NULL)
+            found[count] = Py_NewRef((PyObject *)t);
+        count++;
+    }
+    return count;
+}
+
+static Py_ssize_t copy_part(const n_channel *ch, enum n_part part, PyObject **found)
+{
+    if (part == N_VALUES)
+        return copy_values(ch, found);
+    return copy_waiters(part == N_SENDERS ? &ch->senders : &ch->receivers, found);
+}
+
+Py_ssize_t n_copy(n_channel *ch, enum n_part part, PyObject ***found)
+{
+    c_lock_take(&ch->lock);
+    Py_ssize_t count = copy_part(ch, part, NULL);
+    *found = PyMem_RawMalloc((size_t)(count + 1) * sizeof(**found));
+    if (*found != NULL)
+        copy_part(ch, part, *found);
+    c_lock_give(&ch->lock);
+    return *found ? count : S_E_MEMORY;
+}
 
 static const s_wait_kind *kind_of(const s_tasklet *t, int sends, int iterates)
 {

@@ -75,6 +75,11 @@ PyObject *n_select_channels(s_tasklet *t);
 int n_wait_again(s_sched *s, s_tasklet *t, n_channel *ch, PyObject *value, int iterates);
 /* The same for a select; `until` as its deadline. */
 int n_select_again(s_sched *s, s_tasklet *t, const n_case *cases, int count, int64_t until);
+/* What a channel holds: buffered values oldest first, or who waits, the longest first; main
+ * tasklets are left out, as plain threads are.  The number of new references in a
+ * PyMem_RawMalloc'ed array, or S_E_MEMORY. */
+enum n_part { N_VALUES, N_SENDERS, N_RECEIVERS };
+Py_ssize_t n_copy(n_channel *ch, enum n_part part, PyObject ***found);
 /* The cases that a blocked select waits for: a new tuple of (channel, is_send, value or None). */
 PyObject *n_select_cases(const s_tasklet *t);
 

@@ -263,6 +263,9 @@ int c_generator_runs_in(const c_state *state, PyObject *gen);
 PyObject *c_generator_read(PyObject *gen, int running);
 /* `gen` is new, of the same code. */
 const char *c_generator_build(PyObject *gen, PyObject *record);
+/* What an asynchronous generator calls when it is dropped half-way: borrowed, or NULL. */
+PyObject *c_generator_finalizer(PyObject *gen);
+void c_generator_set_finalizer(PyObject *gen, PyObject *finalizer);
 /* The code of the frame that the interpreter puts below an inlined __init__: borrowed, or NULL
  * before one was seen; and looking for it, called from an __init__: 1 once it is known. */
 PyCodeObject *c_shim_code(void);

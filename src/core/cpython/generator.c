@@ -144,3 +144,13 @@ const char *c_generator_build(PyObject *object, PyObject *tuple)
         set_marks((PyGenObject *)object, item, state);
     return wrong;
 }
+
+PyObject *c_generator_finalizer(PyObject *gen)
+{
+    return ((PyAsyncGenObject *)gen)->ag_origin_or_finalizer;
+}
+
+void c_generator_set_finalizer(PyObject *gen, PyObject *finalizer)
+{
+    Py_XSETREF(((PyAsyncGenObject *)gen)->ag_origin_or_finalizer, Py_NewRef(finalizer));
+}

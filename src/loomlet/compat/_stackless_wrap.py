@@ -1,7 +1,8 @@
 """`stackless._wrap`: the names under which the reference pickles what cannot be pickled otherwise.
 
-A pickle of the reference names these types.  Loomlet does not read such pickles yet, and says so
-instead of failing somewhere inside; the names are here so that the error is this one.
+A pickle of the reference names these types.  Its frames are those of another interpreter, so such
+a pickle cannot be read; the names are here so that the error says this.  Pickles of loomlet name
+builders in loomlet.snapshot.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class _Surrogate:
 
     def __new__(cls, *args: object, **kwargs: object) -> NoReturn:
         raise NotImplementedError(
-            f"loomlet cannot unpickle a {cls.__name__} of Stackless Python yet"
+            f"loomlet cannot unpickle a {cls.__name__} of Stackless Python: pickle it with loomlet"
         )
 
 

@@ -18,7 +18,7 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from loomlet import _core
+from loomlet import _core, snapshot
 from loomlet.compat import _stackless_wrap as _wrap
 from loomlet.errors import TaskletExit
 
@@ -86,10 +86,11 @@ test_outside = _core._stackless_test_outside
 PICKLEFLAGS_PRESERVE_TRACING_STATE = 1
 PICKLEFLAGS_PRESERVE_AG_FINALIZER = 2
 PICKLEFLAGS_RESET_AG_FINALIZER = 4
+PICKLEFLAGS_PICKLE_CONTEXT = 8
 
 
 def _pickle_moduledict(pickler: Any, module: ModuleType) -> None:
-    """Of the reference's pickling, which is not here yet."""
+    """Of the reference's pickling; here a module goes by its name."""
     raise NotImplementedError("the content of modules cannot be pickled")
 
 
@@ -158,6 +159,7 @@ def _install() -> None:
     sys.modules.setdefault("_stackless", stackless)
     sys.modules[f"{__name__}._wrap"] = _wrap
     _core._stackless_install(TaskletExit)
+    snapshot.install()
 
 
 _install()

@@ -40,6 +40,8 @@ _WRAPPERS: dict[type, tuple[str, ...]] = {
     property: ("fget", "fset", "fdel"),
     functools.cached_property: ("func",),
 }
+_FACE = "_stackless"
+"""The module that the types of the Stackless face name; it is there once they are imported."""
 _complete: weakref.WeakSet[type] = weakref.WeakSet()
 
 
@@ -47,6 +49,8 @@ def reduce_class(saving: Saving, kind: type) -> Any:
     """By name where it can be imported, else by value."""
     if saving.shared is not None:
         return shared(saving, kind)
+    if kind.__module__ == _FACE:
+        return names.importable, ("loomlet.compat.stackless", kind.__name__)
     home = names.other_process(kind.__module__)
     if home is not None and home.__dict__.get(kind.__qualname__) is kind:
         return NotImplemented

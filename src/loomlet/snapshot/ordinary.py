@@ -1,9 +1,10 @@
-"""Ordinary pickles: tasklets and channels through `pickle`, `cloudpickle` and what uses copyreg.
+"""Ordinary pickles of what runs: through `pickle`, `cloudpickle` and what uses copyreg.
 
-Importing loomlet teaches copyreg its own types only.  install() teaches it generators, coroutines,
-cells, code, tracebacks, views and the other types that Python cannot pickle by itself; it is never
-done behind a program's back, for a library may try pickle first and take its failure as the sign
-that an object has to stay in this process.
+Importing loomlet changes nothing: its own types reduce themselves (reduced.py).  install() teaches
+copyreg generators, coroutines, cells, code, tracebacks, views and the other types that Python
+cannot pickle by itself.  The Stackless face does it, as Stackless did; nothing else does it behind
+a program's back, for a library may try pickle first and take its failure as the sign that an object
+has to stay in this process.
 
 Pickle asks no reducer for functions, and cloudpickle copies cells.  So functions, cells and other
 parts that a record holds directly are given to pickle in a box that reduces as freeze() would; one
@@ -15,23 +16,26 @@ paused; the code of a frame is compared by its digest as in thaw().  Any thread.
 from __future__ import annotations
 
 import copyreg
+import sys
 import weakref
-from types import BuiltinFunctionType, FunctionType
+from types import AsyncGeneratorType, BuiltinFunctionType, FunctionType
 from typing import Any
 
 from loomlet import _core
 from loomlet.snapshot import functions, iterators, pickler, tasklets
 from loomlet.snapshot.state import Namespace, Saving
 
-__all__ = ["install", "reduce"]
+__all__ = ["Ordinary", "boxed", "install", "reduce", "unboxed"]
 
+KEEP_FINALIZER, RESET_FINALIZER = 2, 4
+"""Flags of pickling that asynchronous generators obey."""
 _NATIVE = (type, BuiltinFunctionType, _core.Tasklet, _core.Channel, _core.Lock, _core.StacklessBomb)
 """What every pickler can deal with when it meets it."""
 _namespaces: weakref.WeakValueDictionary[int, Namespace] = weakref.WeakValueDictionary()
-_boxes: weakref.WeakValueDictionary[int, _Box] = weakref.WeakValueDictionary()
+_boxes: weakref.WeakValueDictionary[int, Box] = weakref.WeakValueDictionary()
 
 
-class _Ordinary(Saving):
+class Ordinary(Saving):
     """A save of which only one object is known."""
 
     __slots__ = ()
@@ -45,7 +49,7 @@ class _Ordinary(Saving):
         return found
 
 
-class _Box:
+class Box:
     """Reduces to what is in it."""
 
     __slots__ = ("__weakref__", "value")
@@ -57,42 +61,71 @@ class _Box:
         return reduce(self.value)
 
 
-def _boxed(value: Any) -> Any:
+def boxed(value: Any) -> Any:
     """The value; in its box if picklers need that.  Tuples are gone through."""
     if type(value) is tuple:
-        return tuple([_boxed(item) for item in value])
+        return tuple([boxed(item) for item in value])
     kind = type(value)
     plain = isinstance(value, _NATIVE) or pickler.handler_of(kind) is None
     if plain or (kind is FunctionType and value.__module__.startswith(functions.PLAIN)):
         return value
     found = _boxes.get(id(value))
     if found is None or found.value is not value:
-        found = _boxes[id(value)] = _Box(value)
+        found = _boxes[id(value)] = Box(value)
     return found
+
+
+def unboxed(value: Any) -> Any:
+    """The other way round, for a state that no pickler has seen."""
+    if type(value) is tuple:
+        return tuple([unboxed(item) for item in value])
+    return value.value if isinstance(value, Box) else value
 
 
 def reduce(value: Any) -> Any:
     """What pickle wants of an object that freeze() knows how to save."""
-    if isinstance(value, _core.StacklessTasklet) and value.is_current:
-        raise RuntimeError("You cannot __reduce__ the tasklet which is current.")
     handler = pickler.handler_of(type(value))
-    reduced = NotImplemented if handler is None else handler(_Ordinary(), value)
+    reduced = NotImplemented if handler is None else handler(Ordinary(), value)
     if reduced is NotImplemented or isinstance(reduced, str):
         return value.__reduce_ex__(4) if reduced is NotImplemented else reduced
+    if isinstance(value, AsyncGeneratorType):
+        reduced = _finalized(value, *reduced)
     make, args, *rest = reduced
     if rest and rest[0] is not None:
         rest[0] = _state(rest[-1], rest[0])
-    return (make, _boxed(args), *rest)
+    return (make, boxed(args), *rest)
 
 
 def _state(setter: Any, state: Any) -> Any:
     if setter is functions.fill_function:
         values, modules, attributes, own = state
         made = [
-            {name: _boxed(value) for name, value in part.items()} for part in (values, attributes)
+            {name: boxed(value) for name, value in part.items()} for part in (values, attributes)
         ]
         return made[0], modules, made[1], own
-    return _boxed(state)
+    return boxed(state)
+
+
+def _finalized(generator: Any, make: Any, args: Any, state: Any = (), *rest: Any) -> Any:
+    """By the thread's flags of pickling: with its finalizer, with that of the thread that loads it,
+    or so that the hooks of that thread are called anew."""
+    flags, finalizer = _core._stackless_pickle_flags(), _core._generator_finalizer(generator)
+    if not state:
+        return make, args
+    if flags & RESET_FINALIZER:
+        return make, args, (state[0] & ~tasklets.HOOKS_KNOWN, *state[1:]), *rest
+    if finalizer is None:
+        return make, args, state, *rest
+    kept = finalizer if flags & KEEP_FINALIZER else None
+    return make, args, (state, kept), *rest[:-1], fill_asynchronous
+
+
+def fill_asynchronous(generator: Any, parts: Any) -> None:
+    """As fill_generator; then what it calls when it is dropped half-way."""
+    state, finalizer = parts
+    tasklets.fill_generator(generator, state)
+    found = sys.get_asyncgen_hooks().finalizer if finalizer is None else finalizer
+    _core._generator_finalizer(generator, found)
 
 
 def install() -> None:

@@ -33,10 +33,20 @@ __all__ = [
     "fill_generator",
     "fill_tasklet",
     "finish",
+    "own_attributes",
+    "own_name",
+    "pack_frame",
+    "pack_wait",
     "record_of",
     "reduce_channel",
+    "reduce_ended",
     "reduce_generator",
     "reduce_tasklet",
+    "set_attributes",
+    "set_unbound",
+    "unpack_context",
+    "unpack_frame",
+    "unpack_wait",
 ]
 
 KINDS = ("receive", "iterate", "send", "select", "sleep", "join", "group", "acquire")
@@ -45,11 +55,13 @@ GENERATORS = (GeneratorType, CoroutineType, AsyncGeneratorType)
 ASYNCHRONOUS = 2
 FRAME_STATE = 0xFF
 """Where a generator stands; the bits above mark what only async generators know."""
+HOOKS_KNOWN = 1 << 8
+"""One of these: the thread's hooks for asynchronous generators were called."""
 WARM = 1000
 """Calls after which every version has specialised a call."""
 STATE = 12
 """frames wait variables value error exception name func args kwnames attributes scopes"""
-
+VALUE, ATTRIBUTES = 3, 10
 
 _NOTHING = (None,) * STATE
 
@@ -136,7 +148,7 @@ def reduce_tasklet(saving: Saving, tasklet: _core.Tasklet) -> Any:
         return shared(saving, tasklet)
     new = (type(tasklet),)
     if tasklet.state == "done":
-        return _reduce_ended(tasklet, new)
+        return _reduce_unbound(tasklet) if hasattr(tasklet, "tempval") else reduce_ended(tasklet)
     record = record_of(saving, tasklet)
     func, given, kwnames, frames, exception, context, wait, value, error = record
     state = _cut((
@@ -146,17 +158,17 @@ def reduce_tasklet(saving: Saving, tasklet: _core.Tasklet) -> Any:
         value,
         error,
         exception,
-        _own_name(tasklet),
+        own_name(tasklet),
         None if frames is not None and frames[0][1] is func else func,
         given,
         kwnames,
-        None if type(tasklet) is _core.Tasklet else getattr(tasklet, "__dict__", None) or None,
+        None if type(tasklet) is _core.Tasklet else own_attributes(tasklet),
         scopes_of(saving, tasklet),
     ))  # fmt: skip
     return _core._tasklet_empty, new, state, None, None, fill_tasklet
 
 
-def _own_name(tasklet: _core.Tasklet) -> str | None:
+def own_name(tasklet: _core.Tasklet) -> str | None:
     """A name that the program has given."""
     if isinstance(tasklet, _core.StacklessTasklet):
         return None
@@ -164,24 +176,54 @@ def _own_name(tasklet: _core.Tasklet) -> str | None:
     return None if name.endswith(f"-{tasklet.id}") else name
 
 
-def _reduce_ended(tasklet: _core.Tasklet, new: tuple[Any, ...]) -> Any:
+def own_attributes(value: Any) -> Any:
+    """Those of an instance of a subclass: a dict, or (dict or None, dict of slots); or None."""
+    return object.__getstate__(value) or None
+
+
+def set_attributes(value: Any, own: Any) -> None:
+    """The other way round."""
+    attributes, slots = own if type(own) is tuple else (own, None)
+    if attributes:
+        value.__dict__.update(attributes)
+    for name, part in (slots or {}).items():
+        setattr(value, name, part)
+
+
+def reduce_ended(tasklet: _core.Tasklet) -> Any:
+    """One without a result to be lost; FreezeError for others."""
     try:
         result = tasklet.result()
     except BaseException as error:
         raise FreezeError(f"tasklet {tasklet.name} has ended with {error!r}") from error
     if result is not None:
         raise FreezeError(f"tasklet {tasklet.name} has ended; its result would be lost")
-    return _core._tasklet_empty, new
+    return _core._tasklet_empty, (type(tasklet),)
+
+
+def _reduce_unbound(tasklet: Any) -> Any:
+    """A dead one of the Stackless face, with what it would call, which is in its mail slot."""
+    parts = [None] * STATE
+    parts[VALUE], parts[ATTRIBUTES] = tasklet.tempval, own_attributes(tasklet)
+    made = (_core._tasklet_empty, (type(tasklet),))
+    state = _cut(tuple(parts))
+    return (*made, state, None, None, fill_tasklet) if state else made
+
+
+def set_unbound(tasklet: Any, tempval: Any) -> None:
+    """The other way round."""
+    if callable(tempval):
+        tasklet.bind(tempval)
+    else:
+        tasklet.tempval = tempval
 
 
 def fill_tasklet(tasklet: _core.Tasklet, state: tuple[Any, ...]) -> None:
-    """The second step: when all has been read; in an ordinary pickle now, and it is paused."""
+    """The second step: kept until all has been read."""
     loading = CURRENT.get()
     if loading is None:
-        _, _, scopes = _fill(Loading(), tasklet, state, False)
-        tie(Loading(), {id(tasklet): (tasklet, scopes)})
-    else:
-        loading.pending.append((tasklet, state))
+        raise ThawError("the second half of a frozen tasklet is for thaw()")
+    loading.pending.append((tasklet, state))
 
 
 def _fill(loading: Loading, tasklet: _core.Tasklet, state: Any, block: bool) -> Any:
@@ -220,13 +262,16 @@ def _fill_all(tasklet: _core.Tasklet, frames: Any, wait: Any, rest: list[Any], b
     variables, value, error, exception, name, func, args, kwnames, own, scopes = rest
     if frames is not None:
         func = func or (frames[0][1] if frames else None)
-    context = unpack_context(variables)
-    record = (func, args, kwnames, frames, exception, context, wait, value, error)
-    _core._tasklet_fill(tasklet, record, block and not scopes)
+    if frames is None and args is None:
+        set_unbound(tasklet, value)
+    else:
+        context = unpack_context(variables)
+        record = (func, args, kwnames, frames, exception, context, wait, value, error)
+        _core._tasklet_fill(tasklet, record, block and not scopes)
     if name is not None:
         tasklet.name = name
     if own is not None:
-        tasklet.__dict__.update(own)
+        set_attributes(tasklet, own)
     return wait, value, scopes or ()
 
 
@@ -418,7 +463,7 @@ def reduce_channel(saving: Saving, channel: _core.Channel) -> Any:
     if name is not None and not channel.closed:
         state: tuple[Any, ...] = _cut((None, None, None, partners or None))
         return _with_state(kind, (capacity, name), state)
-    own = getattr(channel, "__dict__", None) or None
+    own = own_attributes(channel)
     settings = None if record[2:6] == _usual(kind) else record[2:6]
     state = _cut((settings, values or None, own, partners or None))
     return _with_state(kind, (capacity,) if capacity else (), state)
@@ -458,4 +503,4 @@ def fill_channel(channel: Any, state: tuple[Any, ...]) -> None:
         preference, closed, closing, every = settings or _usual(type(channel))
         _core._channel_fill(channel, preference, closed, closing, every, values or ())
     if own:
-        channel.__dict__.update(own)
+        set_attributes(channel, own)

@@ -1,5 +1,8 @@
 """Tasklets frozen together share what they shared; partners come along only when they are asked."""
 
+import subprocess
+import sys
+
 import pytest
 from held import waiting
 
@@ -144,3 +147,22 @@ def test_a_channel_that_only_the_wait_holds():
     copy = loomlet.thaw(loomlet.freeze(waiting(body)))
     copy.waiting_for.send(5)
     assert copy.result() == 5
+
+
+def test_stackless_tasklets_in_a_fresh_process():
+    """Their types are found where nobody has imported the Stackless face."""
+    freeze = (
+        "import sys, loomlet, loomlet.compat.stackless as stackless\n"
+        "task = stackless.tasklet(id, (stackless.tasklet(len),))\n"
+        "sys.stdout.buffer.write(loomlet.freeze(task))\n"
+    )
+    thaw = (
+        "import sys, loomlet\n"
+        "made = loomlet.thaw(sys.stdin.buffer.read())\n"
+        "inner = loomlet._core._tasklet_record(made)[1][0]\n"
+        "print(type(made).__name__, made.alive, inner.tempval is len)\n"
+    )
+    frozen = subprocess.run([sys.executable, "-c", freeze], capture_output=True, check=True)
+    command = [sys.executable, "-c", thaw]
+    done = subprocess.run(command, input=frozen.stdout, capture_output=True, check=True)
+    assert done.stdout.decode().split() == ["tasklet", "True", "True"]

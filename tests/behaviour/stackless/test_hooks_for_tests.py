@@ -59,7 +59,7 @@ def test_gc_track_and_untrack():
     assert gc.is_tracked(found)
 
 
-def test_pickle_moduledict_comes_later():
-    """Spec 2, _pickle_moduledict: refused, as pickling is."""
+def test_pickle_moduledict():
+    """Spec 2, _pickle_moduledict: refused; a module is pickled by its name."""
     with pytest.raises(NotImplementedError):
         stackless._pickle_moduledict(None, stackless)

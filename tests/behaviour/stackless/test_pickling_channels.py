@@ -1,0 +1,198 @@
+"""Pickling of channels, with those who wait, by every protocol and both picklers."""
+
+import io
+import os
+import pickle
+
+import pytest
+
+import loomlet
+import loomlet.compat.stackless as stackless
+from loomlet import _core
+
+pytestmark = pytest.mark.skipif(
+    not _core.soft() or "switch" in os.environ.get("LOOMLET_TORTURE", ""),
+    reason="one that has started is pickled without a C stack",
+)
+log = []
+
+
+def with_python(value, protocol):
+    file = io.BytesIO()
+    pickle._Pickler(file, protocol).dump(value)
+    return file.getvalue()
+
+
+@pytest.fixture(params=range(pickle.HIGHEST_PROTOCOL + 1))
+def through(request):
+    """There by one pickler and by the other, and back."""
+    log.clear()
+
+    def both(value):
+        return [pickle.loads(dumps(value, request.param)) for dumps in (pickle.dumps, with_python)]
+
+    return both
+
+
+def test_a_channel(through):
+    """Spec 8, pickling channels: with its settings; the same one in two places stays one."""
+    ch = stackless.channel()
+    ch.preference, ch.schedule_all = 1, 1
+    for one, other in through([ch, ch]):
+        assert one is other
+        assert one is not ch
+        assert (type(one), one.preference, one.schedule_all) == (stackless.channel, 1, 1)
+
+
+def test_a_closed_channel(through):
+    """Spec 4, channel.__reduce__: closed stays closed."""
+    ch = stackless.channel()
+    ch.close()
+    for twin in through(ch):
+        assert (twin.closing, twin.closed) == (True, True)
+
+
+def test_the_state():
+    """Spec 4, channel.__reduce__: (type, (), (balance, flags, tasklets))."""
+    ch = stackless.channel()
+    assert ch.__reduce__() == (stackless.channel, (), (0, 0b110, []))
+    tasks = [stackless.tasklet(ch.send)(n) for n in range(2)]
+    stackless.run()
+    ch.preference = 1
+    assert ch.__reduce__() == (stackless.channel, (), (2, 0b010, tasks))
+    for task in tasks:
+        task.kill()
+
+
+def receives(ch, name):
+    value = ch.receive()
+    log.append((name, value))
+
+
+def sends(ch, value):
+    ch.send(value)
+    log.append(value)
+
+
+def test_receivers(through):
+    """Spec 8, pickling channels: those who wait come along, blocked, in their order."""
+    ch = stackless.channel()
+    tasks = [stackless.tasklet(receives)(ch, name) for name in "abc"]
+    stackless.run()
+    for twin in through(ch):
+        assert (twin.balance, twin.queue.blocked, twin.queue._channel) == (-3, True, twin)
+        for n in range(3):
+            twin.send(n)
+        stackless.run()
+        assert (log, twin.balance) == ([("a", 0), ("b", 1), ("c", 2)], 0)
+        log.clear()
+    assert (ch.balance, ch.queue) == (-3, tasks[0])
+    for task in tasks:
+        task.kill()
+
+
+def test_senders(through):
+    """Spec 8, pickling channels: senders with what they send."""
+    ch = stackless.channel()
+    tasks = [stackless.tasklet(sends)(ch, [value]) for value in "ab"]
+    stackless.run()
+    for twin in through(ch):
+        assert [twin.receive(), twin.receive()] == [["a"], ["b"]]
+        stackless.run()
+        assert log == [["a"], ["b"]]
+        log.clear()
+    for task in tasks:
+        task.kill()
+
+
+def test_iterators(through):
+    """Spec 8, pickling channels: a tasklet in a `for` over the channel ends with it."""
+
+    def iterates(ch):
+        log.extend(ch)
+        log.append("end")
+
+    ch = stackless.channel()
+    task = stackless.tasklet(iterates)(ch)
+    stackless.run()
+    task.kill()
+
+    def loops(ch):
+        for value in ch:
+            log.append(value)
+        log.append("end")
+
+    task = stackless.tasklet(loops)(ch)
+    stackless.run()
+    for twin in through(ch):
+        log.clear()
+        twin.send(1)
+        twin.send_exception(StopIteration)
+        stackless.run()
+        assert log == [1, "end"]
+    task.kill()
+
+
+def test_a_channel_within_the_one_that_waits(through):
+    """Spec 8, pickling tasklets: who brings its channel along itself is paused; the others of
+    the channel wait for it again."""
+    ch = stackless.channel()
+    first, second = (stackless.tasklet(receives)(ch, name) for name in "ab")
+    stackless.run()
+    for twin in through(first):
+        inner = twin.frame.f_locals["ch"]
+        assert (twin.paused, twin.blocked, inner.balance) == (True, False, -1)
+        twin.kill()
+        inner.send(5)
+        stackless.run()
+        assert log == [("b", 5)]
+        log.clear()
+    first.kill()
+    second.kill()
+
+
+def test_the_main_tasklet_stays(through):
+    """Spec 8, pickling channels: the thread's own flow of control is no part of a pickle."""
+    ch, found = stackless.channel(), []
+
+    def saves():
+        found.extend(through(ch))
+        ch.send("done")
+
+    stackless.tasklet(saves)()
+    assert ch.receive() == "done"
+    stackless.run()
+    assert [twin.balance for twin in found] == [0, 0]
+
+
+def test_one_that_a_c_function_holds(through):
+    """Spec 8, pickling channels: one that cannot come along is named."""
+
+    def holds(ch):
+        return max([1, 2], key=lambda n: ch.receive())
+
+    ch = stackless.channel()
+    task = stackless.tasklet(holds)(ch)
+    stackless.run()
+    with pytest.raises(loomlet.FreezeError, match="built-in function max"):
+        through(ch)
+    task.kill()
+
+
+class Numbered(stackless.channel):
+    """With an attribute."""
+
+
+def test_a_subclass(through):
+    """Spec 4, channel.__reduce__: attributes come along."""
+    ch = Numbered()
+    ch.number = [3]
+    for twin in through(ch):
+        assert (type(twin), twin.number) == (Numbered, [3])
+
+
+@pytest.mark.parametrize("state", [None, (), (0, 0), (0, 6, [5]), (0, "6", [])])
+def test_a_wrong_state(state):
+    """Spec 4, channel.__setstate__: what __reduce__ does not make is refused."""
+    with pytest.raises(loomlet.ThawError):
+        stackless.channel().__setstate__(state)
