@@ -22,7 +22,7 @@ from types import AsyncGeneratorType, BuiltinFunctionType, FunctionType
 from typing import Any
 
 from loomlet import _core
-from loomlet.snapshot import functions, iterators, pickler, tasklets
+from loomlet.snapshot import functions, generators, iterators, pickler
 from loomlet.snapshot.state import Namespace, Saving
 
 __all__ = ["Ordinary", "boxed", "install", "reduce", "unboxed"]
@@ -113,7 +113,7 @@ def _finalized(generator: Any, make: Any, args: Any, state: Any = (), *rest: Any
     if not state:
         return make, args
     if flags & RESET_FINALIZER:
-        return make, args, (state[0] & ~tasklets.HOOKS_KNOWN, *state[1:]), *rest
+        return make, args, (state[0] & ~generators.HOOKS_KNOWN, *state[1:]), *rest
     if finalizer is None:
         return make, args, state, *rest
     kept = finalizer if flags & KEEP_FINALIZER else None
@@ -123,13 +123,13 @@ def _finalized(generator: Any, make: Any, args: Any, state: Any = (), *rest: Any
 def fill_asynchronous(generator: Any, parts: Any) -> None:
     """As fill_generator; then what it calls when it is dropped half-way."""
     state, finalizer = parts
-    tasklets.fill_generator(generator, state)
+    generators.fill_generator(generator, state)
     found = sys.get_asyncgen_hooks().finalizer if finalizer is None else finalizer
     _core._generator_finalizer(generator, found)
 
 
 def install() -> None:
     """Teaches copyreg the types that freeze() can save and pickle cannot."""
-    kinds = [*iterators.HANDLERS, *tasklets.GENERATORS, *pickler.PARTS]
+    kinds = [*iterators.HANDLERS, *generators.GENERATORS, *pickler.PARTS]
     for kind in kinds:
         copyreg.pickle(kind, reduce)

@@ -36,7 +36,17 @@ from cloudpickle import cloudpickle
 
 from loomlet import _core
 from loomlet.errors import FreezeError
-from loomlet.snapshot import classes, functions, iterators, names, partners, tasklets, tracebacks
+from loomlet.snapshot import (
+    channels,
+    classes,
+    functions,
+    generators,
+    iterators,
+    names,
+    partners,
+    tasklets,
+    tracebacks,
+)
 from loomlet.snapshot.state import PLACES, WORDS, Namespace, Saving
 
 __all__ = ["HANDLERS", "dump", "load"]
@@ -56,8 +66,8 @@ RARER: tuple[Any, ...] = (
     getattr,
     functions.same_object,
     _core._generator_empty,
-    tasklets.fill_channel,
-    tasklets.fill_generator,
+    channels.fill_channel,
+    generators.fill_generator,
     functions.new_cell,
     functions.fill_cell,
     functions.function_by_value,
@@ -128,14 +138,14 @@ HANDLERS: dict[type, Handler] = {
     ModuleType: functions.reduce_module,
     Namespace: functions.reduce_namespace,
     type: classes.reduce_class,
-    **dict.fromkeys(tasklets.GENERATORS, tasklets.reduce_generator),
+    **dict.fromkeys(generators.GENERATORS, generators.reduce_generator),
     TracebackType: tracebacks.reduce_traceback,
     Context: _context,
     ContextVar: _variable,
     _core.Tasklet: tasklets.reduce_tasklet,
     _core.StacklessTasklet: tasklets.reduce_tasklet,
-    _core.Channel: tasklets.reduce_channel,
-    _core.StacklessChannel: tasklets.reduce_channel,
+    _core.Channel: channels.reduce_channel,
+    _core.StacklessChannel: channels.reduce_channel,
     _core.Lock: partners.reduce_lock,
     type(_core.Lock.__exit__): partners.reduce_with_method,
     _core.CancelScope: partners.reduce_scope,
@@ -148,7 +158,7 @@ BASES: tuple[tuple[type, Handler], ...] = (
     (BaseException, tracebacks.reduce_exception),
     (type, classes.reduce_class),
     (_core.Tasklet, tasklets.reduce_tasklet),
-    (_core.Channel, tasklets.reduce_channel),
+    (_core.Channel, channels.reduce_channel),
     (_core.CancelScope, partners.reduce_scope),
     (ModuleType, functions.reduce_module),
 )

@@ -33,7 +33,9 @@ from weakref import ReferenceType, WeakKeyDictionary, ref
 from loomlet import _core
 from loomlet.errors import FreezeWarning, ThawError
 from loomlet.snapshot import names, ordinary, partners, tasklets
+from loomlet.snapshot.frames import pack_frame, unpack_frame
 from loomlet.snapshot.ordinary import Ordinary, boxed, unboxed
+from loomlet.snapshot.records import own_attributes, set_attributes
 from loomlet.snapshot.state import Loading
 
 __all__ = ["Call", "Frame", "reduce", "set_state"]
@@ -165,7 +167,7 @@ def _mail(value: Any) -> Any:
 
 
 def _frames(saving: Ordinary, frames: Any, wait: Any) -> list[Frame]:
-    found = [Frame(tasklets.pack_frame(saving, frame)) for frame in frames]
+    found = [Frame(pack_frame(saving, frame)) for frame in frames]
     found[-1].wait = wait
     return found
 
@@ -203,7 +205,7 @@ def _tell_dropped(saving: Ordinary) -> None:
 
 def _own(value: Any) -> Any:
     """own_attributes() for any pickler."""
-    state = tasklets.own_attributes(value)
+    state = own_attributes(value)
     parts = state if type(state) is tuple else (state,)
     made = [part and {name: boxed(item) for name, item in part.items()} for part in parts]
     return (tuple(made) if type(state) is tuple else made[0]) or None
@@ -212,7 +214,7 @@ def _own(value: Any) -> Any:
 def _set_own(value: Any, own: Any) -> None:
     parts = own if type(own) is tuple else (own,)
     made = [part and {name: unboxed(item) for name, item in part.items()} for part in parts]
-    tasklets.set_attributes(value, tuple(made) if type(own) is tuple else made[0])
+    set_attributes(value, tuple(made) if type(own) is tuple else made[0])
 
 
 def _set_tasklet(tasklet: Any, *state: Any) -> None:
@@ -238,7 +240,7 @@ def _record(tasklet: Any, tempval: Any, frames: Any, handled: Any, unusual: Any)
     if type(frames[0]) is Call:
         return *unboxed(frames[0].record), None, None, context, None, value, error
     loading = Loading()
-    unpacked = tuple([tasklets.unpack_frame(loading, unboxed(frame.record)) for frame in frames])
+    unpacked = tuple([unpack_frame(loading, unboxed(frame.record)) for frame in frames])
     func = unboxed(unusual.get("func")) or unpacked[0][1]
     packed = frames[-1].wait
     wait = None if packed is None else tasklets.unpack_wait(packed)

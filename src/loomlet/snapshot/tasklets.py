@@ -1,134 +1,46 @@
-"""Tasklets, generators and channels as records, and back.
+"""Tasklets as records, and back.
 
 The core reads a suspended tasklet into plain values (`_tasklet_record`) and builds one from them
-(`_tasklet_fill`).  Here these records are made short: what is usual is left out, ends that say
-nothing are cut.  Objects are made empty first and filled in a second step, so that a tasklet may
-hold itself.  Tasklets are filled last of all, when the whole of the bytes has been read: one that
-waits again may be served at once, and nobody may see half of it.  Those that waited for one
-channel are filled in the order in which they waited.
-
-A generator that runs inside a frozen tasklet has no state of its own: its frame is one of the
-tasklet's.  It drags that tasklet along wherever it is met.
+(`_tasklet_fill`).  Here these records are made short (records.py, frames.py).  Tasklets are made
+empty first and filled in a second step, so that one may hold itself; they are filled last of all,
+when the whole of the bytes has been read: one that waits again may be served at once, and nobody
+may see half of it.  Those that waited for one channel are filled in the order in which they waited.
 """
 
 from __future__ import annotations
 
-import contextlib
-import inspect
 from contextvars import Context, ContextVar
-from types import AsyncGeneratorType, CodeType, CoroutineType, FunctionType, GeneratorType
+from types import FunctionType
 from typing import Any
 
 from loomlet import _core
-from loomlet.errors import CodeChanged, FreezeError, ThawError
+from loomlet.errors import FreezeError, ThawError
 from loomlet.snapshot import names
+from loomlet.snapshot.frames import pack_frame, unpack_frame
 from loomlet.snapshot.functions import shared
 from loomlet.snapshot.partners import check_wait, scopes_of, tie
+from loomlet.snapshot.records import cut, grown, own_attributes, set_attributes
 from loomlet.snapshot.state import CURRENT, Loading, Saving
 
 __all__ = [
-    "GENERATORS",
-    "ended_generator",
-    "fill_channel",
-    "fill_generator",
     "fill_tasklet",
     "finish",
-    "own_attributes",
     "own_name",
-    "pack_frame",
+    "pack_context",
     "pack_wait",
     "record_of",
-    "reduce_channel",
     "reduce_ended",
-    "reduce_generator",
     "reduce_tasklet",
-    "set_attributes",
     "set_unbound",
     "unpack_context",
-    "unpack_frame",
     "unpack_wait",
 ]
 
 KINDS = ("receive", "iterate", "send", "select", "sleep", "join", "group", "acquire")
 """What a tasklet can wait in; the place in this tuple stands in the bytes."""
-GENERATORS = (GeneratorType, CoroutineType, AsyncGeneratorType)
-ASYNCHRONOUS = 2
-FRAME_STATE = 0xFF
-"""Where a generator stands; the bits above mark what only async generators know."""
-HOOKS_KNOWN = 1 << 8
-"""One of these: the thread's hooks for asynchronous generators were called."""
-WARM = 1000
-"""Calls after which every version has specialised a call."""
 STATE = 12
 """frames wait variables value error exception name func args kwnames attributes scopes"""
 VALUE, ATTRIBUTES = 3, 10
-
-_NOTHING = (None,) * STATE
-
-
-def _cut(parts: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Without the Nones at the end."""
-    for end in range(len(parts), 0, -1):
-        if parts[end - 1] is not None:
-            return parts[:end]
-    return ()
-
-
-def _grown(parts: object, size: int) -> tuple[Any, ...]:
-    """What _cut() has cut is put back."""
-    if type(parts) is not tuple or len(parts) > size:
-        raise ThawError(f"expected a record of up to {size} parts")
-    return parts + _NOTHING[len(parts) : size]
-
-
-def pack_frame(saving: Saving, frame: tuple[Any, ...]) -> tuple[Any, ...]:
-    """(function, ip, offset, mask, *values); before what is unusual a tuple stands for function."""
-    owner, function, code, mapping, ip, offset, mask, values = frame
-    same = function is not None and function.__code__ is code
-    if same and owner is None and mapping is None:
-        return (function, ip, offset, mask, *values)
-    if not same and function is not None:
-        saving.homes.setdefault(id(code), function.__globals__.get("__name__"))
-    kept = None if same or function is None else code
-    return ((owner, function, kept, mapping), ip, offset, mask, *values)
-
-
-def unpack_frame(loading: Loading, packed: object) -> tuple[Any, ...]:
-    """The record that the core made."""
-    if type(packed) is not tuple or len(packed) < 4:
-        raise ThawError("expected the record of a frame")
-    head = packed[0]
-    if type(head) is FunctionType and loading.changed is None:
-        return (None, head, head.__code__, None, packed[1], packed[2], packed[3], packed[4:])
-    owner, function, code, mapping = head if type(head) is tuple else (None, head, None, None)
-    if loading.changed is not None and id(function) in loading.changed:
-        raise _other_layout(function, *loading.changed[id(function)][1:])
-    if function is None:
-        meet_init_frame()
-    elif code is None and isinstance(function, FunctionType):
-        code = function.__code__
-    return (owner, function, code, mapping, *packed[1:4], packed[4:])
-
-
-class _Made:
-    def __init__(self) -> None:
-        self.known = _core._shim_learn()
-
-
-def meet_init_frame() -> None:
-    """Lets the core see the frame that the interpreter puts below an `__init__` that is warm."""
-    for _ in range(WARM):
-        if _Made().known:
-            return
-
-
-def _other_layout(function: Any, module: str, qualname: str) -> CodeChanged:
-    return CodeChanged(
-        f"{module}.{qualname}: a frozen frame of it cannot go on in {function!r}, "
-        "whose code has another layout",
-        module,
-        qualname,
-    )
 
 
 def record_of(saving: Saving, tasklet: _core.Tasklet) -> tuple[Any, ...]:
@@ -151,7 +63,7 @@ def reduce_tasklet(saving: Saving, tasklet: _core.Tasklet) -> Any:
         return _reduce_unbound(tasklet) if hasattr(tasklet, "tempval") else reduce_ended(tasklet)
     record = record_of(saving, tasklet)
     func, given, kwnames, frames, exception, context, wait, value, error = record
-    state = _cut((
+    state = cut((
         None if frames is None else tuple([pack_frame(saving, frame) for frame in frames]),
         None if wait is None else pack_wait(saving, tasklet, wait),
         None if context is None else pack_context(saving, context),
@@ -176,20 +88,6 @@ def own_name(tasklet: _core.Tasklet) -> str | None:
     return None if name.endswith(f"-{tasklet.id}") else name
 
 
-def own_attributes(value: Any) -> Any:
-    """Those of an instance of a subclass: a dict, or (dict or None, dict of slots); or None."""
-    return object.__getstate__(value) or None
-
-
-def set_attributes(value: Any, own: Any) -> None:
-    """The other way round."""
-    attributes, slots = own if type(own) is tuple else (own, None)
-    if attributes:
-        value.__dict__.update(attributes)
-    for name, part in (slots or {}).items():
-        setattr(value, name, part)
-
-
 def reduce_ended(tasklet: _core.Tasklet) -> Any:
     """One without a result to be lost; FreezeError for others."""
     try:
@@ -206,7 +104,7 @@ def _reduce_unbound(tasklet: Any) -> Any:
     parts = [None] * STATE
     parts[VALUE], parts[ATTRIBUTES] = tasklet.tempval, own_attributes(tasklet)
     made = (_core._tasklet_empty, (type(tasklet),))
-    state = _cut(tuple(parts))
+    state = cut(tuple(parts))
     return (*made, state, None, None, fill_tasklet) if state else made
 
 
@@ -231,7 +129,7 @@ def _fill(loading: Loading, tasklet: _core.Tasklet, state: Any, block: bool) -> 
     if type(state) is tuple and len(state) == 2:
         (frames, wait), rest = state, None
     else:
-        frames, wait, *rest = _grown(state, STATE)
+        frames, wait, *rest = grown(state, STATE)
     if frames is not None:
         frames = tuple([unpack_frame(loading, frame) for frame in frames])
     if wait is not None:
@@ -308,7 +206,7 @@ def _wait(tasklet: _core.Tasklet, wait: Any, value: Any) -> None:
 def pack_wait(saving: Saving, tasklet: _core.Tasklet, wait: tuple[Any, ...]) -> tuple[Any, ...]:
     """The kind as a number; FreezeError for waits that only make sense in this process."""
     check_wait(saving, tasklet, wait)
-    return _cut((KINDS.index(wait[0]), *wait[1:]))
+    return cut((KINDS.index(wait[0]), *wait[1:]))
 
 
 _NAMES = dict(enumerate(KINDS))
@@ -354,153 +252,3 @@ def unpack_context(packed: tuple[Any, ...] | None) -> Context:
         found: Any = names.importable(module, name)
         context.run(found.set if isinstance(found, ContextVar) else found, value)
     return context
-
-
-def _fitting(function: FunctionType | None, code: CodeType) -> FunctionType:
-    """A function that makes generators of this code."""
-    if function is not None and function.__code__ is code:
-        return function
-    closure = None if function is None else function.__closure__
-    space = {} if function is None else function.__globals__
-    return FunctionType(code, space, None, None, closure)
-
-
-def reduce_generator(saving: Saving, generator: Any) -> Any:
-    """Not begun, then its frame; one that runs in a suspended tasklet: with that tasklet."""
-    record = _core._generator_record(generator)
-    function, code, name, qualname, frame, exception, state = record
-    if _kind(generator) != ASYNCHRONOUS:
-        state &= FRAME_STATE
-    runs = frame is None and _runs(generator)
-    if frame is None and not runs:
-        return ended_generator, (_kind(generator), name, qualname)
-    tasklet = _tasklet_of(saving, generator) if runs else None
-    function = _fitting(function, code)
-    packed = None if frame is None else pack_frame(saving, frame)[1:]
-    own_name = None if name == function.__name__ else name
-    own_qualname = None if qualname == function.__qualname__ else qualname
-    more = (state, packed, exception, own_name, own_qualname, tasklet)
-    if runs and state <= FRAME_STATE and all(part is None for part in more[2:]):
-        return _core._generator_empty, (function,)
-    return _core._generator_empty, (function,), _cut(more), None, None, fill_generator
-
-
-def _runs(generator: Any) -> bool:
-    kind = _kind(generator)
-    return bool(getattr(generator, ("gi_running", "cr_running", "ag_running")[kind])) or (
-        kind == ASYNCHRONOUS and generator.ag_frame is not None
-    )
-
-
-def _tasklet_of(saving: Saving, generator: Any) -> _core.Tasklet | None:
-    """The tasklet in which it runs; None when that is just being saved."""
-    tasklet = _core._generator_tasklet(generator)
-    if tasklet is None:
-        raise FreezeError(f"{generator!r} runs, but in no tasklet that could be frozen along")
-    known = id(tasklet) in saving.records
-    record_of(saving, tasklet)
-    return None if known else tasklet
-
-
-def fill_generator(generator: Any, record: tuple[Any, ...]) -> None:
-    """The second step of a generator; once, though a circle may ask twice."""
-    loading = CURRENT.get() or Loading()
-    if not loading.first(generator) or not _is_new(generator):
-        return
-    state, packed, exception, name, qualname, _ = _grown(record, 6)
-    function, code, *usual = _core._generator_record(generator)[:4]
-    frame = None if packed is None else unpack_frame(loading, (function, *packed))
-    named = (name or usual[0], qualname or usual[1])
-    _core._generator_fill(generator, (function, code, *named, frame, exception, state))
-
-
-def _is_new(generator: Any) -> bool:
-    prefix = ("gi", "cr", "ag")[_kind(generator)]
-    begun = getattr(generator, f"{prefix}_suspended", False)
-    return not begun and getattr(generator, f"{prefix}_frame") is not None
-
-
-def _template() -> Any:
-    yield
-
-
-async def _coroutine() -> None:
-    pass
-
-
-async def _asynchronous() -> Any:
-    yield
-
-
-def _kind(generator: Any) -> int:
-    if inspect.iscoroutine(generator):
-        return 1
-    return ASYNCHRONOUS if inspect.isasyncgen(generator) else 0
-
-
-def ended_generator(kind: int, name: str, qualname: str) -> Any:
-    """One that has nothing to do any more."""
-    made: Any = (_template, _coroutine, _asynchronous)[kind]()
-    if kind == ASYNCHRONOUS:
-        with contextlib.suppress(StopIteration):
-            made.aclose().send(None)
-    else:
-        made.close()
-    made.__name__, made.__qualname__ = name, qualname
-    return made
-
-
-def reduce_channel(saving: Saving, channel: _core.Channel) -> Any:
-    """One with a name by it; else a new one with the same settings and buffered values."""
-    if saving.shared is not None:
-        return shared(saving, channel)
-    if type(channel) is _core.Channel and not saving.partners and _is_fresh(channel):
-        return _core.Channel, (channel.capacity,) if channel.capacity else ()
-    record = _core._channel_record(channel)
-    capacity, name, values, senders, receivers = *record[:2], *record[6:]
-    kind = type(channel)
-    partners = (*senders, *receivers) if saving.partners else ()
-    if name is not None and not channel.closed:
-        state: tuple[Any, ...] = _cut((None, None, None, partners or None))
-        return _with_state(kind, (capacity, name), state)
-    own = own_attributes(channel)
-    settings = None if record[2:6] == _usual(kind) else record[2:6]
-    state = _cut((settings, values or None, own, partners or None))
-    return _with_state(kind, (capacity,) if capacity else (), state)
-
-
-def _is_fresh(channel: _core.Channel) -> bool:
-    """Whether it is as Channel(capacity) makes it, but for those who wait."""
-    if channel.name is not None or channel.closed or len(channel):
-        return False
-    return channel.preference == _PREFERENCE
-
-
-def _with_state(make: Any, args: tuple[Any, ...], state: tuple[Any, ...]) -> Any:
-    return (make, args, state, None, None, fill_channel) if state else (make, args)
-
-
-_PREFERENCE = _core.Channel().preference
-
-
-def _usual(kind: type[Any]) -> tuple[Any, ...]:
-    """The settings of a new channel."""
-    return _SETTINGS[issubclass(kind, _core.StacklessChannel)]
-
-
-_SETTINGS = tuple(
-    _core._channel_record(kind())[2:6] for kind in (_core.Channel, _core.StacklessChannel)
-)
-
-
-def fill_channel(channel: Any, state: tuple[Any, ...]) -> None:
-    """The second step; remembers the order of those who wait."""
-    settings, values, own, partners = _grown(state, 4)
-    loading = CURRENT.get()
-    if loading is not None and partners is not None:
-        loading.waiters += partners
-    if settings is not None or values:
-        preference, closed, closing, every = settings or _usual(type(channel))
-        _core._channel_fill(channel, preference, closed, closing, every, values or ())
-    if own:
-        set_attributes(channel, own)
