@@ -50,13 +50,14 @@ TASKLET, CHANNEL = 8, 3
 
 
 class Frame:
-    """A suspended frame; the innermost one also says what it waits for."""
+    """A suspended frame; the innermost one also says what it waits for, and what it offers."""
 
-    __slots__ = ("__weakref__", "record", "wait")
+    __slots__ = ("__weakref__", "record", "value", "wait")
 
     def __init__(self, record: Any = (), wait: Any = None) -> None:
         self.record = record
         self.wait = wait
+        self.value: Any = None
 
     def __reduce__(self) -> Any:
         return type(self), (), (boxed(self.record), boxed(self.wait))
@@ -244,6 +245,9 @@ def _record(tasklet: Any, tempval: Any, frames: Any, handled: Any, unusual: Any)
     func = unboxed(unusual.get("func")) or unpacked[0][1]
     packed = frames[-1].wait
     wait = None if packed is None else tasklets.unpack_wait(packed)
+    frames[-1].value = value
+    if wait is not None and not isinstance(tasklet, _core.StacklessTasklet):
+        value = None
     return func, None, None, unpacked, handled, context, wait, value, error
 
 
@@ -297,5 +301,5 @@ def _set_channel(channel: Any, balance: int, flags: int, waiting: Any, unusual: 
         innermost = None if frame is None else frame()
         if innermost is not None and innermost.wait and tasklet.state == "paused":
             del _waiting[tasklet]
-            value = _core._tasklet_record(tasklet)[7]
-            _core._tasklet_wait(tasklet, tasklets.unpack_wait(innermost.wait), value)
+            wait = tasklets.unpack_wait(innermost.wait)
+            _core._tasklet_wait(tasklet, wait, innermost.value)

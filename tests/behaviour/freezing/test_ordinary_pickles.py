@@ -138,7 +138,7 @@ def test_channels_with_those_who_wait(through):
 
 
 def sends(ch, value):
-    ch.send(value)
+    return ch.send(value)
 
 
 def test_senders(through):
@@ -147,6 +147,8 @@ def test_senders(through):
     task = waiting(sends, ch, ["value"])
     copy = through(ch)
     assert (copy.balance, copy.receive(), copy.balance) == (1, ["value"], 0)
+    alone = through(task)
+    assert alone.insert().result() is None
     task.kill()
 
 
