@@ -93,8 +93,8 @@ class Ends:
 
         rounds(60)
         before = [sys.getrefcount(each) for each in watched]
-        with assert_no_leaks(blocks=280):
-            rounds(300)
+        with assert_no_leaks(blocks=140):
+            rounds(150)
         assert [sys.getrefcount(each) for each in watched] == before
 
 
