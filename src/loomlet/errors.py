@@ -201,6 +201,7 @@ def _no_image(about: Any) -> BaseException:
         text = "freezing needs 3.12"
     elif code is None:
         text = "C code on its stack holds it"
+        text += "" if callee is None else f": it began in {callee!r}"
     elif why == _TRACED:
         tool = _tools() or "a tracer or debugger"
         text = f"{tool} traces {code.co_qualname} ({code.co_filename}:{line}); stop it first"

@@ -34,6 +34,8 @@ static PyObject *facts(s_sched *s, s_tasklet *t)
         c_where(&t->c, &code, &line);
     else if (why == S_IMAGE_C || why == S_IMAGE_TRACED)
         c_between(&t->c, &code, &line, &callee, &opcode);
+    if (code == NULL && t->func != NULL && !PyFunction_Check(t->func))
+        callee = Py_NewRef(t->func);
     PyObject *found = Py_BuildValue("(iOiOiO)", why, bind_or_none(code), line, bind_or_none(callee),
                                     opcode, (PyObject *)t);
     Py_XDECREF(code);

@@ -169,6 +169,20 @@ int c_point_find(PyThreadState *ts, const c_state *state, const c_site *site, c_
 int c_suspend_call(PyThreadState *ts, c_state *state, const c_site *site);
 /* Saves the state and makes the frames independent of the C stack. */
 void c_suspend(PyThreadState *ts, c_state *state, const c_point *point);
+/* A call to be made, of references of its own: args are the positional ones, then the keyword
+ * values; kwnames may be NULL. */
+typedef struct {
+    PyObject *func, *args, *kwnames;
+} c_call;
+
+/* Opens bound methods, functools.partial objects and the like, so that a Python function is called
+ * where there is one behind them.  0, or -1 with an exception set; the call is good either way. */
+int c_unwrap_slowly(c_call *call);
+static inline int c_unwrap(c_call *call)
+{
+    return PyFunction_Check(call->func) ? 0 : c_unwrap_slowly(call);
+}
+
 /* Calls `func` as the first thing of a tasklet; args are the positional ones, then the keyword
  * values. */
 PyObject *c_start(PyThreadState *ts, c_state *state, PyObject *func, PyObject *args,

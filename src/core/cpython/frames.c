@@ -312,7 +312,7 @@ int c_is_traced(const c_state *state)
 int c_between(const c_state *state, PyObject **code, int *line, PyObject **callee, int *opcode)
 {
     const c_frame *f = state->frame != NULL ? frame_between(state) : NULL;
-    if (f == NULL || frame_is_entry(f))
+    if (f == NULL || frame_is_entry(f) || (f == state->frame && state->rest == C_BELOW))
         return 0;
     *opcode = c_plain_opcode(frame_code(f), place(f));
     *callee = Py_XNewRef(callee_at(f, *opcode));

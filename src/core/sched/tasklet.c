@@ -40,34 +40,24 @@ void s_outgrown(s_tasklet *t)
     h_chunk_outgrown(c_code_key(t->func), c_chunk_size(&t->c));
 }
 
-/* A bound method starts as its function: a C frame less, so it can be soft. */
-static int bind_arguments(s_tasklet *t, PyObject *func, PyObject *args)
+/* A bound method and the like start as their function: a C frame less, so it can be soft. */
+static int bind_arguments(s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames)
 {
-    if (!PyMethod_Check(func) || !PyFunction_Check(PyMethod_GET_FUNCTION(func))) {
-        t->func = Py_NewRef(func);
-        t->args = Py_NewRef(args);
-        return S_OK;
-    }
-    Py_ssize_t count = PyTuple_GET_SIZE(args);
-    t->args = PyTuple_New(count + 1);
-    if (t->args == NULL)
-        return S_E_SET;
-    t->func = Py_NewRef(PyMethod_GET_FUNCTION(func));
-    PyTuple_SET_ITEM(t->args, 0, Py_NewRef(PyMethod_GET_SELF(func)));
-    for (Py_ssize_t i = 0; i < count; i++)
-        PyTuple_SET_ITEM(t->args, i + 1, Py_NewRef(PyTuple_GET_ITEM(args, i)));
-    return S_OK;
+    c_call call = {Py_NewRef(func), Py_NewRef(args), Py_XNewRef(kwnames)};
+    int code = c_unwrap(&call) < 0 ? S_E_SET : S_OK;
+    t->func = call.func;
+    t->args = call.args;
+    t->kwnames = call.kwnames;
+    return code;
 }
 
 /* Only the chunk is of the home thread's kind; the rest is the caller's. */
 static int make_call(s_sched *s, s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames)
 {
     t->wait.task = t;
-    int code = bind_arguments(t, func, args);
-    if (code < 0)
-        return code;
-    t->kwnames = Py_XNewRef(kwnames);
-    code = first_chunk(s, t);
+    int code = bind_arguments(t, func, args, kwnames);
+    if (code == S_OK)
+        code = first_chunk(s, t);
     if (code < 0)
         return code;
     t->c.context = c_context_copy(s->ts);

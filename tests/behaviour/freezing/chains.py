@@ -7,12 +7,19 @@ modules are imported by the processes that thaw, so they need nothing of the tes
 
 from __future__ import annotations
 
+import chains_of_c_callers
 import chains_of_calls
 import chains_of_control
 import chains_of_loops
 import chains_of_objects
 
-PARTS = (chains_of_calls, chains_of_control, chains_of_loops, chains_of_objects)
+PARTS = (
+    chains_of_c_callers,
+    chains_of_calls,
+    chains_of_control,
+    chains_of_loops,
+    chains_of_objects,
+)
 HARD = {"asynchronous_loop"}
 """Chains with C code in between, which cannot be moved or frozen."""
 HELPERS = {
@@ -25,6 +32,8 @@ HELPERS = {
     "answer",
     "twofold",
     "doubling",
+    "bent",
+    "waiting_numbers",
 }
 
 
