@@ -4,7 +4,8 @@
  * the interpreter loop, so a frame that has called us cannot tell it.  But the
  * compiler only emits code in which each instruction has one depth whatever
  * way led to it (that is how it computes co_stacksize), so it can be found from
- * the bytecode alone: begin with 0 at the first instruction and with the depth
+ * the bytecode alone (which on every version tells whether the record of a frame is
+ * right: place.c): begin with 0 at the first instruction and with the depth
  * that the exception table names at each handler, and follow every way.
  *
  * Invariants:
@@ -36,7 +37,7 @@
  */
 #include "cpython/layout.h"
 
-#if defined(C_HAS_SOFT) && !C_EXACT_TOP
+#if C_TELLS_DEPTH
 
 #include <opcode.h>
 
@@ -102,7 +103,9 @@ static inline int falls_through(int op)
 {
     switch (op) {
     case RETURN_VALUE:
+#ifdef RETURN_CONST
     case RETURN_CONST:
+#endif
     case RAISE_VARARGS:
     case RERAISE:
     case INTERPRETER_EXIT:

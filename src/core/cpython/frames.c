@@ -60,25 +60,6 @@ int c_generator_runs_in(const c_state *state, PyObject *gen)
 
 /* ---- where the innermost frame goes on --------------------------------------------------- */
 
-/* An instruction as CPython gives it out, with every EXTENDED_ARG in front of it. */
-typedef struct {
-    int op, oparg;
-} plain;
-
-static plain plain_at(PyCodeObject *code, int unit)
-{
-    PyObject *bytes = c_plain_bytes(code);
-    plain found = {-1, 0};
-    if (bytes != NULL && unit >= 0 && 2 * unit < PyBytes_GET_SIZE(bytes)) {
-        const unsigned char *at = (const unsigned char *)PyBytes_AS_STRING(bytes) + 2 * unit;
-        found = (plain){at[0], at[1]};
-        for (int i = 1; i <= unit && i <= 2 && at[-2 * i] == EXTENDED_ARG; i++)
-            found.oparg |= at[1 - 2 * i] << (8 * i);
-    }
-    Py_XDECREF(bytes);
-    return found;
-}
-
 /* Where a tasklet that was interrupted may have been left softly: check.c. */
 static int is_check(int op)
 {
@@ -86,7 +67,7 @@ static int is_check(int op)
 }
 
 /* What the call of a blocked function has on the value stack, or -1. */
-static int operands_of(plain at)
+static int operands_of(c_plain at)
 {
 #ifdef C_OP_BEFORE_WITH
     if (at.op == C_OP_BEFORE_WITH)
@@ -108,7 +89,7 @@ static const char *check_inner(const c_record *inner, int operands)
         return "the innermost frame does not stand at a call";
     if (inner->slots + (operands > 0) > code->co_nlocalsplus + code->co_stacksize)
         return "the innermost frame has no room for a result";
-#if !C_EXACT_TOP
+#if C_TELLS_DEPTH
     int depth = c_depth_at(inner->code, inner->ip * (int)sizeof(_Py_CODEUNIT));
     if (inner->slots != code->co_nlocalsplus + depth - operands)
         return "the place and the slots of the innermost frame do not agree";
@@ -118,8 +99,8 @@ static const char *check_inner(const c_record *inner, int operands)
 
 static const char *find_advance(const c_record *inner, c_state *state)
 {
-    plain at = plain_at(inner->code, inner->ip);
-    const char *wrong = check_inner(inner, operands_of(at));
+    c_plain at = c_plain_at(inner->code, inner->ip);
+    const char *wrong = check_inner(inner, at.unit == inner->ip ? operands_of(at) : -1);
     if (wrong != NULL)
         return wrong;
     state->depth = inner->slots;
@@ -127,15 +108,15 @@ static const char *find_advance(const c_record *inner, c_state *state)
     state->end_advance = 0;
     if (is_check(at.op)) {
         check_ways(at.op, at.op == RESUME ? 0 : at.oparg, &state->advance, &state->end_advance);
-        int target = inner->ip + state->end_advance;
-        return target < FIRST_PLACE || target >= code_units(inner->code)
+        int target = inner->ip + state->end_advance + C_TO_NEXT;
+        return target < 0 || target >= code_units(inner->code)
                    ? "the innermost frame jumps out of its code"
                    : NULL;
     }
     if (at.op != C_OP_FOR_ITER)
         return NULL;
     int end = inner->ip + 1 + C_CACHES(at.op) + at.oparg;
-    if (plain_at(inner->code, end).op != C_OP_END_FOR ||
+    if (c_plain_at(inner->code, end).op != C_OP_END_FOR ||
         inner->slots <= inner->code->co_nlocalsplus)
         return "the innermost frame does not stand at an iteration";
     state->end_advance = C_AFTER(at.op) + at.oparg + C_ITER_END_SKIPS;
@@ -146,15 +127,24 @@ static const char *find_advance(const c_record *inner, c_state *state)
 
 #define SPARE_WORDS 24 /* for a small call on top */
 
+/* The generator that a record belongs to, or None. */
+static PyObject *owner_of(PyObject *tuple)
+{
+    return PyTuple_CheckExact(tuple) && PyTuple_GET_SIZE(tuple) > 0 ? PyTuple_GET_ITEM(tuple, 0)
+                                                                    : Py_None;
+}
+
 static const char *check_record(PyObject *records, Py_ssize_t at, c_record *out)
 {
     const char *wrong = c_record_parse(PyTuple_GET_ITEM(records, at), out);
     if (wrong == NULL)
         wrong = c_record_check(out);
+    if (wrong == NULL && at + 1 < PyTuple_GET_SIZE(records))
+        wrong = c_place_waits(out, owner_of(PyTuple_GET_ITEM(records, at + 1)));
     if (wrong != NULL || out->owner == Py_None)
         return wrong;
     for (Py_ssize_t i = 0; i < at; i++)
-        if (PyTuple_GET_ITEM(PyTuple_GET_ITEM(records, i), 0) == out->owner)
+        if (owner_of(PyTuple_GET_ITEM(records, i)) == out->owner)
             return "a generator cannot run twice";
     return c_generator_check(out->owner, out);
 }
@@ -213,7 +203,7 @@ int c_frames_build(PyThreadState *ts, c_state *state, PyObject *records)
     }
     state->frame = below;
     find_advance(&record, state);
-    return is_check(c_plain_opcode(record.code, record.ip));
+    return is_check(c_plain_at(record.code, record.ip).op);
 }
 
 /* In the place of the first operand: there is one wherever the stack does not keep it anyway (an
@@ -314,7 +304,7 @@ int c_between(const c_state *state, PyObject **code, int *line, PyObject **calle
     const c_frame *f = state->frame != NULL ? frame_between(state) : NULL;
     if (f == NULL || frame_is_entry(f) || (f == state->frame && state->rest == C_BELOW))
         return 0;
-    *opcode = c_plain_opcode(frame_code(f), place(f));
+    *opcode = c_plain_at(frame_code(f), place(f)).op;
     *callee = Py_XNewRef(callee_at(f, *opcode));
     *code = Py_NewRef((PyObject *)frame_code(f));
     *line = PyCode_Addr2Line(frame_code(f), place(f) * (int)sizeof(_Py_CODEUNIT));
@@ -332,8 +322,8 @@ int c_is_traced(const c_state *state)
 int c_between(const c_state *state, PyObject **code, int *line, PyObject **callee, int *opcode)
 {
     *callee = NULL;
-    *opcode =
-        state->frame != NULL ? c_plain_opcode(frame_code(state->frame), place(state->frame)) : -1;
+    const c_frame *f = state->frame;
+    *opcode = f != NULL ? c_plain_at(frame_code(f), place(f)).op : -1;
     return c_where(state, code, line);
 }
 

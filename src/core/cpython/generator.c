@@ -124,6 +124,8 @@ static const char *build_frame(PyObject *object, PyObject *tuple, int where)
     if (wrong == NULL)
         wrong = c_record_check(&record);
     if (wrong == NULL)
+        wrong = c_place_rests(&record, where);
+    if (wrong == NULL)
         wrong = c_generator_check(object, &record);
     if (wrong == NULL)
         c_generator_put(object, &record, where);

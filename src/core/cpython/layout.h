@@ -36,6 +36,13 @@
 #error "loomlet needs CPython 3.11 or newer"
 #endif
 
+/* Whether the depth of the value stack can be told from the bytecode: depth.c. */
+#if defined(C_HAS_SOFT)
+#define C_TELLS_DEPTH 1
+#else
+#define C_TELLS_DEPTH 0
+#endif
+
 /* How far a waiting frame goes when the one above returns; 3.11 keeps no such number. */
 #ifdef C_HAS_SOFT
 static inline int frame_return_offset(const c_frame *f)

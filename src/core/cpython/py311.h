@@ -261,8 +261,10 @@ static inline void frame_set_return_offset(c_frame *f, int offset)
 {
     (void)f, (void)offset;
 }
-/* Where the instruction pointer of a frame may stand: from this unit on. */
-#define FIRST_PLACE (-1)
+/* From the instruction pointer of a frame to the instruction that runs next. */
+#define C_TO_NEXT 1
+/* The state of a generator that has delegated to another one. */
+#define C_DELEGATING FRAME_SUSPENDED
 /* What runs in the frame: borrowed; None in the one below an inlined __init__. */
 static inline PyObject *frame_function(const c_frame *f)
 {

@@ -183,7 +183,7 @@ static inline int ip_oparg(const _Py_CODEUNIT *ip)
 /* The handlers of a thrown exception are those of the unit at prev_instr. */
 #define C_THROW_ADVANCE 0
 #define C_OP_SUBSCRIPT BINARY_SUBSCR
-#define C_IS_SUBSCRIPT(ip) (ip_opcode(ip) == BINARY_SUBSCR)
+#define C_PLAIN_SUBSCRIPT(op, oparg) ((op) == BINARY_SUBSCR)
 #define C_OP_BEFORE_WITH BEFORE_WITH
 
 /* [NULL, callable, args...] or [method, self, args...].  Without a method the
@@ -321,8 +321,10 @@ static inline void *thread_end_lock(PyThreadState *ts)
 }
 
 /* ---- for frames as records: record.h ---- */
-/* Where the instruction pointer of a frame may stand: from this unit on. */
-#define FIRST_PLACE (-1)
+/* From the instruction pointer of a frame to the instruction that runs next. */
+#define C_TO_NEXT 1
+/* The state of a generator that has delegated to another one. */
+#define C_DELEGATING FRAME_SUSPENDED
 /* What runs in the frame: borrowed; None in the one below an inlined __init__. */
 static inline PyObject *frame_function(const c_frame *f)
 {

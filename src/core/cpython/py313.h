@@ -173,7 +173,7 @@ static inline int ip_oparg(const _Py_CODEUNIT *ip)
 /* The handlers of a thrown exception are those of the unit before the instruction pointer. */
 #define C_THROW_ADVANCE 1
 #define C_OP_SUBSCRIPT BINARY_SUBSCR
-#define C_IS_SUBSCRIPT(ip) (ip_opcode(ip) == BINARY_SUBSCR)
+#define C_PLAIN_SUBSCRIPT(op, oparg) ((op) == BINARY_SUBSCR)
 #define C_OP_BEFORE_WITH BEFORE_WITH
 
 /* [callable, self or NULL, args...] */
@@ -310,8 +310,10 @@ static inline void *thread_end_lock(PyThreadState *ts)
 }
 
 /* ---- for frames as records: record.h ---- */
-/* Where the instruction pointer of a frame may stand: from this unit on. */
-#define FIRST_PLACE (0)
+/* From the instruction pointer of a frame to the instruction that runs next. */
+#define C_TO_NEXT 0
+/* The state of a generator that has delegated to another one. */
+#define C_DELEGATING FRAME_SUSPENDED_YIELD_FROM
 /* What runs in the frame: borrowed; None in the one below an inlined __init__. */
 static inline PyObject *frame_function(const c_frame *f)
 {

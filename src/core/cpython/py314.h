@@ -198,7 +198,7 @@ static inline int frame_in_with_gap(const c_frame *f)
 /* The handlers of a thrown exception are those of the unit before the instruction pointer. */
 #define C_THROW_ADVANCE 1
 #define C_OP_SUBSCRIPT BINARY_OP
-#define C_IS_SUBSCRIPT(ip) (ip_opcode(ip) == BINARY_OP && ip_oparg(ip) == NB_SUBSCR)
+#define C_PLAIN_SUBSCRIPT(op, oparg) ((op) == BINARY_OP && (oparg) == NB_SUBSCR)
 
 /* [callable, self or NULL, args...] */
 #define C_CALL_BASE(f, site) ((f)->stackpointer - (site)->nargs - 2)
@@ -351,8 +351,10 @@ static inline slot slot_from_number(Py_ssize_t number)
     return PyStackRef_TagInt((intptr_t)number);
 }
 #define SLOTS_HOLD_NUMBERS 1
-/* Where the instruction pointer of a frame may stand: from this unit on. */
-#define FIRST_PLACE (0)
+/* From the instruction pointer of a frame to the instruction that runs next. */
+#define C_TO_NEXT 0
+/* The state of a generator that has delegated to another one. */
+#define C_DELEGATING FRAME_SUSPENDED_YIELD_FROM
 /* What runs in the frame: borrowed; None in the one below an inlined __init__. */
 static inline PyObject *frame_function(const c_frame *f)
 {

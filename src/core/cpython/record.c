@@ -6,9 +6,9 @@
  * matter: a record holds offsets, which are the same in every form of the code.
  *
  * Writing trusts the values, as every unpickler does, but not the numbers: the
- * place must lie in the code, the slots must be no more than the code has (of the
- * innermost frame, where the depth is static: exactly as many as there), and a slot
- * that the bytecode takes for a cell must hold one.  All is checked before the first
+ * slots must be no more than the code has, a slot that the bytecode takes for a cell
+ * must hold one, and the place must be one where the frame can go on with that many
+ * (place.c; of the innermost frame: frames.c).  All is checked before the first
  * frame is touched, and nothing that comes after can fail.
  *
  * Any attached thread; no Python code runs.
@@ -18,7 +18,6 @@
  * when it returns, so nobody needs them).
  */
 #include "cpython/record.h"
-#include "cpython/splice.h"
 
 /* ---- the interpreter's own frame ------------------------------------------------------ */
 
@@ -156,7 +155,7 @@ static int count_slots(PyObject *mask, Py_ssize_t values, int room)
     if (!PyLong_CheckExact(mask))
         return -1;
     for (; values > 0 || has_bit(mask, (int)slots); slots++) {
-        if (slots > room)
+        if (slots >= room)
             return -1;
         values -= !has_bit(mask, (int)slots);
     }
@@ -188,22 +187,13 @@ const char *c_record_parse(PyObject *tuple, c_record *out)
     return out->slots < 0 ? "the slots of a frame are more than its code has" : NULL;
 }
 
-PyObject *c_plain_bytes(PyCodeObject *code)
+PyObject *c_record_top(const c_record *record)
 {
-    PyObject *raised = PyErr_GetRaisedException();
-    PyObject *bytes = PyCode_GetCode(code);
-    PyErr_SetRaisedException(raised);
-    return bytes;
-}
-
-int c_plain_opcode(PyCodeObject *code, int unit)
-{
-    PyObject *bytes = c_plain_bytes(code);
-    int op = -1;
-    if (bytes != NULL && unit >= 0 && 2 * unit < PyBytes_GET_SIZE(bytes))
-        op = (unsigned char)PyBytes_AS_STRING(bytes)[2 * unit];
-    Py_XDECREF(bytes);
-    return op;
+    Py_ssize_t count = PyTuple_GET_SIZE(record->values);
+    int last = record->slots - 1;
+    if (count == 0 || has_bit(record->mask, last) || has_bit(record->mask, record->slots + last))
+        return NULL;
+    return PyTuple_GET_ITEM(record->values, count - 1);
 }
 
 /* Whether slot `at` must hold a cell once the function has begun. */
@@ -235,12 +225,6 @@ const char *c_record_check(const c_record *record)
     int function = PyFunction_Check(record->function);
     if (!function && code != c_shim_code())
         return "a frame needs its function";
-    int spliced = record->offset >= C_SPLICED && record->ip < code_units(code) &&
-                  c_splice_fits(code, record->ip, record->offset, record->slots);
-    if (record->ip < FIRST_PLACE || (!spliced && record->ip + record->offset >= code_units(code)))
-        return "the place lies outside the code";
-    if (FIRST_PLACE == 0 && function && c_plain_opcode(code, record->ip) == CACHE)
-        return "the place is no instruction";
     if (record->slots < code->co_nlocalsplus)
         return "the slots of a frame are fewer than its variables";
     return check_slots(record);

@@ -30,14 +30,22 @@ static inline int code_units(PyCodeObject *code)
 PyObject *c_record_read(c_frame *f, int slots, int offset);
 /* Borrows everything; NULL, or what does not fit. */
 const char *c_record_parse(PyObject *tuple, c_record *out);
-/* Of a parsed one: can the frame go on there?  NULL, or what does not fit. */
+/* Of a parsed one: its function and its slots.  NULL, or what does not fit. */
 const char *c_record_check(const c_record *record);
+/* The object in the last slot: borrowed, or NULL. */
+PyObject *c_record_top(const c_record *record);
 /* Fills the slots of a frame whose code is the record's and whose slots hold nothing. */
 void c_record_fill(const c_record *record, c_frame *f);
-/* The code as CPython gives it out: a new bytes object, or NULL without memory. */
-PyObject *c_plain_bytes(PyCodeObject *code);
-/* The plain instruction at a code unit, neither specialised nor traced: its opcode, or -1. */
-int c_plain_opcode(PyCodeObject *code, int unit);
+/* The plain instruction that a code unit belongs to, itself or as an inline cache: neither
+ * specialised nor traced, with every EXTENDED_ARG in front of it.  `op` is -1 outside the code. */
+typedef struct {
+    int unit, op, oparg;
+} c_plain;
+c_plain c_plain_at(PyCodeObject *code, int unit);
+/* Whether a frame can wait as its record says: for a frame above it (of a generator, or None), or
+ * in a generator that is new or suspended.  NULL, or what does not fit. */
+const char *c_place_waits(const c_record *record, PyObject *generator);
+const char *c_place_rests(const c_record *record, int state);
 /* The first frame of a generator. */
 static inline c_frame *generator_frame(PyObject *gen)
 {

@@ -289,7 +289,7 @@ static int at_instruction(join *j)
         return at_call(j);
     if (op == LOAD_ATTR)
         return at_attribute(j);
-    return C_IS_SUBSCRIPT(j->ip) && at_item(j);
+    return C_PLAIN_SUBSCRIPT(op, ip_oparg(j->ip)) && at_item(j);
 }
 
 /* What the upper frame runs, if CPython's own C code can have called it. */
@@ -357,21 +357,17 @@ int c_splice_told(const c_frame *f, const PyGenObject *gen)
            (kind == KIND_SEND || C_CALL_TARGET(f->localsplus + base) == c_known.next);
 }
 
-int c_splice_fits(PyCodeObject *code, int place, int offset, int slots)
+int c_splice_fits(PyCodeObject *code, int op, int arg, int offset, int depth, int generator)
 {
-    if (place < 0)
-        return 0;
-    const _Py_CODEUNIT *ip = _PyCode_CODE(code) + place;
-    int kind = offset >> 8 & 15, operands = offset & 255, op = ip_opcode(ip), arg = ip_oparg(ip);
-    if (slots - code->co_nlocalsplus < operands)
+    int kind = offset >> 8 & 15, operands = offset & 255;
+    if (depth < operands || generator != (kind == KIND_NEXT || kind == KIND_SEND))
         return 0;
     if (op == LOAD_ATTR)
         return operands == 1 && kind == (arg & 1 ? KIND_METHOD : KIND_ATTR) &&
                arg >> 1 < PyTuple_GET_SIZE(code->co_names);
     if (op == C_OP_CALL)
-        return operands == arg + 2 &&
-               (kind == KIND_NEXT || kind == KIND_SEND || kind == KIND_CALL || kind == KIND_INIT);
-    return C_IS_SUBSCRIPT(ip) && operands == 2 && kind == KIND_ITEM;
+        return operands == arg + 2 && (generator || kind == KIND_CALL || kind == KIND_INIT);
+    return C_PLAIN_SUBSCRIPT(op, arg) && operands == 2 && kind == KIND_ITEM;
 }
 
 static void drop(c_frame *f, int operands)
@@ -472,14 +468,6 @@ int c_splice_finish(c_frame *f, PyObject *result, int yielded)
         push(f, SLOT_NULL);
     frame_set_ip(f, frame_ip(f) + units(kind));
     return 1;
-}
-
-#else
-
-int c_splice_fits(PyCodeObject *code, int place, int offset, int slots)
-{
-    (void)code, (void)place, (void)offset, (void)slots;
-    return 0;
 }
 
 #endif

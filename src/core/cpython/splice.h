@@ -15,8 +15,9 @@ void c_splice_join(const c_point *point, int i);
  * a gigantic loop, which c_splice_told tells apart. */
 #define C_SPLICED 0xF000
 int c_splice_told(const c_frame *f, const PyGenObject *gen);
-/* Whether a frame of `code` with `slots` slots may wait so at unit `place`. */
-int c_splice_fits(PyCodeObject *code, int place, int offset, int slots);
+/* Whether a frame of `code` may wait so at the plain instruction `op` with `depth` operands and
+ * what lies below them; `generator`: for one. */
+int c_splice_fits(PyCodeObject *code, int op, int arg, int offset, int depth, int generator);
 /* Finishes the instruction of `f` with what its callee left: a value (stolen), or NULL with
  * the exception set.  1: go on; 0: throw. */
 int c_splice_finish(c_frame *f, PyObject *result, int yielded);
