@@ -223,10 +223,9 @@ def pack_context(saving: Saving, context: Context) -> tuple[Any, ...] | None:
     """(module, name, value) of each variable that a module holds; the others are noted."""
     found: list[Any] = []
     for variable, value in context.items():
-        name = names.context_variable(variable)
-        if variable.name == DECIMAL and name is None:
+        if variable.name == DECIMAL and _is_of_decimal(value):
             name = None if _is_default(value) else ("decimal", "setcontext")
-        elif name is None:
+        elif (name := names.context_variable(variable)) is None:
             saving.dropped.append(variable.name)
         if name is not None:
             found += (*name, value)
@@ -235,6 +234,12 @@ def pack_context(saving: Saving, context: Context) -> tuple[Any, ...] | None:
 
 DECIMAL = "decimal_context"
 """A variable of the standard library that no module holds, but a function sets."""
+
+
+def _is_of_decimal(value: Any) -> bool:
+    from decimal import Context
+
+    return isinstance(value, Context)
 
 
 def _is_default(value: Any) -> bool:

@@ -8,6 +8,7 @@ from held import resumed, waiting
 
 import loomlet
 from loomlet import Channel
+from loomlet.snapshot import names
 
 USER = contextvars.ContextVar("USER", default="nobody")
 nested = {"hidden": contextvars.ContextVar("hidden", default=0)}
@@ -41,7 +42,7 @@ def test_without_a_name():
 
 
 def precise():
-    decimal.getcontext().prec = 7
+    decimal.setcontext(decimal.Context(prec=7))
     return waiting(body, Channel())
 
 
@@ -51,6 +52,21 @@ def test_the_context_of_decimal():
     before = decimal.getcontext().prec
     assert resumed(loomlet.thaw(loomlet.freeze(task)))[2] == 7
     assert decimal.getcontext().prec == before
+
+
+@pytest.mark.parametrize("precision", [28, 9])
+def test_the_context_of_decimal_is_not_looked_for(monkeypatch, precision):
+    """It is in the context of whoever has calculated once, and in no module."""
+
+    def calculating():
+        decimal.setcontext(decimal.Context(prec=precision))
+        return waiting(body, Channel())
+
+    asked = []
+    task = contextvars.copy_context().run(calculating)
+    monkeypatch.setattr(names, "context_variable", lambda variable: asked.append(variable.name))
+    assert resumed(loomlet.thaw(loomlet.freeze(task)))[2] == precision
+    assert "decimal_context" not in asked
 
 
 def test_a_value_that_cannot_be_saved():
