@@ -222,10 +222,8 @@ def _tools() -> str:
     found = [repr(tool) for tool in tools if tool is not None]
     for function in (sys.gettrace(), sys.getprofile()):
         if function is not None:
-            kind = type(function)
-            found.append(
-                f"{kind.__module__}.{kind.__qualname__}" if kind.__module__ else repr(function)
-            )
+            named = function if hasattr(function, "__qualname__") else type(function)
+            found.append(f"{named.__module__}.{named.__qualname__}")
     return ", ".join(found)
 
 
