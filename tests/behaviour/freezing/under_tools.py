@@ -1,0 +1,63 @@
+"""Every chain once: begun, frozen, thawed and gone on with, step by step, while a tool watches.
+
+    python under_tools.py [settrace | setprofile]
+
+Says on stdout, as JSON, what became of each chain: "right", "wrong: …" with what it returned, or
+"refused: …" with the error of freeze().  A coverage tool is put around the whole program instead.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import chains
+import steps
+
+import loomlet
+
+
+def tracer(frame, event, arg):
+    """A trace function of our own, which stays in each frame."""
+    return tracer
+
+
+def profiler(frame, event, arg):
+    """A profile function of our own."""
+
+
+def gone_through(name):
+    """Frozen before each step; what freeze() refuses is no result."""
+    task, value = steps.begin(name), 0
+    try:
+        while task.state == "blocked":
+            data = loomlet.freeze(task)
+            task.throw(loomlet.TaskletExit)
+            task, value = loomlet.thaw(data), value + 1
+            steps.go_on(task, value)
+    except loomlet.FreezeError as error:
+        task.kill()
+        return f"refused: {error}"
+    result, expected = repr(task.result()), repr(chains.direct(name))
+    return "right" if result == expected else f"wrong: {result} for {expected}"
+
+
+def main():
+    """All of them."""
+    if sys.argv[1:] == ["settrace"]:
+        sys.settrace(tracer)
+    elif sys.argv[1:] == ["setprofile"]:
+        sys.setprofile(profiler)
+    found = {}
+    for name in sorted(chains.chains().keys() - chains.HARD):
+        try:
+            found[name] = gone_through(name)
+        except Exception as error:
+            found[name] = f"wrong: {type(error).__name__}: {error}"
+    sys.settrace(None)
+    sys.setprofile(None)
+    json.dump(found, sys.stdout)
+
+
+if __name__ == "__main__":
+    loomlet.run(main)
