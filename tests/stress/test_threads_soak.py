@@ -92,7 +92,7 @@ def test_threads_that_disturb_each_other(seed, mode, scaled):
     shared = collections.deque()
     failed = []
     previous = loomlet.set_error_handler(lambda task, error: failed.append(error))
-    workers = [Worker(seed * 100 + n, channels, shared, scaled(300)) for n in range(THREADS)]
+    workers = [Worker(seed * 100 + n, channels, shared, scaled(200)) for n in range(THREADS)]
     for worker in workers:
         worker.start()
     for worker in workers:
