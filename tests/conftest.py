@@ -30,6 +30,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("stress")
 
 
+def pytest_collection_finish() -> None:
+    """The tests themselves are a million objects, which no collection of a test need go through."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_configure() -> None:
     """Programs of tests get Ctrl-C also when the run was started in the background, deaf to it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
