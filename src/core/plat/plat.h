@@ -88,16 +88,6 @@ void p_unpark(p_parker *parker);
 
 /* ---- threads ----------------------------------------------------------------- */
 
-/* A thread without Python that takes no signals and sleeps exactly.  The child of a
- * fork does not have it. */
-typedef struct {
-    uintptr_t handle;
-} p_thread;
-
-int p_thread_start(p_thread *thread, void (*run)(void));
-/* Waits until run() has returned. */
-void p_thread_join(p_thread *thread);
-
 /* A short lock for plain C sections; never held while Python may run. */
 typedef struct {
     uint32_t word;
@@ -118,5 +108,19 @@ static inline void p_lock_give(p_lock *lock)
     if (__atomic_exchange_n(&lock->word, 0, __ATOMIC_RELEASE) == 2)
         p_unlock_slow(lock);
 }
+
+/* A thread without Python that takes no signals and sleeps exactly.  The child of a
+ * fork does not have it.  The record must outlive the thread. */
+typedef struct {
+    uintptr_t handle;
+    void (*run)(void);
+    p_lock starting;
+} p_thread;
+
+/* Waits until the thread has begun: a fork at any later moment finds no lock of the C
+ * library held by its start.  0, or -1 when the system gives no thread. */
+int p_thread_start(p_thread *thread, void (*run)(void));
+/* Waits until run() has returned. */
+void p_thread_join(p_thread *thread);
 
 #endif

@@ -3,6 +3,10 @@
  * It takes no signals, which belong to the interpreter's threads, and it is woken
  * from a timed sleep as exactly as the system can: its timer slack, 50 us by
  * default, is the least that there is.  A fork leaves it behind: p_process tells.
+ *
+ * Starting returns when the thread has entered our code.  Before that the system and
+ * the sanitizers take locks of their own on it (ASan the allocator's, to ask for the
+ * stack's limits), and a fork at that moment would leave them taken in the child.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -13,12 +17,20 @@
 
 #define STACK 131072
 
-static void *enter(void *run)
+static void *enter(void *thread)
 {
+    p_thread *self = thread;
     prctl(PR_SET_NAME, "loomlet");
     prctl(PR_SET_TIMERSLACK, 1UL);
-    ((void (*)(void))(uintptr_t)run)();
+    p_lock_give(&self->starting);
+    self->run();
     return NULL;
+}
+
+static void wait_for_entry(p_thread *thread)
+{
+    p_lock_take(&thread->starting);
+    p_lock_give(&thread->starting);
 }
 
 int p_thread_start(p_thread *thread, void (*run)(void))
@@ -29,13 +41,15 @@ int p_thread_start(p_thread *thread, void (*run)(void))
     sigfillset(&all);
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK);
+    *thread = (p_thread){.run = run, .starting = {1}};
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int code = pthread_create(&made, &attributes, enter, (void *)(uintptr_t)run);
+    int code = pthread_create(&made, &attributes, enter, thread);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     if (code != 0)
         return -1;
     thread->handle = (uintptr_t)made;
+    wait_for_entry(thread);
     return 0;
 }
 
