@@ -36,13 +36,7 @@ def freeze(tasklet: Tasklets, *, with_partners: bool = False, key: bytes | None 
     saving = Saving(with_partners)
     with _core.nopreempt():
         payload = _dump(roots, saving)
-    if saving.dropped:
-        listed = ", ".join(sorted(set(saving.dropped)))
-        warnings.warn(
-            f"context variables that no module holds were left out: {listed}",
-            FreezeWarning,
-            stacklevel=2,
-        )
+    saving.tell_dropped()
     return envelope.seal(payload, key)
 
 

@@ -25,13 +25,12 @@ those of the Stackless face and count for its tasklets only, but for asynchronou
 from __future__ import annotations
 
 import contextvars
-import warnings
 from types import FunctionType, TracebackType
 from typing import Any
 from weakref import ReferenceType, WeakKeyDictionary, ref
 
 from loomlet import _core
-from loomlet.errors import FreezeWarning, ThawError
+from loomlet.errors import ThawError
 from loomlet.snapshot import names, ordinary, partners, tasklets
 from loomlet.snapshot.frames import pack_frame, unpack_frame
 from loomlet.snapshot.ordinary import Ordinary, boxed, unboxed
@@ -193,15 +192,8 @@ def _unusual(saving: Ordinary, tasklet: Any, context: Any) -> dict[str, Any]:
     if stackless and flags & TRACING:
         tracing = (tasklet.trace_function, tasklet.profile_function)
         found["tracing"] = None if tracing == (None, None) else boxed(tracing)
-    _tell_dropped(saving)
+    saving.tell_dropped()
     return {name: part for name, part in found.items() if part not in (None, ())}
-
-
-def _tell_dropped(saving: Ordinary) -> None:
-    if saving.dropped:
-        listed = ", ".join(sorted(set(saving.dropped)))
-        text = f"context variables that no module holds were left out: {listed}"
-        warnings.warn(text, FreezeWarning, stacklevel=2)
 
 
 def _own(value: Any) -> Any:

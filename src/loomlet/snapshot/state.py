@@ -7,11 +7,13 @@ read.  Both live for one call in one thread.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from types import FunctionType, MappingProxyType
 from typing import Any
 
+from loomlet.errors import FreezeWarning
 from loomlet.snapshot import code as codes
 
 __all__ = ["CURRENT", "PLACES", "WORDS", "CodeMap", "Loading", "Namespace", "Saving"]
@@ -55,6 +57,13 @@ class Saving:
         if found is None:
             found = self.namespaces[id(values)] = Namespace(values)
         return found
+
+    def tell_dropped(self) -> None:
+        """Warns, where the function that calls this was called, of what was left out."""
+        if self.dropped:
+            listed = ", ".join(sorted(set(self.dropped)))
+            text = f"context variables that no module holds were left out: {listed}"
+            warnings.warn(text, FreezeWarning, stacklevel=3)
 
 
 class Loading:

@@ -3,7 +3,6 @@
 import ast
 import contextlib
 import copyreg
-import io
 import pickle
 import subprocess
 import sys
@@ -16,34 +15,20 @@ from held import resumed, waiting
 import loomlet
 from loomlet import Channel, snapshot
 
-
-def with_c(value, protocol):
-    return pickle.dumps(value, protocol)
-
-
-def with_python(value, protocol):
-    file = io.BytesIO()
-    pickle._Pickler(file, protocol).dump(value)
-    return file.getvalue()
-
-
-def with_cloudpickle(value, protocol):
-    return cloudpickle.dumps(value, protocol)
-
-
+PICKLERS = {"c": pickle.dumps, "python": pickle._dumps, "cloudpickle": cloudpickle.dumps}
 EVERY = [
-    (dumps, protocol)
-    for dumps in (with_c, with_python, with_cloudpickle)
+    (name, protocol)
+    for name in PICKLERS
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1)
-    if dumps is not with_cloudpickle or protocol >= 2
+    if name != "cloudpickle" or protocol >= 2
 ]
 
 
-@pytest.fixture(params=EVERY, ids=lambda way: f"{way[0].__name__}-{way[1]}")
+@pytest.fixture(params=EVERY, ids=lambda way: f"{way[0]}-{way[1]}")
 def through(request):
     """There and back."""
-    dumps, protocol = request.param
-    return lambda value: pickle.loads(dumps(value, protocol))
+    name, protocol = request.param
+    return lambda value: pickle.loads(PICKLERS[name](value, protocol))
 
 
 def numbers(ch):

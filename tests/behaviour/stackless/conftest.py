@@ -8,6 +8,7 @@ are those of Stackless Python, to the letter.
 from __future__ import annotations
 
 import os
+import pickle
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -119,3 +120,14 @@ def raises() -> Callable[[type[BaseException], str], Any]:
         return pytest.raises(kind, match=f"^{re.escape(text)}$")
 
     return expect
+
+
+@pytest.fixture(params=range(pickle.HIGHEST_PROTOCOL + 1))
+def through(request: pytest.FixtureRequest) -> Callable[[Any], list[Any]]:
+    """through(value): what comes back by the pickler in C and by the one in Python."""
+
+    def both(value: Any) -> list[Any]:
+        dumped = [dumps(value, request.param) for dumps in (pickle.dumps, pickle._dumps)]
+        return [pickle.loads(data) for data in dumped]
+
+    return both

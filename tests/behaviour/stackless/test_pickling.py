@@ -1,7 +1,6 @@
 """Pickling of tasklets, by every protocol and both picklers."""
 
 import copy
-import io
 import os
 import pickle
 import sys
@@ -27,22 +26,6 @@ def test_the_current_tasklet_reduces(raises):
     """Spec 3, tasklet.__reduce__: the method of that name says the same."""
     with raises(RuntimeError, "You cannot __reduce__ the tasklet which is current."):
         stackless.getcurrent().__reduce__()
-
-
-def with_python(value, protocol):
-    file = io.BytesIO()
-    pickle._Pickler(file, protocol).dump(value)
-    return file.getvalue()
-
-
-@pytest.fixture(params=range(pickle.HIGHEST_PROTOCOL + 1))
-def through(request):
-    """There by one pickler and by the other, and back."""
-
-    def both(value):
-        return [pickle.loads(dumps(value, request.param)) for dumps in (pickle.dumps, with_python)]
-
-    return both
 
 
 started = pytest.mark.skipif(

@@ -1,8 +1,6 @@
 """Pickling of channels, with those who wait, by every protocol and both picklers."""
 
-import io
 import os
-import pickle
 
 import pytest
 
@@ -17,21 +15,9 @@ pytestmark = pytest.mark.skipif(
 log = []
 
 
-def with_python(value, protocol):
-    file = io.BytesIO()
-    pickle._Pickler(file, protocol).dump(value)
-    return file.getvalue()
-
-
-@pytest.fixture(params=range(pickle.HIGHEST_PROTOCOL + 1))
-def through(request):
-    """There by one pickler and by the other, and back."""
+@pytest.fixture(autouse=True)
+def nothing_logged():
     log.clear()
-
-    def both(value):
-        return [pickle.loads(dumps(value, request.param)) for dumps in (pickle.dumps, with_python)]
-
-    return both
 
 
 def test_a_channel(through):
