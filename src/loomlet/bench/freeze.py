@@ -34,7 +34,7 @@ def cells(quick: bool, wanted: Sequence[str]) -> list[Cell]:
     if wanted:
         raise BenchError("freeze measures all its rows at once; leave --case out")
     jobs = [Job(NAME, system, "", {"repeats": 9 if quick else 25}) for system in SYSTEMS]
-    return [Cell("", 3 if quick else 7, jobs)]
+    return [Cell("", 3 if quick else 15, jobs)]
 
 
 def samples(job: Job, output: Mapping[str, Any]) -> list[Sample]:
