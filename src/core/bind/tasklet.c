@@ -188,13 +188,14 @@ static PyObject *get_id(PyObject *self, void *unused)
 
 static PyObject *default_name(s_tasklet *t)
 {
+    static PyObject *attribute;
     if (t->is_main)
         return PyUnicode_FromString("main");
     PyObject *qualname = NULL;
     if (t->func != NULL && PyUnicode_Check(t->func))
         qualname = Py_NewRef(t->func);
     else if (t->func != NULL)
-        qualname = PyObject_GetAttrString(t->func, "__qualname__");
+        qualname = c_attribute(t->func, &attribute, "__qualname__");
     if (qualname == NULL) {
         PyErr_Clear();
         const char *type = t->func ? Py_TYPE(t->func)->tp_name : "tasklet";

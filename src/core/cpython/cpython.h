@@ -175,6 +175,23 @@ typedef struct {
     PyObject *func, *args, *kwnames;
 } c_call;
 
+/* An interned name, made at its first use and kept in *kept; borrowed, NULL with an exception.
+ * PyObject_GetAttrString makes a new string each time, and the type cache of CPython keeps it. */
+static inline PyObject *c_name(PyObject **kept, const char *text)
+{
+    PyObject *name = __atomic_load_n(kept, __ATOMIC_ACQUIRE);
+    if (name == NULL && (name = PyUnicode_InternFromString(text)) != NULL)
+        __atomic_store_n(kept, name, __ATOMIC_RELEASE);
+    return name;
+}
+
+/* The attribute of that name: a new reference, or NULL with an exception. */
+static inline PyObject *c_attribute(PyObject *object, PyObject **kept, const char *text)
+{
+    PyObject *name = c_name(kept, text);
+    return name != NULL ? PyObject_GetAttr(object, name) : NULL;
+}
+
 /* Opens bound methods, functools.partial objects and the like, so that a Python function is called
  * where there is one behind them.  0, or -1 with an exception set; the call is good either way. */
 int c_unwrap_slowly(c_call *call);

@@ -36,7 +36,7 @@ static PyObject *file_of(const char *in, const char *name)
 
 int c_interruptible_init(PyObject *own, PyObject *but)
 {
-    if (del_name == NULL && (del_name = PyUnicode_InternFromString("__del__")) == NULL)
+    if (c_name(&del_name, "__del__") == NULL)
         return -1;
     if (bootstrap == NULL &&
         (bootstrap = file_of("importlib._bootstrap", "_find_and_load")) == NULL)

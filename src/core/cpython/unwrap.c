@@ -94,9 +94,10 @@ static int is_open(PyObject *args)
 
 static int open_partial(c_call *call)
 {
-    PyObject *func = PyObject_GetAttrString(call->func, "func");
-    PyObject *args = PyObject_GetAttrString(call->func, "args");
-    PyObject *keywords = PyObject_GetAttrString(call->func, "keywords");
+    static PyObject *names[3];
+    PyObject *func = c_attribute(call->func, &names[0], "func");
+    PyObject *args = c_attribute(call->func, &names[1], "args");
+    PyObject *keywords = c_attribute(call->func, &names[2], "keywords");
     int code = func != NULL && args != NULL && keywords != NULL ? 0 : -1;
     if (code == 0 && PyTuple_CheckExact(args) && PyDict_CheckExact(keywords) && !is_open(args)) {
         code = add_keywords(call, keywords);
@@ -116,8 +117,9 @@ static int open_partial(c_call *call)
 /* The __call__ of its type, if that is a Python function. */
 static int open_instance(c_call *call)
 {
-    static PyObject *name;
-    if (name == NULL && (name = PyUnicode_InternFromString("__call__")) == NULL)
+    static PyObject *kept;
+    PyObject *name = c_name(&kept, "__call__");
+    if (name == NULL)
         return -1;
     PyObject *found = _PyType_Lookup(Py_TYPE(call->func), name);
     return found != NULL && PyFunction_Check(found) ? open_bound(call, found, call->func) : 0;

@@ -93,7 +93,7 @@ class Ends:
 
         rounds(60)
         before = [sys.getrefcount(each) for each in watched]
-        with assert_no_leaks(blocks=140):
+        with assert_no_leaks(blocks=40):
             rounds(150)
         assert [sys.getrefcount(each) for each in watched] == before
 

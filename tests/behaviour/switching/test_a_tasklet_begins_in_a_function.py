@@ -147,7 +147,7 @@ def test_references():
 
     rounds(30)
     before = sys.getrefcount(extra)
-    with assert_no_leaks(blocks=290):
+    with assert_no_leaks(blocks=40):
         rounds(300)
     assert sys.getrefcount(extra) == before
 
