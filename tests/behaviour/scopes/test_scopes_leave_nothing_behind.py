@@ -78,13 +78,10 @@ USES = [use_scopes, use_timeouts, use_groups, use_failing_groups, use_killed_gro
 
 @pytest.mark.parametrize("use", USES)
 def test_nothing_is_left(use, mode):
-    """Five hundred times the same work: not one block of memory more for each time.
-
-    Some come and go in the interpreter itself when exception groups are raised.
-    """
+    """Five hundred times the same work: not one block of memory more for each time."""
     for _ in range(100):
         use()
-    with assert_no_leaks(blocks=150):
+    with assert_no_leaks(blocks=40):
         for _ in range(500):
             use()
 
