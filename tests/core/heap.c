@@ -39,7 +39,8 @@ static void check_shape(const b_heap *heap)
     CHECK(heap->used == armed());
     CHECK(heap->used <= heap->room || heap->used == 0);
     for (size_t i = 0; i < heap->used; i++) {
-        const b_heap_entry *e = &heap->entries[i], *parent = &heap->entries[(i - (i > 0)) / 2];
+        const b_heap_entry *e = &heap->entries[i];
+        const b_heap_entry *parent = &heap->entries[(i - (i > 0)) / B_HEAP_CHILDREN];
         CHECK(e->timer->index == i + 1);
         CHECK(e->timer->when == e->when);
         CHECK(parent->when <= e->when);

@@ -14,6 +14,9 @@
 #define B_INLINE inline __attribute__((always_inline))
 #define B_COLD __attribute__((noinline, cold))
 #define B_NORETURN __attribute__((noreturn))
+/* What is to be written soon is brought to this core's cache. */
+#define B_FETCH(address) __builtin_prefetch(address, 1)
+#define B_CACHE_LINE 64
 
 #ifdef LOOMLET_CHECKS
 #include <stdio.h>

@@ -19,7 +19,7 @@ static void put(b_heap *heap, size_t at, b_heap_entry entry)
 static size_t sift_up(b_heap *heap, size_t at, b_heap_entry entry)
 {
     while (at > 0) {
-        size_t parent = (at - 1) / 2;
+        size_t parent = (at - 1) / B_HEAP_CHILDREN;
         if (!before(&entry, &heap->entries[parent]))
             break;
         put(heap, at, heap->entries[parent]);
@@ -29,14 +29,23 @@ static size_t sift_up(b_heap *heap, size_t at, b_heap_entry entry)
     return at;
 }
 
+/* The earliest of the children from `child` on; there is one at least. */
+static size_t earliest(const b_heap *heap, size_t child)
+{
+    size_t end = child + B_HEAP_CHILDREN < heap->used ? child + B_HEAP_CHILDREN : heap->used;
+    size_t best = child;
+    while (++child < end) {
+        if (before(&heap->entries[child], &heap->entries[best]))
+            best = child;
+    }
+    return best;
+}
+
 static void sift_down(b_heap *heap, size_t at, b_heap_entry entry)
 {
-    for (;;) {
-        size_t child = 2 * at + 1;
-        if (child >= heap->used)
-            break;
-        if (child + 1 < heap->used && before(&heap->entries[child + 1], &heap->entries[child]))
-            child++;
+    size_t child;
+    while ((child = B_HEAP_CHILDREN * at + 1) < heap->used) {
+        child = earliest(heap, child);
         if (!before(&heap->entries[child], &entry))
             break;
         put(heap, at, heap->entries[child]);

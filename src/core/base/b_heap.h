@@ -1,9 +1,12 @@
-/* A heap of deadlines: a binary heap by value, first in first out among equals.
+/* A heap of deadlines, each with four children, by value; first in first out among equals.
  *
  * Each entry carries its key, so that sifting never touches the timer itself
  * (a cold line); the timer knows its index, so that cancelling is O(log n).
  * `seq` breaks ties in the order of insertion: under a virtual clock the run
  * is then the same every time.  Owned by one scheduler; no locking.
+ *
+ * Four children, as in Go's timers: half as many levels, and each costs the line of a timer
+ * whose index changes.
  *
  * Rejected: a timer wheel (its resolution would show under a virtual clock)
  * and a pairing heap (three pointers in each timer, cold lines at each step).
@@ -13,6 +16,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+#define B_HEAP_CHILDREN 4 /* of each entry */
 
 typedef struct b_timer {
     int64_t when; /* nanoseconds on the scheduler's clock */

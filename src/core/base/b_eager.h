@@ -1,0 +1,50 @@
+/* Whether to stay awake for a moment before a sleep.
+ *
+ * To be woken costs tens of microseconds, most of all in a virtual machine, and whoever wakes
+ * pays too.  Who answers somebody that answers at once saves both, and gives his processor
+ * for nothing otherwise.  So what came of it decides: after a sleep that was short the next
+ * one begins with a watch; after a watch in vain there is none until 1, then 3, 7, ... sleeps
+ * have been short, up to B_EAGER_MOST.  One in whose time the thing came forgives all, and one
+ * after which it came soon counts for nothing: that sleep was mostly the wake-up.
+ *
+ * So an idle thread never watches, one whose peer needs its processor soon does not, and what is
+ * wasted is less than one watch for each sleep that was short.  Owned by one sleeper; no locking.
+ *
+ * Rejected: a fixed time (a thread that is woken now and then would waste it each time);
+ * asking how many processors there are (a quota or a neighbour says more than the number).
+ */
+#ifndef LOOMLET_B_EAGER_H
+#define LOOMLET_B_EAGER_H
+
+#include <stdint.h>
+
+#define B_EAGER 50000 /* nanoseconds: what is short, and how long is watched */
+#define B_EAGER_MOST 127
+
+typedef struct {
+    unsigned short needed; /* short sleeps until the next watch */
+    unsigned short vain;   /* how many the last watch in vain has cost */
+} b_eager;
+
+#define B_EAGER_BEGIN ((b_eager){1, 0})
+
+/* For how many nanoseconds to watch now. */
+static inline int64_t b_eager_watch(const b_eager *e)
+{
+    return e->needed == 0 ? B_EAGER : 0;
+}
+
+/* What was waited for came after `took` nanoseconds, `watched` of which were to be watched. */
+static inline void b_eager_learn(b_eager *e, int64_t watched, int64_t took)
+{
+    if (took > B_EAGER) {
+        if (watched > 0 && took > 2 * B_EAGER)
+            e->needed = e->vain = e->vain < B_EAGER_MOST ? e->vain * 2 + 1 : B_EAGER_MOST;
+    } else if (watched > 0) {
+        e->vain = 0;
+    } else {
+        e->needed--;
+    }
+}
+
+#endif
