@@ -1,6 +1,8 @@
 /* The runner of runner.h. */
 #include "runner.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,6 +40,42 @@ void *__wrap_realloc(void *block, size_t size)
     }
     return __real_realloc(block, size);
 }
+
+/* ---- signals ------------------------------------------------------------------------ */
+
+typedef struct {
+    void (*body)(void);
+    int ended;
+} interrupted;
+
+static void on_signal(int number)
+{
+    (void)number;
+}
+
+static void *run_interrupted(void *argument)
+{
+    interrupted *self = argument;
+    self->body();
+    __atomic_store_n(&self->ended, 1, __ATOMIC_SEQ_CST);
+    return NULL;
+}
+
+void runner_interrupt(void (*body)(void))
+{
+    pthread_t thread;
+    interrupted self = {body, 0};
+    struct sigaction action = {.sa_handler = on_signal};
+    sigaction(SIGUSR1, &action, NULL);
+    CHECK(pthread_create(&thread, NULL, run_interrupted, &self) == 0);
+    while (!__atomic_load_n(&self.ended, __ATOMIC_SEQ_CST)) {
+        usleep(1000); /* between two signals */
+        pthread_kill(thread, SIGUSR1);
+    }
+    pthread_join(thread, NULL);
+}
+
+/* ---- running ------------------------------------------------------------------------ */
 
 static void run_here(const runner_test *test)
 {

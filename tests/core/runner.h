@@ -38,6 +38,8 @@ typedef struct runner_test {
 void runner_register(runner_test *test);
 /* The same numbers in every run: a fresh sequence for each test. */
 uint64_t runner_random(void);
+/* Runs `body` on another thread and sends it signals until it has ended. */
+void runner_interrupt(void (*body)(void));
 /* How many of the following calls of realloc succeed before one fails; -1: all. */
 extern int runner_reallocs;
 

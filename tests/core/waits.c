@@ -1,6 +1,5 @@
 /* plat/wait_linux.c: no wake-up is lost, no two threads hold a lock. */
 #include <pthread.h>
-#include <signal.h>
 
 #include "plat/plat.h"
 #include "runner.h"
@@ -101,34 +100,16 @@ TEST(a_deadline_that_is_over_does_not_sleep)
     CHECK(parker.word == 0);
 }
 
-static int woken;
-
-static void on_signal(int number)
-{
-    (void)number;
-}
-
-static void *sleep_for_ever(void *unused)
+static void sleep_for_ever(void)
 {
     static p_parker parker;
     p_park_prepare(&parker);
     p_park(&parker, INT64_MAX);
-    __atomic_store_n(&woken, 1, __ATOMIC_SEQ_CST);
-    return unused;
 }
 
 TEST(a_signal_ends_a_sleep)
 {
-    pthread_t thread;
-    struct sigaction action = {.sa_handler = on_signal};
-    sigaction(SIGUSR1, &action, NULL);
-    CHECK(pthread_create(&thread, NULL, sleep_for_ever, NULL) == 0);
-    while (!__atomic_load_n(&woken, __ATOMIC_SEQ_CST)) {
-        p_parker pause = {1};
-        p_park(&pause, p_now() + 1000000);
-        pthread_kill(thread, SIGUSR1);
-    }
-    pthread_join(thread, NULL);
+    runner_interrupt(sleep_for_ever);
 }
 
 /* ---- the lock ------------------------------------------------------------------------ */
@@ -162,4 +143,44 @@ TEST(a_lock_is_held_by_one_thread_at_a_time)
         pthread_join(threads[i], NULL);
     CHECK(shared[0] == THREADS * ROUNDS && shared[1] == THREADS * ROUNDS);
     CHECK(lock.word == 0);
+}
+
+/* ---- threads --------------------------------------------------------------------------- */
+
+static p_lock running = {1};
+static int begun;
+
+static int begin_as(void *answer)
+{
+    begun++;
+    return *(int *)answer;
+}
+
+static void run_on(void *answer)
+{
+    *(int *)answer = 7;
+    p_lock_give(&running);
+}
+
+TEST(a_launched_thread_begins_before_it_runs)
+{
+    int answer = 0;
+    CHECK(p_thread_launch(begin_as, run_on, &answer, 0) == 0);
+    CHECK(begun == 1);
+    p_lock_take(&running);
+    CHECK(answer == 7);
+}
+
+TEST(a_thread_that_refuses_does_not_run)
+{
+    int answer = -5;
+    CHECK(p_thread_launch(begin_as, run_on, &answer, 1 << 20) == -5);
+    CHECK(begun == 1 && answer == -5);
+}
+
+TEST(a_thread_that_cannot_be_had_is_told)
+{
+    int answer = 0;
+    CHECK(p_thread_launch(begin_as, run_on, &answer, (size_t)1 << 47) == -1);
+    CHECK(begun == 0);
 }

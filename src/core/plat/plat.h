@@ -1,4 +1,4 @@
-/* The door to the machine: C stacks, the switch, clocks, sleeping threads.
+/* The door to the machine: C stacks, the switch, clocks, sleeping threads, descriptors.
  *
  * This is the whole contract; each operating system and processor is one file
  * behind it.  Rules common to all: pointers are never NULL unless said, sizes
@@ -64,11 +64,58 @@ int p_callers(uintptr_t *slots, int max);
 
 /* Monotonic nanoseconds. */
 int64_t p_now(void);
+/* The same clock as p_now, but some milliseconds coarse, and for a quarter of its price. */
+int64_t p_now_coarse(void);
 
 /* ---- processes -------------------------------------------------------------- */
 
 /* A number that the child of a fork does not share with its parent. */
 int p_process(void);
+/* The process that made this one. */
+int p_parent(void);
+
+/* ---- a copy of the process (copy_linux.c) ------------------------------------ */
+
+/* As fork, but nobody is told: 0 in the copy, its number, or -errno.  The copy must call
+ * p_copy_begin first, nothing that locks or allocates ever, and p_copy_end. */
+int p_copy(void);
+/* In the copy: closes every descriptor but `keep`, and takes faults upon itself. */
+void p_copy_begin(int keep);
+/* Calls work(arg): 0, or -1 when it met what is no memory, and was given up there. */
+int p_copy_try(void (*work)(void *arg), void *arg);
+/* Writes all of it, to a socket or file: 0 or -1. */
+int p_copy_write(int fd, const char *from, size_t size);
+void p_copy_end(int status) __attribute__((noreturn));
+/* In the thread that made it: how it ended, 255 when badly; -1 while it lives (`sleeps`:
+ * waits for its end). */
+int p_copy_ended(int pid, int sleeps);
+
+/* ---- a command at a signal (command_posix.c) ------------------------------------- */
+
+#define P_WORDS 8
+/* From now on SIGUSR1 runs a command (NULL at its end, at most P_WORDS words) with the number of
+ * this process as its last word, and its output goes to stderr.  1; 0 when the signal is taken
+ * already, -1 without memory.  Once in a process. */
+int p_command_at_signal(const char *const *words);
+
+/* ---- a private door for other processes (door_unix.c) -------------------------- */
+
+typedef struct {
+    int fd;
+    uint64_t mark; /* tells that the descriptor is still ours */
+} p_door;
+
+/* A socket at `path` that only this user may use: 0 or -errno. */
+int p_door_open(p_door *door, const char *path);
+/* A connection of this user (or root), waited for so long (0: for ever); -EAGAIN for none,
+ * -EBADF when the door is shut or gone. */
+int p_door_wait(p_door *door, int milliseconds);
+/* Who waits in p_door_wait comes back: 0, or -1 when the descriptor is not ours any more.  Any
+ * thread. */
+int p_door_shut(p_door *door);
+void p_door_close(p_door *door);
+/* What the other side says, up to a line's end; it must hurry. */
+long p_door_hear(int fd, char *words, size_t size);
 
 /* ---- sleeping threads ----------------------------------------------------- */
 
@@ -85,6 +132,127 @@ void p_park_cancel(p_parker *parker);
 /* Sleeps until unparked, a signal, or `until` (p_now time; INT64_MAX = no limit). */
 void p_park(p_parker *parker, int64_t until);
 void p_unpark(p_parker *parker);
+
+/* ---- descriptors that become ready (poll_epoll.c) ---------------------------- */
+
+/* A set of descriptors, and a sleep that ends when one of them becomes ready, when another
+ * thread rings, with a signal, or at a time.
+ *
+ * Told once.  That a descriptor is ready is told when it becomes so, and not again until it
+ * has been found exhausted (EAGAIN, or less than was asked for where that proves it).  So a
+ * descriptor is added once and costs nothing per wait.
+ *
+ * One thread sleeps and changes the set; any thread may ring, as long as somebody sees to it
+ * that the poller is open.  The protocol is that of a parker: the sleeper prepares, looks
+ * once more for work, then waits or cancels.  The child of a fork shares the set with its
+ * parent, so it closes its copy before anything else and opens a new one. */
+typedef struct {
+    int set, bell;
+    uint32_t word;
+} p_poller;
+
+enum {
+    P_READ = 1,
+    P_WRITE = 2,
+    P_ENDED = 4, /* the peer has ended its side, or the descriptor is broken */
+};
+
+typedef struct {
+    uint64_t tag;
+    unsigned what;
+} p_event;
+
+/* 0, or -1 with errno (EMFILE, ...). */
+int p_poller_open(p_poller *poller);
+void p_poller_close(p_poller *poller);
+/* `what` (P_READ, P_WRITE) of a descriptor is told with `tag` from now on, and at the next wait
+ * if it is so already; adding it again replaces both.  0, or -1 with errno: EPERM for what is
+ * always ready, as files are. */
+int p_poller_add(p_poller *poller, int fd, unsigned what, uint64_t tag);
+/* Not needed for one that is closed, unless another process holds it too. */
+void p_poller_remove(p_poller *poller, int fd);
+/* Told once: `what` of a descriptor that belongs to somebody else is told with `tag` as soon as
+ * it is so, also if it is so already, and then no more.  0, or -1 with errno. */
+int p_poller_arm(p_poller *poller, int fd, unsigned what, uint64_t tag);
+void p_poller_prepare(p_poller *poller);
+void p_poller_cancel(p_poller *poller);
+/* Up to `room` events; 0 when there was none until `until` (p_now time; INT64_MAX = no limit,
+ * 0 = does not sleep), when rung, or on a signal.  Before it sleeps it looks again and again for
+ * `watch` nanoseconds. */
+int p_poller_wait(p_poller *poller, p_event *events, int room, int64_t watch, int64_t until);
+void p_poller_ring(p_poller *poller);
+
+/* A set of descriptors which is a descriptor itself: it can be read once one of them has
+ * become ready.  The number, or -errno; p_close ends it. */
+int p_set_open(void);
+/* Told once each time that it becomes ready; twice in a set, for reading and writing both.
+ * 0 or -errno. */
+int p_set_add(int set, int fd, unsigned what);
+/* P_READ, P_WRITE or both for the events that poll() is asked for. */
+unsigned p_polled(long events);
+/* What was told so far has been seen: the set cannot be read until the next time. */
+void p_set_seen(int set);
+
+/* ---- what is done with a descriptor (descriptor_posix.c) --------------------- */
+
+/* All return at once, whatever mode the descriptor is in, but for p_accept and
+ * p_send_file, which want p_unblock before.  A result of 0 or more, or -errno; never -EINTR.
+ * Writing to a peer that is gone is -EPIPE, never a signal. */
+long p_receive(int fd, void *to, size_t size);
+long p_send(int fd, const void *from, size_t size);
+/* Up to `size` bytes of a file from `at` on, to a descriptor that p_unblock was done to; 0 at the
+ * end of the file. */
+long p_send_file(int fd, int file, int64_t at, size_t size);
+/* Another number for the same, which children do not inherit. */
+int p_duplicate(int fd);
+/* recv() and send() of a socket with flags of the caller. */
+long p_receive_as(int fd, void *to, size_t size, int flags);
+long p_send_as(int fd, const void *from, size_t size, int flags);
+/* Whether `flags` ask to wait until all has come. */
+int p_wants_all(int flags);
+/* The flags of a call that does not wait. */
+int p_never_waiting(int flags);
+/* A new descriptor, which children do not inherit and p_unblock was done to. */
+int p_accept(int fd);
+/* The peer is told that nothing more will come. */
+int p_send_end(int fd);
+/* How a connection attempt ended: 0 or -errno; -EAGAIN when it has not. */
+int p_connected(int fd);
+/* 0 when it can be read or written (P_READ, P_WRITE) without waiting, or has failed; -EAGAIN. */
+int p_ready(int fd, unsigned what);
+int p_unblock(int fd);
+/* Undoes that. */
+void p_block(int fd);
+/* 1 when reading and writing may wait. */
+int p_is_blocking(int fd);
+/* The same for one direction, if it was opened for that. */
+int p_would_wait(int fd, unsigned what);
+/* 1 for a TCP connection: a read that gave less than was asked for has emptied it. */
+int p_is_tcp(int fd);
+void p_close(int fd);
+/* Whether reading or writing it may wait at all: not for files and folders. */
+int p_may_wait(int fd);
+/* Whether it is a pipe or a socket, which p_write_piece can write. */
+int p_takes_pieces(int fd);
+/* Writes what goes without waiting, in whatever mode the descriptor is: not more than may be
+ * written to a pipe at once.  -EAGAIN when nothing does. */
+long p_write_piece(int fd, const void *from, size_t size);
+/* Whether a host is an address already (`127.0.0.1`, `::1`, ``), so that nobody has to look it
+ * up. */
+int p_is_address(const char *host);
+
+/* ---- child processes (child_linux.c) ----------------------------------------------- */
+
+/* A descriptor that can be read once this process has ended; children do not inherit it.  Or
+ * -errno: ENOSYS where the system has none. */
+int p_child_open(int pid);
+/* The same for what waitid() is given; -EINVAL for more than one process. */
+int p_child_open_as(int kind, int id);
+/* Of the options of a wait: whether it waits; those of one that does not; and whether all that it
+ * waits for is an end. */
+int p_hangs(int options);
+int p_not_hanging(int options);
+int p_wants_end(int options);
 
 /* ---- threads ----------------------------------------------------------------- */
 
@@ -122,5 +290,11 @@ typedef struct {
 int p_thread_start(p_thread *thread, void (*run)(void));
 /* Waits until run() has returned. */
 void p_thread_join(p_thread *thread);
+
+/* A thread that may run any code, as one of the program's own: with the caller's signal mask, and
+ * `stack` bytes of C stack (0: the system's choice).  begin(arg) is called on it first, and waited
+ * for; when that is 0 run(arg) follows, else the thread ends.  Nobody joins it.  What begin(arg)
+ * returned, or -1 when the system gives no thread. */
+int p_thread_launch(int (*begin)(void *arg), void (*run)(void *arg), void *arg, size_t stack);
 
 #endif

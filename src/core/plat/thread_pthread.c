@@ -1,6 +1,6 @@
-/* A thread of our own that knows no Python.
+/* Threads of our own: one that knows no Python, and those that run the program's functions.
  *
- * It takes no signals, which belong to the interpreter's threads, and it is woken
+ * The first takes no signals, which belong to the interpreter's threads, and it is woken
  * from a timed sleep as exactly as the system can: its timer slack, 50 us by
  * default, is the least that there is.  A fork leaves it behind: p_process tells.
  *
@@ -58,7 +58,51 @@ void p_thread_join(p_thread *thread)
     pthread_join((pthread_t)thread->handle, NULL);
 }
 
+/* Lies on the stack of the thread that starts another one, until that has begun. */
+typedef struct {
+    int (*begin)(void *arg);
+    void (*run)(void *arg);
+    void *arg;
+    int begun;
+    p_lock starting;
+} launch;
+
+static void *enter_launched(void *arg)
+{
+    launch *with = arg;
+    void (*run)(void *arg) = with->run;
+    arg = with->arg;
+    prctl(PR_SET_NAME, "loomlet pool");
+    int begun = with->begun = with->begin(arg);
+    p_lock_give(&with->starting);
+    if (begun == 0)
+        run(arg);
+    return NULL;
+}
+
+int p_thread_launch(int (*begin)(void *arg), void (*run)(void *arg), void *arg, size_t stack)
+{
+    launch with = {begin, run, arg, 0, {1}};
+    pthread_attr_t attributes;
+    pthread_t made;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    if (stack != 0)
+        pthread_attr_setstacksize(&attributes, stack);
+    int code = pthread_create(&made, &attributes, enter_launched, &with);
+    pthread_attr_destroy(&attributes);
+    if (code != 0)
+        return -1;
+    p_lock_take(&with.starting);
+    return with.begun;
+}
+
 int p_process(void)
 {
     return (int)getpid();
+}
+
+int p_parent(void)
+{
+    return (int)getppid();
 }

@@ -15,11 +15,21 @@
 
 #include "plat/plat.h"
 
-int64_t p_now(void)
+static int64_t read_clock(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int64_t p_now(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+int64_t p_now_coarse(void)
+{
+    return read_clock(CLOCK_MONOTONIC_COARSE);
 }
 
 static void futex_wait(uint32_t *word, uint32_t expected, const struct timespec *until)

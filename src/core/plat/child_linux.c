@@ -1,0 +1,46 @@
+/* The end of a child process as a descriptor, which becomes readable then.
+ *
+ * Such a descriptor says that the process has ended, and takes nothing: it is for whoever asked
+ * to collect the status.  It tells of nothing but the end: not of a stop, and only of one process.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "plat/plat.h"
+
+#ifndef P_PIDFD
+#define P_PIDFD 3
+#endif
+
+int p_child_open(int pid)
+{
+    long fd = pid > 0 ? syscall(SYS_pidfd_open, pid, 0) : (errno = EINVAL, -1);
+    return fd < 0 ? -errno : (int)fd;
+}
+
+int p_child_open_as(int kind, int id)
+{
+    if (kind == P_PIDFD)
+        return p_duplicate(id);
+    return kind == P_PID ? p_child_open(id) : -EINVAL;
+}
+
+int p_hangs(int options)
+{
+    return !(options & WNOHANG);
+}
+
+int p_not_hanging(int options)
+{
+    return options | WNOHANG;
+}
+
+int p_wants_end(int options)
+{
+    return (options & ~(WEXITED | WNOWAIT)) == 0;
+}

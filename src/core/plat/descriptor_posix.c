@@ -1,0 +1,239 @@
+/* Receive, send, accept and the rest, without waiting.
+ *
+ * Sockets are asked not to wait at each call, so that a descriptor that other code uses in
+ * blocking mode need not be changed under it.  What is no socket (a pipe, a terminal)
+ * answers ENOTSOCK and is read and written plainly; p_unblock was done to it.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "plat/plat.h"
+
+#define COPIED 32768    /* bytes at once, where the system does not copy */
+#define SENT 0x40000000 /* ... and where it does: it refuses what its offsets cannot count */
+
+static inline int again(long done)
+{
+    return done < 0 && errno == EINTR;
+}
+
+static inline long outcome(long done)
+{
+    return done >= 0 ? done : errno == EWOULDBLOCK ? -EAGAIN : -errno;
+}
+
+long p_receive(int fd, void *to, size_t size)
+{
+    long done;
+    do
+        done = recv(fd, to, size, MSG_DONTWAIT);
+    while (again(done));
+    if (done >= 0 || errno != ENOTSOCK)
+        return outcome(done);
+    do
+        done = read(fd, to, size);
+    while (again(done));
+    return outcome(done);
+}
+
+long p_send(int fd, const void *from, size_t size)
+{
+    long done;
+    do
+        done = send(fd, from, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    while (again(done));
+    if (done >= 0 || errno != ENOTSOCK)
+        return outcome(done);
+    do
+        done = write(fd, from, size);
+    while (again(done));
+    return outcome(done);
+}
+
+/* By hand: what is read and not taken is read again at the next call. */
+static long copy_file(int fd, int file, int64_t at, size_t size)
+{
+    char data[COPIED];
+    long got;
+    do
+        got = pread(file, data, size < COPIED ? size : COPIED, at);
+    while (again(got));
+    return got <= 0 ? outcome(got) : p_send(fd, data, (size_t)got);
+}
+
+/* Not every kind of file, nor of descriptor, can be copied by the system. */
+long p_send_file(int fd, int file, int64_t at, size_t size)
+{
+    off_t from = at;
+    long done;
+    do
+        done = sendfile(fd, file, &from, size < SENT ? size : SENT);
+    while (again(done));
+    if (done < 0 && (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP))
+        return copy_file(fd, file, at, size);
+    return outcome(done);
+}
+
+int p_duplicate(int fd)
+{
+    return (int)outcome(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+}
+
+long p_receive_as(int fd, void *to, size_t size, int flags)
+{
+    long done;
+    do
+        done = recv(fd, to, size, flags | MSG_DONTWAIT);
+    while (again(done));
+    return outcome(done);
+}
+
+long p_send_as(int fd, const void *from, size_t size, int flags)
+{
+    long done;
+    do
+        done = send(fd, from, size, flags | MSG_DONTWAIT | MSG_NOSIGNAL);
+    while (again(done));
+    return outcome(done);
+}
+
+int p_wants_all(int flags)
+{
+    return (flags & (MSG_WAITALL | MSG_PEEK)) == MSG_WAITALL;
+}
+
+int p_never_waiting(int flags)
+{
+    return flags | MSG_DONTWAIT;
+}
+
+int p_accept(int fd)
+{
+    int done;
+    do
+        done = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    while (again(done));
+    return (int)outcome(done);
+}
+
+int p_send_end(int fd)
+{
+    return (int)outcome(shutdown(fd, SHUT_WR));
+}
+
+int p_ready(int fd, unsigned what)
+{
+    struct pollfd asked = {.fd = fd, .events = what == P_READ ? POLLIN | POLLPRI : POLLOUT};
+    int count;
+    do
+        count = poll(&asked, 1, 0);
+    while (again(count));
+    return count == 0 ? -EAGAIN : count < 0 ? -errno : 0;
+}
+
+int p_connected(int fd)
+{
+    int error = 0, ended = p_ready(fd, P_WRITE);
+    socklen_t size = sizeof(error);
+    if (ended < 0)
+        return ended;
+    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0)
+        return -errno;
+    return -error;
+}
+
+int p_unblock(int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+    if (flags >= 0 && !(flags & O_NONBLOCK))
+        flags = fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+    return flags < 0 ? -errno : 0;
+}
+
+void p_block(int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+    if (flags >= 0)
+        fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+}
+
+int p_is_blocking(int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+    return flags >= 0 && !(flags & O_NONBLOCK);
+}
+
+int p_would_wait(int fd, unsigned what)
+{
+    int flags = fcntl(fd, F_GETFL), other = what == P_READ ? O_WRONLY : O_RDONLY;
+    return flags >= 0 && !(flags & O_NONBLOCK) && (flags & O_ACCMODE) != other;
+}
+
+static int option(int fd, int name)
+{
+    int value = -1;
+    socklen_t size = sizeof(value);
+    return getsockopt(fd, SOL_SOCKET, name, &value, &size) < 0 ? -1 : value;
+}
+
+int p_is_tcp(int fd)
+{
+    return option(fd, SO_PROTOCOL) == IPPROTO_TCP;
+}
+
+void p_close(int fd)
+{
+    close(fd);
+}
+
+static mode_t kind(int fd)
+{
+    struct stat found;
+    return fstat(fd, &found) == 0 ? found.st_mode & S_IFMT : S_IFREG;
+}
+
+int p_may_wait(int fd)
+{
+    mode_t is = kind(fd);
+    return is != S_IFREG && is != S_IFDIR && is != S_IFBLK;
+}
+
+int p_takes_pieces(int fd)
+{
+    mode_t is = kind(fd);
+    return is == S_IFIFO || is == S_IFSOCK;
+}
+
+long p_write_piece(int fd, const void *from, size_t size)
+{
+    long done = p_send_as(fd, from, size, 0);
+    if (done != -ENOTSOCK)
+        return done;
+    if (p_ready(fd, P_WRITE) < 0)
+        return -EAGAIN;
+    do
+        done = write(fd, from, size < PIPE_BUF ? size : PIPE_BUF);
+    while (again(done));
+    return outcome(done);
+}
+
+int p_is_address(const char *host)
+{
+    struct addrinfo hints = {.ai_flags = AI_NUMERICHOST}, *found = NULL;
+    if (*host != 0 && getaddrinfo(host, NULL, &hints, &found) != 0)
+        return 0;
+    if (found != NULL)
+        freeaddrinfo(found);
+    return 1;
+}

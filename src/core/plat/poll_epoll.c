@@ -1,0 +1,199 @@
+/* Descriptors that become ready, on Linux: one epoll set and one eventfd, the bell.
+ *
+ * What is added is registered edge-triggered, the bell too, so it is never read: each
+ * ring is an edge of its own, and its counter would last for centuries.  What is armed is
+ * told once and by level: nothing is known of what others did to that descriptor meanwhile.
+ *
+ * Word: 0 awake, 1 about to sleep or asleep, 2 rung; as a parker's.  A ring between
+ * p_poller_prepare and the system call is kept by the eventfd.  One that comes while the
+ * sleeper wakes by itself is told by the next wait: that ends early, which is allowed.
+ *
+ * Time is nanoseconds (epoll_pwait2); where the kernel does not know that call, whole
+ * milliseconds, rounded up so that nobody wakes before the time and spins.
+ *
+ * Rejected: io_uring (docs/decisions/epoll.md); a timer descriptor in the set
+ * (two more system calls per sleep); level-triggered sets, which have to be changed
+ * whenever somebody begins or ends to wait.
+ */
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "plat/plat.h"
+
+#define BELL UINT64_MAX
+#define AT_ONCE 128
+#define LONGEST 2000000000 /* ms that fit an int */
+
+int p_poller_open(p_poller *poller)
+{
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.u64 = BELL};
+    poller->word = 0;
+    poller->set = epoll_create1(EPOLL_CLOEXEC);
+    poller->bell = poller->set < 0 ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (poller->bell >= 0 && epoll_ctl(poller->set, EPOLL_CTL_ADD, poller->bell, &event) == 0)
+        return 0;
+    int why = errno;
+    p_poller_close(poller);
+    errno = why;
+    return -1;
+}
+
+void p_poller_close(p_poller *poller)
+{
+    if (poller->set >= 0)
+        close(poller->set);
+    if (poller->bell >= 0)
+        close(poller->bell);
+    poller->set = poller->bell = -1;
+}
+
+static uint32_t asked(unsigned what)
+{
+    return (what & P_READ ? EPOLLIN : 0) | (what & P_WRITE ? EPOLLOUT : 0);
+}
+
+int p_poller_add(p_poller *poller, int fd, unsigned what, uint64_t tag)
+{
+    struct epoll_event event = {.events = EPOLLET | EPOLLRDHUP | EPOLLPRI, .data.u64 = tag};
+    event.events |= asked(what);
+    if (epoll_ctl(poller->set, EPOLL_CTL_ADD, fd, &event) == 0)
+        return 0;
+    return errno == EEXIST ? epoll_ctl(poller->set, EPOLL_CTL_MOD, fd, &event) : -1;
+}
+
+int p_poller_arm(p_poller *poller, int fd, unsigned what, uint64_t tag)
+{
+    struct epoll_event event = {.events = EPOLLONESHOT | asked(what), .data.u64 = tag};
+    if (epoll_ctl(poller->set, EPOLL_CTL_MOD, fd, &event) == 0)
+        return 0;
+    return errno == ENOENT ? epoll_ctl(poller->set, EPOLL_CTL_ADD, fd, &event) : -1;
+}
+
+void p_poller_remove(p_poller *poller, int fd)
+{
+    struct epoll_event unused = {0};
+    epoll_ctl(poller->set, EPOLL_CTL_DEL, fd, &unused);
+}
+
+void p_poller_prepare(p_poller *poller)
+{
+    __atomic_store_n(&poller->word, 1, __ATOMIC_SEQ_CST);
+}
+
+void p_poller_cancel(p_poller *poller)
+{
+    __atomic_store_n(&poller->word, 0, __ATOMIC_SEQ_CST);
+}
+
+static int wait_ms(int set, struct epoll_event *found, int room, int64_t left)
+{
+    int64_t ms = left > (int64_t)LONGEST * 1000000 ? LONGEST : (left + 999999) / 1000000;
+    return epoll_wait(set, found, room, (int)ms);
+}
+
+static int wait_until(int set, struct epoll_event *found, int room, int64_t until)
+{
+    static int is_old;
+    if (until == INT64_MAX)
+        return epoll_wait(set, found, room, -1);
+    int64_t left = until - p_now();
+    if (left <= 0)
+        return epoll_wait(set, found, room, 0);
+#ifdef SYS_epoll_pwait2
+    if (!__atomic_load_n(&is_old, __ATOMIC_RELAXED)) {
+        struct timespec limit = {left / 1000000000, left % 1000000000};
+        int count = (int)syscall(SYS_epoll_pwait2, set, found, room, &limit, NULL, (size_t)0);
+        if (count >= 0 || errno != ENOSYS)
+            return count;
+        __atomic_store_n(&is_old, 1, __ATOMIC_RELAXED);
+    }
+#endif
+    return wait_ms(set, found, room, left);
+}
+
+static unsigned told(uint32_t events)
+{
+    unsigned what = 0;
+    if (events & (EPOLLERR | EPOLLHUP | EPOLLRDHUP | EPOLLPRI))
+        what = P_ENDED;
+    if (events & (EPOLLIN | EPOLLRDHUP | EPOLLPRI | EPOLLERR | EPOLLHUP))
+        what |= P_READ;
+    if (events & (EPOLLOUT | EPOLLERR | EPOLLHUP))
+        what |= P_WRITE;
+    return what;
+}
+
+/* Looks once, and then again and again for `watch` nanoseconds, but not beyond `until`. */
+static int look(int set, struct epoll_event *found, int room, int64_t watch, int64_t until)
+{
+    int64_t end = watch > 0 ? p_now() + watch : 0;
+    int count;
+    if (end > until)
+        end = until;
+    do
+        count = epoll_wait(set, found, room, 0);
+    while (count == 0 && end > 0 && p_now() < end);
+    return count;
+}
+
+int p_poller_wait(p_poller *poller, p_event *events, int room, int64_t watch, int64_t until)
+{
+    struct epoll_event found[AT_ONCE];
+    int most = room < AT_ONCE ? room : AT_ONCE, kept = 0;
+    int count = until == 0 || watch > 0 ? look(poller->set, found, most, watch, until) : 0;
+    if (count == 0 && until != 0)
+        count = wait_until(poller->set, found, most, until);
+    __atomic_store_n(&poller->word, 0, __ATOMIC_SEQ_CST);
+    for (int i = 0; i < count; i++) {
+        if (found[i].data.u64 != BELL)
+            events[kept++] = (p_event){found[i].data.u64, told(found[i].events)};
+    }
+    return kept;
+}
+
+void p_poller_ring(p_poller *poller)
+{
+    uint32_t asleep = 1;
+    uint64_t one = 1;
+    if (__atomic_compare_exchange_n(&poller->word, &asleep, 2, 0, __ATOMIC_SEQ_CST,
+                                    __ATOMIC_SEQ_CST) &&
+        write(poller->bell, &one, sizeof(one)) < 0)
+        return; /* its counter is full: it rings already */
+}
+
+/* ---- sets ------------------------------------------------------------------ */
+
+int p_set_open(void)
+{
+    int set = epoll_create1(EPOLL_CLOEXEC);
+    return set < 0 ? -errno : set;
+}
+
+int p_set_add(int set, int fd, unsigned what)
+{
+    struct epoll_event event = {.events = EPOLLET | EPOLLRDHUP | EPOLLPRI | asked(what)};
+    if (epoll_ctl(set, EPOLL_CTL_ADD, fd, &event) == 0)
+        return 0;
+    if (errno != EEXIST)
+        return -errno;
+    event.events |= EPOLLIN | EPOLLOUT;
+    return epoll_ctl(set, EPOLL_CTL_MOD, fd, &event) == 0 ? 0 : -errno;
+}
+
+unsigned p_polled(long events)
+{
+    unsigned read = EPOLLIN | EPOLLPRI | EPOLLRDNORM | EPOLLRDBAND | EPOLLRDHUP;
+    unsigned write = EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND;
+    return ((unsigned)events & read ? P_READ : 0) | ((unsigned)events & write ? P_WRITE : 0);
+}
+
+void p_set_seen(int set)
+{
+    struct epoll_event found[AT_ONCE];
+    while (epoll_wait(set, found, AT_ONCE, 0) == AT_ONCE)
+        continue;
+}

@@ -1,0 +1,217 @@
+/* plat/poll_epoll.c: what becomes ready is told once, a ring is not lost. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "plat/plat.h"
+#include "runner.h"
+
+#define SOON (p_now() + 2000000)
+
+static p_poller poller;
+static p_event events[8];
+static int ends[2];
+
+static void open_pair(unsigned what)
+{
+    CHECK(p_poller_open(&poller) == 0);
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    CHECK(p_poller_add(&poller, ends[0], what, 7) == 0);
+}
+
+static int look(void)
+{
+    return p_poller_wait(&poller, events, 8, 0, 0);
+}
+
+TEST(what_becomes_readable_is_told_once)
+{
+    open_pair(P_READ);
+    CHECK(look() == 0);
+    CHECK(p_send(ends[1], "ab", 2) == 2);
+    CHECK(look() == 1 && events[0].tag == 7 && events[0].what == P_READ);
+    CHECK(look() == 0);
+    char data[8];
+    CHECK(p_receive(ends[0], data, 8) == 2);
+    CHECK(p_receive(ends[0], data, 8) == -EAGAIN);
+    CHECK(p_send(ends[1], "c", 1) == 1);
+    CHECK(look() == 1);
+}
+
+TEST(what_is_ready_when_it_is_added_is_told)
+{
+    open_pair(P_READ);
+    CHECK(p_poller_add(&poller, ends[0], P_READ | P_WRITE, 8) == 0);
+    CHECK(look() == 1 && events[0].tag == 8 && events[0].what == P_WRITE);
+    CHECK(p_poller_add(&poller, ends[0], P_READ | P_WRITE, 9) == 0);
+    CHECK(look() == 1 && events[0].tag == 9);
+}
+
+TEST(a_peer_that_is_gone_is_told_to_both_sides)
+{
+    open_pair(P_READ | P_WRITE);
+    CHECK(look() == 1);
+    p_close(ends[1]);
+    CHECK(look() == 1 && events[0].what == (P_READ | P_WRITE | P_ENDED));
+    CHECK(p_send(ends[0], "x", 1) == -EPIPE);
+}
+
+TEST(a_peer_that_has_ended_its_side_is_told)
+{
+    open_pair(P_READ);
+    CHECK(p_send_end(ends[1]) == 0);
+    CHECK(look() == 1 && events[0].what == (P_READ | P_ENDED));
+    char data[1];
+    CHECK(p_receive(ends[0], data, 1) == 0);
+}
+
+TEST(one_that_was_removed_is_not_told)
+{
+    open_pair(P_READ);
+    p_poller_remove(&poller, ends[0]);
+    CHECK(p_send(ends[1], "ab", 2) == 2);
+    CHECK(look() == 0);
+}
+
+TEST(a_file_is_always_ready)
+{
+    CHECK(p_poller_open(&poller) == 0);
+    FILE *file = tmpfile();
+    CHECK(file != NULL);
+    CHECK(p_poller_add(&poller, fileno(file), P_READ, 1) < 0 && errno == EPERM);
+    fclose(file);
+}
+
+TEST(a_wait_ends_at_its_time_and_not_before)
+{
+    open_pair(P_READ);
+    for (int i = 0; i < 20; i++) {
+        int64_t until = p_now() + 300000 * i;
+        CHECK(p_poller_wait(&poller, events, 8, i % 2 * 1000000, until) == 0);
+        CHECK(p_now() >= until);
+    }
+}
+
+TEST(a_ring_between_preparing_and_sleeping_is_kept)
+{
+    open_pair(P_READ);
+    p_poller_prepare(&poller);
+    p_poller_ring(&poller);
+    CHECK(p_poller_wait(&poller, events, 8, 0, INT64_MAX) == 0);
+    p_poller_ring(&poller); /* nobody sleeps: nothing happens */
+    int64_t until = SOON;
+    p_poller_prepare(&poller);
+    CHECK(p_poller_wait(&poller, events, 8, 0, until) == 0);
+    CHECK(p_now() >= until);
+}
+
+TEST(what_comes_while_it_is_watched_ends_the_watch)
+{
+    open_pair(P_READ);
+    CHECK(p_poller_wait(&poller, events, 8, 1000000, SOON) == 0);
+    p_poller_prepare(&poller);
+    p_poller_ring(&poller);
+    CHECK(p_poller_wait(&poller, events, 8, INT64_MAX / 2, INT64_MAX) == 0);
+    CHECK(p_send(ends[1], "a", 1) == 1);
+    CHECK(p_poller_wait(&poller, events, 8, INT64_MAX / 2, INT64_MAX) == 1 && events[0].tag == 7);
+}
+
+TEST(a_ring_and_an_event_come_together)
+{
+    open_pair(P_READ);
+    p_poller_prepare(&poller);
+    p_poller_ring(&poller);
+    CHECK(p_send(ends[1], "a", 1) == 1);
+    CHECK(p_poller_wait(&poller, events, 8, 0, INT64_MAX) == 1 && events[0].tag == 7);
+}
+
+#define RINGS 20000
+
+static int work;
+
+static void *ring(void *unused)
+{
+    for (int i = 0; i < RINGS; i++) {
+        while (__atomic_load_n(&work, __ATOMIC_SEQ_CST))
+            ;
+        __atomic_store_n(&work, 1, __ATOMIC_SEQ_CST);
+        p_poller_ring(&poller);
+    }
+    return unused;
+}
+
+TEST(no_ring_is_lost)
+{
+    pthread_t thread;
+    open_pair(P_READ);
+    CHECK(pthread_create(&thread, NULL, ring, NULL) == 0);
+    for (int done = 0; done < RINGS;) {
+        p_poller_prepare(&poller);
+        if (__atomic_load_n(&work, __ATOMIC_SEQ_CST))
+            p_poller_cancel(&poller);
+        else
+            p_poller_wait(&poller, events, 8, done % 3 * 2000, INT64_MAX);
+        done += __atomic_exchange_n(&work, 0, __ATOMIC_SEQ_CST);
+    }
+    pthread_join(thread, NULL);
+}
+
+static void sleep_for_ever(void)
+{
+    p_poller_prepare(&poller);
+    p_poller_wait(&poller, events, 8, 0, INT64_MAX);
+}
+
+TEST(a_signal_ends_a_wait)
+{
+    open_pair(P_READ);
+    runner_interrupt(sleep_for_ever);
+}
+
+TEST(pipes_are_read_and_written_too)
+{
+    char data[8];
+    CHECK(pipe(ends) == 0);
+    CHECK(p_unblock(ends[0]) == 0 && p_unblock(ends[1]) == 0);
+    CHECK(p_receive(ends[0], data, 8) == -EAGAIN);
+    CHECK(p_send(ends[1], "abc", 3) == 3);
+    CHECK(p_receive(ends[0], data, 8) == 3);
+    p_close(ends[1]);
+    CHECK(p_receive(ends[0], data, 8) == 0);
+    CHECK(p_unblock(ends[1]) == -EBADF);
+}
+
+TEST(what_is_armed_is_told_once_each_time)
+{
+    CHECK(p_poller_open(&poller) == 0);
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    CHECK(p_send(ends[1], "ab", 2) == 2);
+    CHECK(p_poller_arm(&poller, ends[0], P_READ, 7) == 0);
+    CHECK(look() == 1 && events[0].tag == 7 && events[0].what == P_READ);
+    CHECK(look() == 0);
+    CHECK(p_send(ends[1], "c", 1) == 1);
+    CHECK(look() == 0);
+    CHECK(p_poller_arm(&poller, ends[0], P_READ | P_WRITE, 8) == 0);
+    CHECK(look() == 1 && events[0].tag == 8 && events[0].what == (P_READ | P_WRITE));
+    p_close(ends[0]);
+    CHECK(p_poller_arm(&poller, ends[0], P_READ, 9) < 0 && errno == EBADF);
+}
+
+TEST(a_set_can_be_read_once_one_of_it_is_ready)
+{
+    int set = p_set_open();
+    CHECK(set >= 0 && p_poller_open(&poller) == 0);
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    CHECK(p_set_add(set, ends[0], P_READ) == 0);
+    CHECK(p_ready(set, P_READ) == -EAGAIN);
+    CHECK(p_poller_arm(&poller, set, P_READ, 7) == 0 && look() == 0);
+    CHECK(p_send(ends[1], "ab", 2) == 2);
+    CHECK(look() == 1 && p_ready(set, P_READ) == 0);
+    p_set_seen(set);
+    CHECK(p_ready(set, P_READ) == -EAGAIN);
+    CHECK(p_set_add(set, ends[0], P_WRITE) == 0 && p_ready(set, P_READ) == 0);
+    p_close(set);
+    CHECK(p_set_add(set, ends[0], P_READ) == -EBADF);
+}
