@@ -51,6 +51,8 @@
 
 #ifndef C_BREAKER_TRACES
 
+const int c_breaker_waits = 0;
+
 #define LONGEST 100000000
 #define MOMENT 50000
 

@@ -28,6 +28,8 @@
 
 #ifdef C_BREAKER_TRACES
 
+const int c_breaker_waits = 1;
+
 static __thread c_breaker *mine;
 
 static int hook(PyObject *self, PyFrameObject *frame, int what, PyObject *arg);

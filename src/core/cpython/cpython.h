@@ -116,6 +116,7 @@ enum {
     C_NESTED,   /* C between two interpreter activations */
     C_SECTION,  /* free-threaded: a critical section is open */
     C_DEALLOC,  /* inside a deallocation or a trace function */
+    C_LOOP,     /* an event loop of asyncio runs in it */
     C_COPIED,   /* the interpreter copied the operands; abandoning would leak them */
     C_WHY_COUNT
 };
@@ -132,6 +133,8 @@ void c_state_save(PyThreadState *ts, c_state *state);
 void c_state_load(PyThreadState *ts, const c_state *state);
 /* Frees what the state owns after the end of its tasklet, but for the root chunk. */
 void c_state_clear(c_state *state);
+/* A suspended one goes on here soon: its innermost frame is brought to this core's cache. */
+void c_state_fetch(const c_state *state);
 /* 1 when the tasklet outgrew its first chunk. */
 int c_state_grew(const c_state *state);
 /* 1 when little or nothing is left of the running tasklet's first chunk: the
@@ -160,20 +163,7 @@ void c_stack_use(PyThreadState *ts, const p_stack *stack);
 void c_base_init(PyThreadState *ts, void **cell);
 void c_base_enter(PyThreadState *ts, void **cell);
 
-/* ---- soft (site.c, resume.c) ---------------------------------------------- */
-
-/* Tells whether the current call may be suspended softly, and fills `point`.
- * Without effect.  point->top is -1 when the stack depth is unknown. */
-int c_point_find(PyThreadState *ts, const c_state *state, const c_site *site, c_point *point);
-/* Both at once for the common kind of call: 1 when it was suspended; 0 says nothing. */
-int c_suspend_call(PyThreadState *ts, c_state *state, const c_site *site);
-/* Saves the state and makes the frames independent of the C stack. */
-void c_suspend(PyThreadState *ts, c_state *state, const c_point *point);
-/* A call to be made, of references of its own: args are the positional ones, then the keyword
- * values; kwnames may be NULL. */
-typedef struct {
-    PyObject *func, *args, *kwnames;
-} c_call;
+/* ---- names --------------------------------------------------------------- */
 
 /* An interned name, made at its first use and kept in *kept; borrowed, NULL with an exception.
  * PyObject_GetAttrString makes a new string each time, and the type cache of CPython keeps it. */
@@ -191,6 +181,21 @@ static inline PyObject *c_attribute(PyObject *object, PyObject **kept, const cha
     PyObject *name = c_name(kept, text);
     return name != NULL ? PyObject_GetAttr(object, name) : NULL;
 }
+
+/* ---- soft (site.c, resume.c) ---------------------------------------------- */
+
+/* Tells whether the current call may be suspended softly, and fills `point`.
+ * Without effect.  point->top is -1 when the stack depth is unknown. */
+int c_point_find(PyThreadState *ts, const c_state *state, const c_site *site, c_point *point);
+/* Both at once for the common kind of call: 1 when it was suspended; 0 says nothing. */
+int c_suspend_call(PyThreadState *ts, c_state *state, const c_site *site);
+/* Saves the state and makes the frames independent of the C stack. */
+void c_suspend(PyThreadState *ts, c_state *state, const c_point *point);
+/* A call to be made, of references of its own: args are the positional ones, then the keyword
+ * values; kwnames may be NULL. */
+typedef struct {
+    PyObject *func, *args, *kwnames;
+} c_call;
 
 /* Opens bound methods, functools.partial objects and the like, so that a Python function is called
  * where there is one behind them.  0, or -1 with an exception set; the call is good either way. */
@@ -252,6 +257,22 @@ int c_trace_is_known(PyThreadState *ts);
  * none with these METH_ flags. */
 PyCFunction c_function_exchange(PyObject *function, int flags, PyCFunction replacement);
 
+/* ---- running event loops of asyncio (loop.c) ---------------------------------------- */
+
+/* What one has put into a thread state, or what a tasklet in which one runs keeps meanwhile. */
+typedef struct {
+    PyObject *hooks[2]; /* of asynchronous generators; all owned */
+    PyObject *loop, *task;
+    int depth; /* of the origins of coroutines */
+} c_loop;
+/* asyncio's _set_running_loop, with its C function, and _get_running_loop: before all others. */
+void c_loop_learn(PyObject *setter, PyCFunction original, PyObject *getter);
+PyObject *c_loop_set(PyObject *loop);
+int c_loop_is_running(void);
+/* Exchanges it with that of the thread state; runs no Python code. */
+void c_loop_swap(PyThreadState *ts, c_loop *kept);
+void c_loop_clear(c_loop *kept);
+
 /* ---- looking at suspended frames (visit.c) --------------------------------- */
 
 int c_visit(c_state *state, int started, visitproc visit, void *arg);
@@ -270,6 +291,26 @@ PyObject *c_frame_object(PyThreadState *ts, const c_state *state);
 int c_where(const c_state *state, PyObject **code, int *line);
 /* The same for the running one. */
 int c_where_now(PyThreadState *ts, PyObject **code, int *line);
+
+/* ---- the same as plain memory (peek.c) ------------------------------------------ */
+
+/* A code object and the offset of an instruction: borrowed. */
+typedef struct {
+    PyObject *code;
+    int offset;
+} c_place;
+
+/* No thread state is needed: in a copy of the process, or for objects that live. */
+
+/* The frames of a suspended tasklet, or (ts != NULL) of a running thread, innermost first:
+ * how many were found, and how many more there are. */
+int c_peek_frames(PyThreadState *ts, const c_state *state, c_place *found, int room, int *more);
+int c_peek_line(const c_place *place);
+PyObject *c_peek_function(const c_place *place);
+PyObject *c_peek_file(const c_place *place);
+/* A str as UTF-8 with a 0 behind it, control characters as question marks; cut where `room` (6
+ * bytes or more) ends.  Its size. */
+size_t c_peek_text(PyObject *text, char *to, size_t room);
 
 /* ---- frames as plain records (record.c, frames.c, generator.c) -------------- */
 
@@ -323,6 +364,11 @@ void c_while_stopped(void (*work)(void *arg), void *arg);
 /* 0, or -1 with ImportError when this interpreter cannot carry us. */
 int c_check_interpreter(void);
 int c_finalizing(void);
+/* A thread state for the calling OS thread, which has none and stays detached;
+ * NULL without memory. */
+PyThreadState *c_thread_new(void);
+/* The end of one that is attached: it is cleared and freed, and the thread is detached. */
+void c_thread_end(PyThreadState *ts);
 /* Whether the calling thread is the interpreter's first. */
 int c_on_main_thread(void);
 unsigned long c_main_thread_id(void);
@@ -380,6 +426,8 @@ void c_breaker_tick(c_breaker *breaker, int on);
  * state; safe while the thread closes the breaker, but not while a fork is under way.
  * May be lost: ask again. */
 void c_breaker_ask(c_breaker *breaker);
+/* Whether a thread that asks may have to wait for the GIL. */
+extern const int c_breaker_waits;
 /* At interpreter exit: from now on nothing is asked for. */
 void c_breaker_shut(void);
 /* The interpreter begins to end: below the Python function that C calls for that.  All is
@@ -400,6 +448,8 @@ int c_check_learn(void);
 /* Names what must not be interrupted besides: code of files whose name begins with `own`
  * but not with `but` (two str, kept). */
 int c_interruptible_init(PyObject *own, PyObject *but);
+/* The same for code of that one file (a str that code objects hold). */
+void c_interruptible_but(PyObject *file);
 /* 0 while the running Python code should be let finish: an import, a destructor, a
  * collection, a trace function, code of our own. */
 int c_interruptible(PyThreadState *ts);
@@ -423,6 +473,13 @@ static inline void *c_calloc(size_t size)
 static inline void *c_malloc(size_t size)
 {
     return c_out_of_memory() ? NULL : PyMem_Malloc(size);
+}
+
+/* A bytes object that nobody else has, made shorter: itself or another; NULL with MemoryError. */
+static inline PyObject *c_shorten(PyObject *bytes, Py_ssize_t size)
+{
+    _PyBytes_Resize(&bytes, size);
+    return bytes;
 }
 
 /* ---- proving the rules at import (selftest.c) ------------------------------- */

@@ -11,6 +11,7 @@
  *   - code of threading.py, in the same way: a tasklet that is killed where it was
  *     interrupted in Condition.__enter__() would have the lock, but not be inside
  *     `with`, and nobody would ever give it back;
+ *   - code of asyncio's event loop itself, whose queues a tasklet may add to;
  *   - the gap that some versions have between a manager's __enter__() and the block of
  *     its `with`, or between the block and __exit__(), for the same reason.
  *
@@ -20,7 +21,7 @@
  */
 #include "cpython/layout.h"
 
-static PyObject *del_name, *bootstrap, *threading, *own_files, *own_but;
+static PyObject *del_name, *bootstrap, *threading, *loops, *own_files, *own_but;
 
 static PyObject *file_of(const char *in, const char *name)
 {
@@ -48,6 +49,11 @@ int c_interruptible_init(PyObject *own, PyObject *but)
     return 0;
 }
 
+void c_interruptible_but(PyObject *file)
+{
+    Py_XSETREF(loops, Py_NewRef(file));
+}
+
 static int starts_with(PyObject *text, PyObject *start)
 {
     return PyUnicode_Tailmatch(text, start, 0, PY_SSIZE_T_MAX, -1) > 0;
@@ -56,7 +62,7 @@ static int starts_with(PyObject *text, PyObject *start)
 static int is_ours(PyCodeObject *code)
 {
     PyObject *file = code->co_filename;
-    if (file == threading)
+    if (file == threading || file == loops)
         return 1;
     return own_files != NULL && starts_with(file, own_files) && !starts_with(file, own_but);
 }

@@ -34,6 +34,9 @@
 /* The name that 3.13 made public. */
 #define Py_IsFinalizing _Py_IsFinalizing
 
+/* threading.local: the dictionary of a thread state leads to a thread's values. */
+#define C_LOCAL_IN_THREAD 1
+
 typedef PyObject *slot;
 #define SLOT_NULL NULL
 

@@ -106,6 +106,16 @@ static inline PyObject *frame_executable(const c_frame *f)
     return slot_owned(f->f_executable);
 }
 
+#define C_THREAD_HAS_LOOP 1
+static inline PyObject **thread_loop(PyThreadState *ts)
+{
+    return &((_PyThreadStateImpl *)ts)->asyncio_running_loop;
+}
+static inline PyObject **thread_task(PyThreadState *ts)
+{
+    return &((_PyThreadStateImpl *)ts)->asyncio_running_task;
+}
+
 static inline c_frame *thread_frame(PyThreadState *ts)
 {
     return ts->current_frame;

@@ -15,12 +15,19 @@
 #define EXC_ROOT(state) ((_PyErr_StackItem *)&(state)->exc_root)
 
 static const char *const why_names[C_WHY_COUNT] = {
-    [C_SOFT] = "soft",         [C_NEVER] = "no soft switching on this interpreter",
-    [C_MAIN] = "main tasklet", [C_FROM_C] = "from C",
-    [C_NO_FRAME] = "no frame", [C_OPCODE] = "instruction",
-    [C_OPERANDS] = "operands", [C_UNKNOWN] = "unknown depth",
-    [C_NESTED] = "C between",  [C_SECTION] = "critical section",
-    [C_DEALLOC] = "dealloc",   [C_COPIED] = "copied operands",
+    [C_SOFT] = "soft",
+    [C_NEVER] = "no soft switching on this interpreter",
+    [C_MAIN] = "main tasklet",
+    [C_FROM_C] = "from C",
+    [C_NO_FRAME] = "no frame",
+    [C_OPCODE] = "instruction",
+    [C_OPERANDS] = "operands",
+    [C_UNKNOWN] = "unknown depth",
+    [C_NESTED] = "C between",
+    [C_SECTION] = "critical section",
+    [C_DEALLOC] = "dealloc",
+    [C_LOOP] = "asyncio",
+    [C_COPIED] = "copied operands",
 };
 
 const char *c_why_name(int why)
@@ -90,6 +97,14 @@ void c_state_load(PyThreadState *ts, const c_state *state)
         ts->context = state->context;
         ts->context_ver++;
     }
+}
+
+void c_state_fetch(const c_state *state)
+{
+    const char *frame = (const char *)state->frame;
+    B_FETCH(state->chunk);
+    B_FETCH(frame);
+    B_FETCH(frame + B_CACHE_LINE);
 }
 
 void c_state_clear(c_state *state)

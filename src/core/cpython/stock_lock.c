@@ -1,15 +1,8 @@
-/* The stock locks: exchanging their methods, and an RLock's owner.
- *
- * A method descriptor points at a PyMethodDef, a static and writable table of the
- * module, and so does each bound method.  The C function is read from there at
- * every call, also by specialized instructions; so exchanging it changes all
- * objects, those made before too, and all bound methods that somebody has stored
- * (threading.Condition does).  The flags stay: callers have chosen by them how to
- * call.
+/* The stock locks: an RLock's owner, and taking and giving by the interpreter's functions.
  *
  * An RLock keeps its owner one word behind its lock and its count behind that, in
  * every version so far; 3.14 counts from 0.  That is not believed but tried, on a
- * lock of our own, before anything is exchanged.  Of a plain lock nothing is
+ * lock of our own, before anything is exchanged (exchange.h).  Of a plain lock nothing is
  * known here: it was one thing in 3.13.0 and another in 3.13.15.
  */
 #include "cpython/layout.h" /* before anything that takes Python.h */
@@ -148,46 +141,6 @@ int c_stock_find(void)
     Py_XDECREF(rlock);
     Py_XDECREF(module);
     return right > 0 ? 0 : -1;
-}
-
-/* ---- exchanging methods ------------------------------------------------------ */
-
-static PyMethodDef *definition(PyTypeObject *type, const c_method *method)
-{
-    PyObject *found = PyObject_GetAttrString((PyObject *)type, method->name);
-    PyMethodDef *def = NULL;
-    if (found == NULL)
-        PyErr_Clear();
-    else if (Py_IS_TYPE(found, &PyMethodDescr_Type))
-        def = ((PyMethodDescrObject *)found)->d_method;
-    Py_XDECREF(found);
-    return def;
-}
-
-int c_methods_exchange(PyTypeObject *type, const c_method *methods, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        PyMethodDef *def = definition(type, &methods[i]);
-        if (def != NULL && def->ml_flags != methods[i].flags) {
-            PyErr_Format(PyExc_RuntimeError,
-                         "%s.%s takes its arguments in an unknown form (flags %d); loomlet cannot "
-                         "own stock locks per tasklet here",
-                         type->tp_name, methods[i].name, def->ml_flags);
-            return -1;
-        }
-    }
-    for (size_t i = 0; i < count; i++) {
-        PyMethodDef *def = definition(type, &methods[i]);
-        PyCFunction present = def ? __atomic_load_n(&def->ml_meth, __ATOMIC_SEQ_CST) : NULL;
-        if (present != methods[i].function && methods[i].original != NULL)
-            *methods[i].original = present; /* another thread may have been here before */
-    }
-    for (size_t i = 0; i < count; i++) {
-        PyMethodDef *def = definition(type, &methods[i]);
-        if (def != NULL && methods[i].function != NULL)
-            __atomic_store_n(&def->ml_meth, methods[i].function, __ATOMIC_SEQ_CST);
-    }
-    return 0;
 }
 
 /* ---- locks given in C ---------------------------------------------------------- */

@@ -9,21 +9,7 @@
 #ifndef LOOMLET_STOCK_LOCK_H
 #define LOOMLET_STOCK_LOCK_H
 
-#include "cpython/cpython.h"
-
-/* One method to exchange. */
-typedef struct {
-    const char *name;
-    int flags; /* METH_... that the method must have */
-    PyCFunction function;
-    PyCFunction *original; /* where its function goes; NULL: nowhere */
-} c_method;
-
-/* Exchanges the C functions of methods, for all objects of the type and also for
- * bound methods that exist already: all of them, or none and -1 with RuntimeError.  Those
- * that the type does not have are passed over; without a `function` the method stays.
- * All originals are known before the first method changes. */
-int c_methods_exchange(PyTypeObject *type, const c_method *methods, size_t count);
+#include "cpython/exchange.h"
 
 /* Finds both types and proves where an RLock keeps its owner and count: 0, or -1 with
  * an exception.  Must come first. */

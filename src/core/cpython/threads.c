@@ -72,6 +72,17 @@ int c_on_main_thread(void)
     return PyThread_get_thread_ident() == c_main_thread_id();
 }
 
+PyThreadState *c_thread_new(void)
+{
+    return c_out_of_memory() ? NULL : PyThreadState_New(PyInterpreterState_Main());
+}
+
+void c_thread_end(PyThreadState *ts)
+{
+    PyThreadState_Clear(ts);
+    PyThreadState_DeleteCurrent();
+}
+
 int c_finalizing(void)
 {
     return Py_IsFinalizing();

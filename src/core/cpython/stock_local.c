@@ -1,0 +1,231 @@
+/* The interpreter's own threading.local, with dictionaries for more than threads.
+ *
+ * A local holds all its dictionaries in one: of each thread's, by a key of that thread's (3.13
+ * on), or by a weak reference to what the thread keeps (before).  Nobody walks through it but the
+ * collector, so other keys may stand there too: values then belong to the local, as ever, are
+ * seen by the collector, and go when the local goes.  Where that dictionary lies, and the
+ * arguments for __init__(), is not believed but tried, on a local of our own.
+ *
+ * The functions are exchanged in the slots of the type.  Classes made of it have copies of them,
+ * and so has each slot wrapper (`super().__getattribute__`).  Classes that are made later inherit
+ * what they find.
+ *
+ * Rejected: exchanging the thread's own key, or its dictionary, at each switch, which costs
+ * all switches; or for the time of a call, in which __init__() or a destructor may switch.
+ */
+#include "cpython/layout.h" /* before anything that takes Python.h */
+
+#include "cpython/stock_local.h"
+
+typedef struct {
+    PyObject_HEAD
+#ifdef C_LOCAL_IN_THREAD
+    PyObject *key; /* in the dictionary of a thread state */
+#endif
+    PyObject *args, *kwargs, *weakrefs, *values;
+} local_object;
+
+#define LOCAL(o) ((local_object *)(o))
+
+c_local_slots c_local_stock;
+static PyTypeObject *local_type;
+static PyObject *dict_name;
+static int exchanged;
+
+/* ---- proving the layout -------------------------------------------------------------- */
+
+/* In a local made with these arguments, used by one thread. */
+static int holds(PyObject *local, PyObject *args)
+{
+    const local_object *l = LOCAL(local);
+    return l->args == args && l->kwargs != NULL && PyDict_CheckExact(l->kwargs) &&
+           l->values != NULL && PyDict_CheckExact(l->values) && PyDict_GET_SIZE(l->values) == 1;
+}
+
+static int prove(void)
+{
+    static const char source[] =
+        "type('local', (base,), {'__init__': lambda *args, **names: None})";
+    PyObject *names = Py_BuildValue("{sO}", "base", local_type);
+    PyObject *type =
+        names ? PyRun_String(source, Py_eval_input, PyEval_GetBuiltins(), names) : NULL;
+    PyObject *args = type ? PyTuple_Pack(1, Py_True) : NULL;
+    PyObject *kwargs = args ? Py_BuildValue("{sO}", "name", Py_True) : NULL;
+    PyObject *local = kwargs ? PyObject_Call(type, args, kwargs) : NULL;
+    int right = local != NULL && (size_t)local_type->tp_basicsize >= sizeof(local_object) &&
+                holds(local, args);
+    if (local != NULL && !right)
+        PyErr_SetString(PyExc_RuntimeError, "_thread._local is not laid out as expected; "
+                                            "loomlet cannot keep its values per tasklet here");
+    Py_XDECREF(local);
+    Py_XDECREF(kwargs);
+    Py_XDECREF(args);
+    Py_XDECREF(type);
+    Py_XDECREF(names);
+    return right ? 0 : -1;
+}
+
+static int find(void)
+{
+    if (local_type != NULL)
+        return 0;
+    PyObject *module = PyImport_ImportModule("_thread");
+    local_type = module ? (PyTypeObject *)PyObject_GetAttrString(module, "_local") : NULL;
+    Py_XDECREF(module);
+    if (local_type == NULL || c_name(&dict_name, "__dict__") == NULL || prove() < 0) {
+        Py_CLEAR(local_type);
+        return -1;
+    }
+    c_local_stock =
+        (c_local_slots){local_type->tp_getattro, local_type->tp_setattro, local_type->tp_new};
+    return 0;
+}
+
+/* ---- the slots --------------------------------------------------------------------------- */
+
+typedef struct {
+    PyObject *types; /* a list: the type and all that are made of it */
+    const c_local_slots *ours;
+} slots;
+
+/* Appends the classes that are made of the `at`th one. */
+static int add_children(PyObject *types, Py_ssize_t at)
+{
+    PyObject *children = PyObject_CallMethod(PyList_GET_ITEM(types, at), "__subclasses__", NULL);
+    Py_ssize_t end = PyList_GET_SIZE(types);
+    int code = children ? PyList_SetSlice(types, end, end, children) : -1;
+    Py_XDECREF(children);
+    return code;
+}
+
+static PyObject *all_types(void)
+{
+    PyObject *types = PyList_New(1);
+    if (types == NULL)
+        return NULL;
+    PyList_SET_ITEM(types, 0, Py_NewRef((PyObject *)local_type));
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(types); i++) {
+        if (add_children(types, i) < 0) {
+            Py_DECREF(types);
+            return NULL;
+        }
+    }
+    return types;
+}
+
+static void set_wrapper(const char *name, void *function)
+{
+    PyObject *found = PyDict_GetItemString(local_type->tp_dict, name);
+    if (found != NULL && Py_IS_TYPE(found, &PyWrapperDescr_Type))
+        ((PyWrapperDescrObject *)found)->d_wrapped = function;
+}
+
+static void set_slots(void *arg)
+{
+    const slots *all = arg;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(all->types); i++) {
+        PyTypeObject *type = (PyTypeObject *)PyList_GET_ITEM(all->types, i);
+        if (type->tp_getattro == c_local_stock.get)
+            type->tp_getattro = all->ours->get;
+        if (type->tp_setattro == c_local_stock.set)
+            type->tp_setattro = all->ours->set;
+        if (type->tp_new == c_local_stock.make)
+            type->tp_new = all->ours->make;
+    }
+}
+
+int c_local_exchange(const c_local_slots *ours)
+{
+    if (exchanged)
+        return 0;
+    slots all = {find() < 0 ? NULL : all_types(), ours};
+    if (all.types == NULL)
+        return -1;
+    c_while_stopped(set_slots, &all);
+    set_wrapper("__getattribute__", (void *)ours->get);
+    set_wrapper("__setattr__", (void *)ours->set);
+    set_wrapper("__delattr__", (void *)ours->set);
+    Py_DECREF(all.types);
+    exchanged = 1;
+    return 0;
+}
+
+/* ---- dictionaries ------------------------------------------------------------------------- */
+
+PyObject *c_local_values(PyObject *local, PyObject *key)
+{
+    PyObject *all = LOCAL(local)->values;
+    return all != NULL ? Py_XNewRef(PyDict_GetItemWithError(all, key)) : NULL;
+}
+
+static PyObject *new_values(PyObject *local, PyObject *key)
+{
+    PyObject *values = PyDict_New();
+    if (LOCAL(local)->values == NULL) /* the collector has cleared it */
+        LOCAL(local)->values = PyDict_New();
+    PyObject *all = LOCAL(local)->values;
+    if (values == NULL || all == NULL || PyDict_SetItem(all, key, values) < 0)
+        Py_CLEAR(values);
+    return values;
+}
+
+PyObject *c_local_begin(PyObject *local, PyObject *key)
+{
+    initproc init = Py_TYPE(local)->tp_init;
+    PyObject *values = new_values(local, key);
+    if (values == NULL || init == PyBaseObject_Type.tp_init)
+        return values;
+    if (init(local, LOCAL(local)->args, LOCAL(local)->kwargs) < 0) {
+        PyObject *error = PyErr_GetRaisedException();
+        c_local_end(local, key);
+        PyErr_SetRaisedException(error);
+        Py_CLEAR(values);
+    }
+    return values;
+}
+
+/* The dictionary of the thread that has made the local is the only one. */
+static int forget_maker(PyObject *local)
+{
+#ifdef C_LOCAL_IN_THREAD
+    return PyDict_DelItem(PyThreadState_GetDict(), LOCAL(local)->key);
+#else
+    PyDict_Clear(LOCAL(local)->values);
+    return 0;
+#endif
+}
+
+int c_local_made(PyObject *local, PyObject *key)
+{
+    PyObject *values = forget_maker(local) < 0 ? NULL : new_values(local, key);
+    Py_XDECREF(values);
+    return values != NULL ? 0 : -1;
+}
+
+void c_local_end(PyObject *local, PyObject *key)
+{
+    PyObject *all = LOCAL(local)->values;
+    if (all == NULL || PyDict_DelItem(all, key) < 0)
+        PyErr_Clear();
+}
+
+/* ---- attributes ----------------------------------------------------------------------------- */
+
+PyObject *c_local_get(PyObject *local, PyObject *name, PyObject *values)
+{
+    int itself = PyObject_RichCompareBool(name, dict_name, Py_EQ);
+    if (itself)
+        return itself < 0 ? NULL : Py_NewRef(values);
+    return _PyObject_GenericGetAttrWithDict(local, name, values, 0);
+}
+
+int c_local_set(PyObject *local, PyObject *name, PyObject *value, PyObject *values)
+{
+    int itself = PyObject_RichCompareBool(name, dict_name, Py_EQ);
+    if (itself == 0)
+        return _PyObject_GenericSetAttrWithDict(local, name, value, values);
+    if (itself > 0)
+        PyErr_Format(PyExc_AttributeError, "'%.100s' object attribute '%U' is read-only",
+                     Py_TYPE(local)->tp_name, name);
+    return -1;
+}

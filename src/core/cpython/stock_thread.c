@@ -1,0 +1,79 @@
+/* The interpreter's own handles of threads: one for a thread that is none of the system's.
+ *
+ * A handle is an object with one pointer, to a state that is shared with the thread.  threading
+ * makes handles for threads that it finds running, which have no thread of the system to wait
+ * for: `_make_thread_handle(ident)`.  A handle that a Thread has made beforehand becomes such
+ * a one by exchanging the pointers of the two.  It is tried before it is used.
+ */
+#include "cpython/layout.h" /* before anything that takes Python.h */
+
+#include "cpython/stock_thread.h"
+
+typedef struct {
+    PyObject_HEAD
+    void *state;
+} handle_object;
+
+PyTypeObject *c_handle_type;
+static PyObject *make_handle;
+
+int c_handle_begin(PyObject *handle, PyObject *ident)
+{
+    PyObject *running = PyObject_CallOneArg(make_handle, ident);
+    if (running == NULL)
+        return -1;
+    void *state = ((handle_object *)handle)->state;
+    ((handle_object *)handle)->state = ((handle_object *)running)->state;
+    ((handle_object *)running)->state = state;
+    Py_DECREF(running);
+    return 0;
+}
+
+/* Whether handle.name(argument) is `expected`; 0 with an exception when it raises. */
+static int answers(PyObject *handle, const char *name, PyObject *expected)
+{
+    PyObject *answer = PyObject_CallMethod(handle, name, NULL);
+    Py_XDECREF(answer);
+    return answer == expected;
+}
+
+static int has_ident(PyObject *handle, PyObject *ident)
+{
+    PyObject *found = PyObject_GetAttrString(handle, "ident");
+    int same = found != NULL && PyObject_RichCompareBool(found, ident, Py_EQ) > 0;
+    Py_XDECREF(found);
+    return same;
+}
+
+static int prove(void)
+{
+    PyObject *ident = PyLong_FromLong(3), *handle = PyObject_CallNoArgs((PyObject *)c_handle_type);
+    int right = (size_t)c_handle_type->tp_basicsize == sizeof(handle_object) && handle != NULL &&
+                ident != NULL && c_handle_begin(handle, ident) == 0 && has_ident(handle, ident) &&
+                answers(handle, "is_done", Py_False) && answers(handle, "_set_done", Py_None) &&
+                answers(handle, "is_done", Py_True);
+    Py_XDECREF(ident);
+    Py_XDECREF(handle);
+    return right;
+}
+
+int c_handle_find(void)
+{
+    if (c_handle_type != NULL)
+        return 0;
+    PyObject *module = PyImport_ImportModule("_thread");
+    PyObject *type = module ? PyObject_GetAttrString(module, "_ThreadHandle") : NULL;
+    make_handle = type ? PyObject_GetAttrString(module, "_make_thread_handle") : NULL;
+    Py_XDECREF(module);
+    if (module == NULL)
+        return -1;
+    PyErr_Clear();
+    c_handle_type = (PyTypeObject *)type;
+    if (type == NULL || (make_handle != NULL && prove()))
+        return 0;
+    Py_CLEAR(make_handle);
+    Py_CLEAR(c_handle_type);
+    PyErr_SetString(PyExc_RuntimeError, "_thread._ThreadHandle is not as expected; loomlet "
+                                        "cannot run threads as tasklets here");
+    return -1;
+}
