@@ -115,9 +115,20 @@ static int select_visit(s_tasklet *t, visitproc visit, void *arg)
     return 0;
 }
 
+static int select_target(const s_tasklet *t, int i, s_target *found)
+{
+    const n_selection *selection = t->on;
+    if (selection == NULL || i >= selection->count)
+        return 0;
+    found->object = (PyObject *)selection->places[i].channel;
+    found->name = selection->places[i].channel->name;
+    return 1;
+}
+
 const s_wait_kind n_selecting = {.name = "select",
                                  .detach = select_detach,
                                  .object = n_select_channels,
+                                 .target = select_target,
                                  .visit = select_visit,
                                  .arrived = arrived};
 

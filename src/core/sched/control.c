@@ -41,7 +41,8 @@ void s_unqueue(s_tasklet *t)
 {
     b_unlink(&t->wait.link);
     t->state = S_PAUSED;
-    t->kind = NULL;
+    if (t->kind != NULL && t->kind->refused == NULL)
+        t->kind = NULL;
     Py_DECREF((PyObject *)t);
 }
 
@@ -86,6 +87,7 @@ PyObject *s_run_before_me_with(s_sched *s, s_tasklet *t, PyObject *mine, const c
 {
     s_tasklet *me = s->current;
     me->wait.value = mine;
+    me->kind = NULL;
     me->state = S_READY;
     b_prepend(&s->ready, &me->wait.link);
     return s_transfer(s, t, site);
@@ -100,6 +102,7 @@ PyObject *s_run_after_me_with(s_sched *s, s_tasklet *t, PyObject *mine, const c_
 {
     s_tasklet *me = s->current;
     Py_XSETREF(me->wait.value, mine);
+    me->kind = NULL;
     s_ready(s, me);
     return s_transfer(s, t, site);
 }
@@ -212,7 +215,7 @@ PyObject *s_throw(s_sched *s, s_tasklet *t, PyObject *error, int how, const c_si
     }
     if (!claim(s, t, &place)) /* its wake-up is on the way: the exception follows it */
         return (*code = s_post(s, S_ASK_THROW, t, error)) < 0 ? NULL : Py_NewRef(Py_None);
-    Py_CLEAR(t->wait.value);
+    s_refuse(s, t);
     Py_XSETREF(t->error, error);
     t->kind = NULL;
     return run_claimed(s, t, place, how, site);
@@ -224,7 +227,7 @@ int s_throw_later(s_sched *s, s_tasklet *t, PyObject *error)
         s_read_mail(s);
     if (t->home != s || t->state == S_RUNNING)
         return s_post(t->home, S_ASK_THROW, t, error);
-    Py_CLEAR(t->wait.value);
+    s_refuse(s, t);
     s_tell(s, t, error);
     return S_OK;
 }
@@ -241,8 +244,19 @@ static PyObject *join_object(s_tasklet *t)
     return Py_NewRef((PyObject *)t->on);
 }
 
-static const s_wait_kind joining = {
-    .name = "join", .detach = join_detach, .object = join_object, .anywhere = 1};
+static int join_target(const s_tasklet *t, int i, s_target *found)
+{
+    s_tasklet *joined = t->on;
+    found->object = (PyObject *)joined;
+    found->holder = joined->id;
+    return i == 0;
+}
+
+static const s_wait_kind joining = {.name = "join",
+                                    .detach = join_detach,
+                                    .object = join_object,
+                                    .target = join_target,
+                                    .anywhere = 1};
 
 static PyObject *outcome(s_tasklet *t, int want_result)
 {

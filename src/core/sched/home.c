@@ -73,6 +73,7 @@ void s_enroll(s_sched *s, s_tasklet *t)
     if (t->id == 0)
         t->id = s_new_id();
     t->home = s;
+    t->since = s->tick;
     sign(t);
 }
 
@@ -149,11 +150,24 @@ static void rehome(void *arg)
         s_move_roll(m->t, m->to);
 }
 
+/* What is about to run here is in the cache of another core. */
+static void fetch(const s_tasklet *t)
+{
+    for (size_t at = 0; at < sizeof(*t); at += B_CACHE_LINE)
+        B_FETCH((const char *)t + at);
+}
+
 int s_rehome(s_sched *s, s_tasklet *t)
 {
     move m = {t, s, S_OK};
-    if (t->home != s)
-        c_while_stopped(rehome, &m);
+    if (t->home == s)
+        return S_OK;
+    int here = s == s_self_;
+    if (here)
+        fetch(t);
+    c_while_stopped(rehome, &m);
+    if (m.code == S_OK && here && s_is_soft(t))
+        c_state_fetch(&t->c);
     return m.code;
 }
 

@@ -1,14 +1,15 @@
 /* Nothing is ready: sleep, and find out whether anything ever will be.
  *
- * The thread sleeps with the GIL released until mail, a signal, or the first
- * timer.  A sleep is at most a quarter of a second long when it has no other
- * end, because a signal may have been taken by another thread, and because a
- * thread that ends tells nobody: then signals and the deadlock rule are looked
- * at again.
+ * The thread sleeps with the GIL released until mail, a signal, the first timer, or a
+ * descriptor that somebody waits for (poll.c).  A sleep is at most a quarter of a second long when
+ * it has no other end, because a signal may have been taken by another thread, and because a thread
+ * that ends tells nobody: then signals and the deadlock rule are looked at again.
  *
- * Deadlock: this scheduler has no timer, and no other Python thread is awake
- * outside loomlet that could wake somebody.  The main tasklet gets the error,
- * because it is the one that can report it; the others stay as they are.
+ * Deadlock: this scheduler has no timer, nobody waits for a descriptor, and no other Python thread
+ * is awake outside loomlet that could wake somebody.  Threads of the pool that have nothing to do
+ * are no such threads (is_alone).  A scheduler whose tasklets wait for a function leaves it to the
+ * function's own thread to find out: should that wait inside loomlet, it looks too.  The main
+ * tasklet gets the error, because it is the one that can report it; the others stay as they are.
  *
  * Whatever must reach somebody while all sleep (a signal's exception, the
  * deadlock) goes to the main tasklet.
@@ -21,12 +22,30 @@
 
 /* A sleeper with mail has been woken and only has not run yet.  In this order: it
  * says that it is awake before it takes its mail. */
-static int is_awake(PyThreadState *other, void *arg)
+static int is_awake(PyThreadState *other)
 {
-    (void)arg;
     s_sched *s = s_sched_of(other);
     return s == NULL || __atomic_load_n(&s->has_mail, __ATOMIC_SEQ_CST) ||
            !__atomic_load_n(&s->asleep, __ATOMIC_SEQ_CST);
+}
+
+/* Stops when more are awake than may be. */
+static int count_awake(PyThreadState *other, void *left)
+{
+    return is_awake(other) && --*(int *)left < 0;
+}
+
+/* The pool's idle threads are counted with the others and taken off again: none of them may have
+ * been given work meanwhile, and one that has ended meanwhile is not taken off. */
+static int is_alone(s_sched *s)
+{
+    int idle = 0, idle_then = 0;
+    int64_t before = s_hook.resting != NULL ? s_hook.resting(&idle) : 0;
+    int left = idle;
+    if (c_other_threads(s->ts, count_awake, &left))
+        return 0;
+    return s_hook.resting == NULL ||
+           (s_hook.resting(&idle_then) == before && idle - left <= idle_then);
 }
 
 /* One that another thread has just claimed gets the error with the mail. */
@@ -64,6 +83,10 @@ static void deadlocked(s_sched *s)
 static void sleep_until(s_sched *s, int64_t until)
 {
     int64_t cap = p_now() + LONGEST;
+    if (s->polls) {
+        s_poll_sleep(s, until < cap ? until : cap);
+        return;
+    }
     p_park_prepare(&s->parker);
     if (__atomic_load_n(&s->has_mail, __ATOMIC_SEQ_CST)) {
         p_park_cancel(&s->parker);
@@ -80,22 +103,25 @@ void s_idle(s_sched *s)
 {
     if (s->current != s->idler)
         c_state_save(s->ts, &s->current->c); /* shows where it waits */
+    if (s->io_waits > 0 && s_poll_look(s) > 0)
+        return;
     b_timer *first = b_heap_first(&s->timers);
     if (s->virtual_now >= 0 && first != NULL) {
         if (first->when > s->virtual_now)
             s->virtual_now = first->when;
         return;
     }
-    if (first == NULL) {
+    if (first == NULL && s->io_waits == 0) {
         __atomic_store_n(&s->asleep, 1, __ATOMIC_SEQ_CST);
-        int alone = !c_other_threads(s->ts, is_awake, NULL);
-        if (alone && !__atomic_load_n(&s->has_mail, __ATOMIC_SEQ_CST)) {
+        if (s->job_waits == 0 && is_alone(s) && !__atomic_load_n(&s->has_mail, __ATOMIC_SEQ_CST)) {
             s->asleep = 0;
             deadlocked(s);
             return;
         }
     }
+    s_holds_sleep(s);
     sleep_until(s, first != NULL ? first->when : S_FOREVER);
+    s_holds_wake(s);
     __atomic_store_n(&s->asleep, 0, __ATOMIC_SEQ_CST);
     if (PyErr_CheckSignals() < 0)
         tell_main_raised(s);

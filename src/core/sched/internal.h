@@ -13,8 +13,6 @@ void s_outgrown(s_tasklet *t);
 void s_free_state(s_tasklet *t);
 void s_stacks_trim(s_sched *s);
 void s_become_idle(s_sched *s);
-/* Wakes `t` with `error` (stolen), whatever it waits for. */
-void s_tell(s_sched *s, s_tasklet *t, PyObject *error);
 /* What stood behind `place` in the run queue comes first from now on. */
 static inline void s_turn(s_sched *s, b_link *place)
 {
@@ -22,6 +20,30 @@ static inline void s_turn(s_sched *s, b_link *place)
         return;
     b_unlink(&s->ready);
     b_insert_after(place, &s->ready);
+}
+/* What the wait of a tasklet owns goes, which another thread has ended. */
+static inline void s_arrive(s_tasklet *t)
+{
+    if (t->kind != NULL && t->kind->arrived != NULL)
+        t->kind->arrived(t);
+}
+/* Who claimed it, on another thread, gave it something: it is at home now, and goes on. */
+static inline void s_wake_arrived(s_sched *s, s_tasklet *t)
+{
+    const s_wait_kind *given = t->kind != NULL ? t->kind->given : NULL;
+    s_arrive(t);
+    s_wake(s, t);
+    t->kind = given;
+}
+/* An exception comes before `t` has run again: what it was woken with goes.  A kind that wants
+ * to be told woke it with True, and whoever makes it ready later has another value or kind. */
+static inline void s_refuse(s_sched *s, s_tasklet *t)
+{
+    const s_wait_kind *kind = t->kind;
+    int unseen = t->wait.value == Py_True;
+    Py_CLEAR(t->wait.value);
+    if (unseen && kind != NULL && kind->refused != NULL)
+        kind->refused(s, t);
 }
 /* Takes a ready tasklet out of the run queue: paused, our reference gone. */
 void s_unqueue(s_tasklet *t);
@@ -35,6 +57,14 @@ void s_trace_found(s_sched *s);
 void s_trace_switch(s_sched *s, s_tasklet *from, s_tasklet *to);
 /* `t` has ended or will not run again; `s`: the caller's, may be NULL. */
 void s_trace_drop(s_sched *s, s_tasklet *t);
+int s_own_visit(const s_own *own, visitproc visit, void *arg);
+/* It has ended, or will not run again. */
+void s_own_drop(s_tasklet *t);
+/* A tasklet in which a loop runs stops, and goes on: loop.c. */
+void s_loop_leave(s_sched *s, s_tasklet *me);
+void s_loop_back(s_sched *s, s_tasklet *me);
+/* It has ended, or will not run again, with the loop as it is; `s` may be NULL. */
+void s_loop_drop(s_sched *s, s_tasklet *t);
 /* Puts a new tasklet on the roll of `s`. */
 uint64_t s_new_id(void);
 void s_enroll(s_sched *s, s_tasklet *t);
@@ -51,6 +81,37 @@ void s_close_mail(s_sched *s);
 /* At the end of a thread: its Stackless tasklets that no C frame holds, and its dead ones. */
 void s_orphan_all(s_sched *s);
 void s_orphan_dead(s_sched *s);
+
+/* The time in ticks of about a millisecond, which go round after 52 days. */
+static inline uint32_t s_tick_of(int64_t nanoseconds)
+{
+    return (uint32_t)((uint64_t)nanoseconds >> 20);
+}
+
+/* Who has held the core for long: held.c.  `now` is s->tick; what t->since shall be. */
+uint32_t s_note_hold(s_sched *s, const s_tasklet *t, uint32_t now);
+/* The current tasklet leaves the core.  The load is a plain one, so that the next tasklet's
+ * time is not loaded again. */
+static B_INLINE void s_leave_core(s_sched *s, s_tasklet *t)
+{
+    uint32_t now = s->tick;
+    if (B_UNLIKELY(now - t->since >= s->notice))
+        now = s_note_hold(s, t, now);
+    t->since = now;
+}
+void s_holds_init(s_sched *s);
+/* Around a sleep of the thread. */
+void s_holds_sleep(s_sched *s);
+void s_holds_wake(s_sched *s);
+/* The current tasklet goes on without having been left. */
+void s_holds_on(s_sched *s, s_tasklet *t);
+
+/* Descriptors: the poller is looked at now, or if that was long ago; slept in; given up. */
+int s_poll_look(s_sched *s);
+void s_poll_glance(s_sched *s);
+void s_poll_sleep(s_sched *s, int64_t until);
+void s_poll_end(s_sched *s);
+void s_poll_after_fork(s_sched *s, int is_mine);
 
 static inline s_tasklet *s_next(s_sched *s)
 {

@@ -43,7 +43,7 @@ int s_post(s_sched *to, enum s_request request, s_tasklet *t, PyObject *error)
         throw_away(letter);
         return S_E_THREAD;
     }
-    p_unpark(&to->parker);
+    s_rouse(to);
     return S_OK;
 }
 
@@ -72,7 +72,7 @@ static void throw_later(s_sched *s, s_tasklet *t, PyObject *error)
     take_out(s, t);
     s_ready(s, t);
     Py_XSETREF(t->error, error);
-    Py_CLEAR(t->wait.value);
+    s_refuse(s, t);
 }
 
 /* The home does what it was asked; steals `error`. */
@@ -142,9 +142,7 @@ void s_read_mail(s_sched *s)
     for (b_link *at; (at = b_first(&woken)) != NULL;) {
         s_tasklet *t = s_of_link(at);
         b_unlink(at);
-        if (t->kind != NULL && t->kind->arrived != NULL)
-            t->kind->arrived(t);
-        s_wake(s, t);
+        s_wake_arrived(s, t);
     }
     while (letter != NULL) {
         s_letter *next = letter->next;
@@ -164,6 +162,7 @@ void s_close_mail(s_sched *s)
     take_mail(s, &woken, &letter);
     for (b_link *at; (at = b_first(&woken)) != NULL;) {
         b_unlink(at);
+        s_arrive(s_of_link(at));
         s_wake_slow(s, s_of_link(at));
     }
     while (letter != NULL) {

@@ -31,6 +31,10 @@
  * line of that call, when it has returned: Python code cannot run before.  A call that
  * released the GIL is told too, because the other tasklets of the thread waited just the
  * same.
+ * One that goes on, or is withheld, is reported besides (report.c).
+ *
+ * Where asking may have to wait for the GIL (3.11) another thread does it, so that the
+ * watchdog goes on while C code keeps the GIL.
  *
  * Threads.  `watch_lock` guards the list and what the watchdog reads of a record;
  * what it samples of a scheduler is read without a lock and may be stale: then the
@@ -48,6 +52,7 @@
 #include <string.h>
 
 #include "sched/internal.h"
+#include "sched/report.h"
 #include "sched/watchdog.h"
 
 /* What tells that the same tasklet has run on. */
@@ -71,6 +76,7 @@ struct s_preempt {
     int wanted; /* atomic: this and the next are between the watchdog and the service */
     int64_t asked_at;
     stretch asked;
+    s_stall stall;
     int64_t preempted_at; /* by a preemption, at that count of switches */
     unsigned long preempted;
     int64_t delays[S_DELAYS];
@@ -89,9 +95,9 @@ int64_t s_stall_after = 500000000;
 
 static p_lock watch_lock, asking;
 static s_preempt *records;
-static p_parker parker = {1};
-static p_thread watchdog;
-static int watching, stopping, stopped, forking;
+static p_parker parker = {1}, asker_parker = {1};
+static p_thread watchdog, asker;
+static int watching, asking_apart, stopping, stopped, forking;
 
 static stretch take_stretch(const s_preempt *p)
 {
@@ -128,15 +134,18 @@ static int doze(s_preempt *p)
 static void look(s_preempt *p, int64_t now)
 {
     stretch present = take_stretch(p);
+    __atomic_store_n(&p->s->tick, s_tick_of(now), __ATOMIC_RELAXED);
     if (!same(&present, &p->seen) || __atomic_load_n(&p->s->trap, __ATOMIC_RELAXED)) {
         p->seen = present;
         p->since = present.switches == p->preempted ? p->preempted_at : now;
         __atomic_store_n(&p->asked_at, 0, __ATOMIC_RELAXED);
+        s_stall_over(&p->stall);
     } else if (now - p->since >= p->slice - p->slice / 4 && !is_simulated(p->s)) {
         int64_t never = 0;
+        s_stall_goes_on(&p->stall, p->s, present.current, p->since, now);
         p->since = now;
         p->asked = present;
-        p->ask = 1;
+        __atomic_store_n(&p->ask, 1, __ATOMIC_RELEASE);
         __atomic_compare_exchange_n(&p->asked_at, &never, now, 0, __ATOMIC_RELAXED,
                                     __ATOMIC_RELAXED);
         __atomic_store_n(&p->wanted, WANTED, __ATOMIC_RELEASE);
@@ -171,6 +180,41 @@ static void ask_all(void)
     p_lock_give(&asking);
 }
 
+static void report_all(int64_t now)
+{
+    for (s_preempt *p = records; p != NULL; p = p->next)
+        s_stall_report(&p->stall, now);
+}
+
+static int is_stopping(void)
+{
+    p_lock_take(&watch_lock);
+    int stop = stopping;
+    p_lock_give(&watch_lock);
+    return stop;
+}
+
+/* The thread that asks where the watchdog must not: where that may wait for the GIL. */
+static void ask(void)
+{
+    for (;;) {
+        p_park_prepare(&asker_parker);
+        if (is_stopping())
+            return;
+        ask_all();
+        p_park(&asker_parker, S_FOREVER);
+    }
+}
+
+static void have_asked(void)
+{
+    int wanted = 0;
+    for (s_preempt *p = records; p != NULL; p = p->next)
+        wanted |= __atomic_load_n(&p->ask, __ATOMIC_RELAXED);
+    if (wanted)
+        p_unpark(&asker_parker);
+}
+
 static void watch(void)
 {
     for (;;) {
@@ -181,7 +225,11 @@ static void watch(void)
         p_lock_give(&watch_lock);
         if (stop)
             return;
-        ask_all();
+        if (c_breaker_waits)
+            have_asked();
+        else
+            ask_all();
+        report_all(p_now());
         p_park(&parker, next);
     }
 }
@@ -261,7 +309,10 @@ static int serve(s_preempt *p, int wanted)
     if (p->slice == 0 || is_simulated(s))
         return 0;
     s->current->due = (unsigned char)held_back(s);
-    return s->current->due ? 0 : yield_core(p);
+    if (s->current->due)
+        return 0;
+    s_stall_over(&p->stall);
+    return yield_core(p);
 }
 
 /* ---- counting checks ------------------------------------------------------------------- */
@@ -361,6 +412,9 @@ static int start_watching(void)
 {
     if (stopped)
         return 0;
+    if (!asking_apart && c_breaker_waits && p_thread_start(&asker, ask) < 0)
+        return -1;
+    asking_apart = c_breaker_waits;
     if (!watching && p_thread_start(&watchdog, watch) < 0)
         return -1;
     watching = 1;
@@ -374,6 +428,7 @@ static int set_slice(s_preempt *p, int64_t nanoseconds)
     p->slice = nanoseconds;
     p->seen = (stretch){NULL, 0, 0};
     p->look_at = 0;
+    s_stall_over(&p->stall);
     int code = nanoseconds ? start_watching() : 0;
     if (code < 0)
         p->slice = 0;
@@ -484,15 +539,16 @@ void s_slices_forget(s_sched *s)
 void s_slices_stop(void)
 {
     p_lock_take(&watch_lock);
-    int running = watching;
-    watching = 0;
+    int running = watching, apart = asking_apart;
+    watching = asking_apart = 0;
     stopping = stopped = 1;
     p_lock_give(&watch_lock);
     c_breaker_shut();
-    if (!running)
-        return;
     p_unpark(&parker);
-    Py_BEGIN_ALLOW_THREADS p_thread_join(&watchdog);
+    p_unpark(&asker_parker);
+    Py_BEGIN_ALLOW_THREADS if (running) p_thread_join(&watchdog);
+    if (apart)
+        p_thread_join(&asker);
     Py_END_ALLOW_THREADS
 }
 
@@ -508,8 +564,9 @@ void s_slices_before_fork(void)
 /* The child has no watchdog thread, and only the scheduler of the thread that forked. */
 static void begin_again(void)
 {
-    watching = forking = 0;
-    parker.word = 1;
+    watching = asking_apart = forking = 0;
+    s_reports_after_fork();
+    parker.word = asker_parker.word = 1;
     watch_lock.word = asking.word = 0;
     for (s_preempt *p = records; p != NULL; p = p->next) {
         if (p->s != NULL && p->s == s_self_) {

@@ -1,8 +1,8 @@
 /* The run queue: who runs next, and how a tasklet gets back into it.
  *
- * First in, first out.  The clock and the mail are looked at when the queue is
- * empty and after every 61 picks, so that a busy queue cannot hold back timers
- * or other threads.  With a seed the next one is picked at random instead, the
+ * First in, first out.  The clock, the mail and descriptors are looked at when the
+ * queue is empty and after every 61 picks, so that a busy queue cannot hold back
+ * timers, other threads or peers.  With a seed the next one is picked at random instead, the
  * same every time for the same seed: what tests explore orders with.
  *
  * While the slow path runs, Python code may be called (timers, signals, error
@@ -59,11 +59,14 @@ s_tasklet *s_next_slow(s_sched *s)
     s->trap++;
     do {
         s->budget = s->picks;
+        s->tick = s_tick_of(p_now_coarse());
         if (s->leaving != NULL && s->leaving != s->current)
             Py_CLEAR(s->leaving);
         s_read_mail(s);
         if (b_heap_first(&s->timers) != NULL)
             s_timers_fire(s);
+        if (B_UNLIKELY(s->io_waits > 0) && !b_list_empty(&s->ready))
+            s_poll_glance(s);
         if (s->spares)
             s_stacks_trim(s);
         next = B_UNLIKELY(s->picks == 1) ? s_watch_overdue(s) : NULL;
@@ -95,23 +98,30 @@ static int send_home(s_sched *home, s_tasklet *t)
         __atomic_store_n(&home->has_mail, 1, __ATOMIC_SEQ_CST);
     }
     p_lock_give(&home->mail_lock);
-    if (!closed)
-        p_unpark(&home->parker);
     return !closed;
+}
+
+s_sched *s_wake_at_home(s_tasklet *t)
+{
+    s_sched *home = t->home;
+    if (send_home(home, t))
+        return home;
+    s_arrive(t);
+    t->kind = NULL;
+    t->state = S_PAUSED;
+    Py_DECREF((PyObject *)t);
+    return NULL;
 }
 
 void s_wake_slow(s_sched *s, s_tasklet *t)
 {
-    s_sched *home = t->home;
-    if (home == s) {
+    if (t->home == s) {
         wake_here(s, t);
         return;
     }
-    if (send_home(home, t))
-        return;
-    t->kind = NULL;
-    t->state = S_PAUSED;
-    Py_DECREF((PyObject *)t);
+    s_sched *home = s_wake_at_home(t);
+    if (home != NULL)
+        s_rouse(home);
 }
 
 int s_interrupt(s_sched *s, s_tasklet *t, PyObject *error)

@@ -35,11 +35,11 @@ static int is_told(void)
     return s_hook.switching != NULL || s_traces;
 }
 
-int s_soft_mode(int wanted)
+int s_soft_mode(const s_sched *s, int wanted)
 {
     if (!wanted || !c_soft_supported)
         return 0;
-    return s_torture || is_told() ? 2 : 1;
+    return s_torture || is_told() || s->in_loop ? 2 : 1;
 }
 
 int s_picks(const s_sched *s)
@@ -59,11 +59,12 @@ static void reset(s_sched *s, PyThreadState *ts)
 {
     memset(s, 0, offsetof(s_sched, ended));
     s->ts = ts;
-    s->soft = s_soft_mode(s_soft_wanted);
+    s->soft = s_soft_mode(s, s_soft_wanted);
     s->thread_id = PyThread_get_thread_ident();
     s->budget = 1;
     s->picks = s_picks(s);
     s->virtual_now = -1;
+    s_holds_init(s);
     s->stack = &s->own_stack;
     b_list_init(&s->ready);
     b_list_init(&s->all);
@@ -103,6 +104,9 @@ static void release(s_sched *s)
 static void free_all(s_sched *s)
 {
     b_heap_free(&s->timers);
+    PyMem_RawFree(s->io_scratch);
+    s->io_scratch = NULL;
+    Py_CLEAR(s->io_spare);
     while (s->spare != NULL) {
         p_stack *stack = s->spare;
         s->spare = stack->next;
@@ -151,6 +155,7 @@ static void thread_ends(PyObject *capsule)
     } else {
         s_close_mail(s);
     }
+    s_poll_end(s);
     release(s);
 }
 
@@ -200,6 +205,11 @@ s_sched *s_sched_of(PyThreadState *ts)
     return s;
 }
 
+const s_sched *s_first(void)
+{
+    return __atomic_load_n(&every, __ATOMIC_ACQUIRE);
+}
+
 s_sched *s_sched_of_thread(unsigned long thread_id)
 {
     s_sched *s = every;
@@ -212,7 +222,7 @@ static void refresh_modes(void *unused)
 {
     (void)unused;
     for (s_sched *s = every; s != NULL; s = s->next) {
-        s->soft = s_soft_mode(s->soft);
+        s->soft = s_soft_mode(s, s->soft);
         s->budget = 1;
         s->picks = s_picks(s);
     }
@@ -330,6 +340,7 @@ void s_after_fork(void)
     for (s_sched *s = every; s != NULL; s = s->next) {
         s->mail_lock.word = 0;
         s->parker.word = 0;
+        s_poll_after_fork(s, s == mine);
         if (s != mine)
             s->ended = s->closed = 1;
     }

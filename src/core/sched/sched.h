@@ -17,7 +17,7 @@
  * the blocked call needs to run again, and the C stack can be abandoned.
  *
  * Threads.  Everything here runs on the scheduler's own thread with its thread
- * state attached, except s_wake and s_post, which any attached thread may call.
+ * state attached, except s_wake, s_post and s_rouse, which any attached thread may call.
  * Fields of a tasklet belong to its home thread, except `wait` and `error`
  * between the claim and s_wake.
  *
@@ -28,6 +28,7 @@
 #ifndef LOOMLET_SCHED_H
 #define LOOMLET_SCHED_H
 
+#include "base/b_eager.h"
 #include "base/b_heap.h"
 #include "base/b_list.h"
 #include "cpython/cpython.h"
@@ -66,6 +67,12 @@ enum {
     S_E_ALIVE = -27,        /* Stackless: the tasklet has not ended */
     S_E_RECORD = -28,       /* a snapshot does not fit */
     S_E_NO_IMAGE = -29,     /* a tasklet cannot be frozen where it is */
+    S_E_DESCRIPTOR = -30,   /* the descriptor is closed */
+    S_E_ENDED = -31,        /* the peer ended before all that was asked for had come */
+    S_E_NO_THREAD = -32,    /* the system gives no thread for a function */
+    S_E_EXITING = -33,      /* the interpreter ends: no function is taken any more */
+    S_E_FORKED = -34,       /* in the child of a fork: the function's thread is not here */
+    S_E_SYSTEM = -1000,     /* minus an errno: the system refused */
 };
 
 enum s_state { S_NEW, S_READY, S_RUNNING, S_BLOCKED, S_PAUSED, S_DONE };
@@ -81,6 +88,14 @@ typedef struct s_wait {
     PyObject *value;
 } s_wait;
 
+/* One thing that a blocked tasklet waits for. */
+typedef struct {
+    PyObject *object;     /* borrowed; NULL: none that has an address */
+    PyObject *name;       /* of the object: borrowed, or NULL */
+    uint64_t holder;      /* the id of the tasklet that can end the wait; 0: nobody in particular */
+    unsigned long thread; /* ... or the OS thread */
+} s_target;
+
 /* One reason to wait; upper rooms define theirs as constants. */
 typedef struct s_wait_kind {
     const char *name;
@@ -89,10 +104,16 @@ typedef struct s_wait_kind {
     int (*detach)(s_tasklet *t);
     /* The object waited for: a new reference, or NULL with no exception for none. */
     PyObject *(*object)(s_tasklet *t);
+    /* The i-th thing waited for, read as plain memory (dump.c): 1, or 0 behind the last. */
+    int (*target)(const s_tasklet *t, int i, s_target *found);
     /* What the call returns when its deadline passes; NULL: it raises TimeoutError. */
     PyObject *late;
     /* Visits what the wait itself owns; NULL: nothing. */
     int (*visit)(s_tasklet *t, visitproc visit, void *arg);
+    /* Its kind once it was woken, until it runs; NULL: none.  Of such a kind: an exception comes
+     * before it has run, so it does not take what it was woken with. */
+    const struct s_wait_kind *given;
+    void (*refused)(s_sched *s, s_tasklet *t);
     /* Another thread has ended the wait: called at home when that is known; NULL: nothing. */
     void (*arrived)(s_tasklet *t);
     /* The wait is a place in the queue of a thing that belongs to no thread: a tasklet that
@@ -107,6 +128,15 @@ typedef struct s_timer {
     void (*fire)(s_sched *s, struct s_timer *timer);
     void *owner;
 } s_timer;
+
+/* What it has that code expects a thread to have: own.c.  All owned, NULL where there is none. */
+typedef struct {
+    PyObject *key;    /* s_own_number(), as an int */
+    PyObject *locals; /* weak references to the locals that hold values for it: a list */
+    PyObject *end;    /* a lock that is held until it has ended */
+    PyObject *handle; /* of threading, from 3.13 on */
+    int is_thread;    /* it was started as a thread, and is one for all who ask */
+} s_own;
 
 struct s_tasklet {
     PyObject_HEAD
@@ -131,7 +161,9 @@ struct s_tasklet {
     PyObject *name;
     PyObject *scope; /* innermost cancel scope: scope.h */
     s_timer *timer;  /* deadline of the present wait */
+    c_loop *loop;    /* an event loop of asyncio runs in it: loop.c */
     c_trace *trace;  /* it has called sys.settrace or sys.setprofile: trace.c */
+    s_own *own;      /* locals, the identity of a thread: own.c */
     b_link joiners;  /* s_wait of tasklets that wait for its end; not a list before the first */
     uint64_t id;
     unsigned char state, kept, started;
@@ -150,7 +182,20 @@ struct s_tasklet {
     unsigned char held;           /* somebody drops or begins its run: home.c */
     unsigned short nopreempt;     /* how often it is inside nopreempt() */
     c_lock lock;
+    uint32_t since; /* when it got or left the core, in ticks (s_tick_of) */
 };
+
+/* Whether it was started as a thread. */
+static inline int s_is_thread(const s_tasklet *t)
+{
+    return t->own != NULL && t->own->is_thread;
+}
+
+/* Its ident where tasklets have one: odd, which that of no thread is. */
+static inline unsigned long long s_own_number(const s_tasklet *t)
+{
+    return t->id * 2 + 1;
+}
 
 /* Only its frames are kept. */
 static inline int s_is_soft(const s_tasklet *t)
@@ -158,10 +203,20 @@ static inline int s_is_soft(const s_tasklet *t)
     return t->kept == S_SOFT || t->kept == S_CUT;
 }
 
+/* Who has held a core longest at one go, as text: the tasklet may be gone. */
+typedef struct {
+    uint32_t ticks;
+    int line;
+    uint64_t id;
+    char name[64], function[64], file[160];
+} s_hold_record;
+
 struct s_sched {
     s_tasklet *current, *main, *idler;
     s_tasklet *leaving; /* pauses itself; our reference goes once it is left */
     b_link ready;
+    uint32_t tick;   /* the time, as last looked at: held.c */
+    uint32_t notice; /* from so many ticks on a hold of the core is noted */
     int budget;      /* picks until the clock and the mail are looked at */
     int picks;       /* ... as many as that: s_picks() */
     int trap;        /* > 0: inside a callback, or trapped: nothing may switch */
@@ -170,10 +225,12 @@ struct s_sched {
     int in_callback; /* of the Stackless face, which runs Python code before a switch */
     s_tasklet *departed; /* it has ended, the listener is still to be told of it */
     int soft;            /* s_soft_mode() */
+    int in_loop;         /* the current tasklet runs a loop: loop.c */
     p_stack *stack;      /* the one we run on */
     p_stack own_stack;
     p_stack *spare;
-    int spares;
+    int spares, spares_idle; /* how many, and the fewest since the last were given back */
+    uint32_t trimmed;        /* when that was, in ticks */
     PyThreadState *ts;
     unsigned long count_soft, count_hard, count_why[C_WHY_COUNT];
 
@@ -188,16 +245,24 @@ struct s_sched {
 
     int has_mail;
     p_parker parker;
-    int asleep;          /* waits for ever inside loomlet */
-    int ending;          /* its thread is about to end: no tasklet may come here */
-    int running;         /* inside run() */
-    unsigned char round; /* of s_kill_all */
+    Py_ssize_t io_waits;  /* tasklets that wait for descriptors: poll.c */
+    Py_ssize_t job_waits; /* tasklets that wait for a function on another thread: io/pool.h */
+    int64_t io_looked;    /* when the poller was last looked at */
+    b_eager io_eager;     /* whether to watch it before sleeping in it */
+    void *io_scratch;     /* of the io room; PyMem_RawFree'd with the thread */
+    PyObject *io_spare;   /* ... and a bytes object that nobody else has yet, or NULL */
+    int asleep;           /* waits for ever inside loomlet */
+    int ending;           /* its thread is about to end: no tasklet may come here */
+    int running;          /* inside run() */
+    unsigned char round;  /* of s_kill_all */
     unsigned long thread_id;
 
     b_link watches; /* callers of run(), innermost first: watchdog.c */
     b_link dead;    /* ended Stackless tasklets whose home is here; guarded by all_lock */
     int overdue;    /* a soft run() has expired */
     int watched;    /* run() was called */
+    int idled;      /* the current tasklet left the core before the thread slept */
+    s_hold_record longest;
     struct s_preempt *preempt; /* its slices and ticks; NULL before the first */
     int pickle_flags;
 
@@ -208,6 +273,9 @@ struct s_sched {
     int closed;       /* takes no more mail */
     b_link mail;      /* tasklets woken by other threads */
     struct s_letter *letters, **letters_end;
+    p_lock bell_lock; /* the poller is opened, closed and rung under it */
+    p_poller poller;
+    uint64_t polls; /* 0: there is no poller; else a number that no other one has had */
 };
 
 /* Requests to another thread's tasklet. */
@@ -233,6 +301,8 @@ typedef struct {
     PyObject *(*error)(int code, PyObject *about);
     /* A tasklet nobody waits for died of `exception`; runs as that tasklet. */
     void (*failed)(s_tasklet *t, PyObject *exception);
+    /* One with an `own` has ended, or will not run again: nothing of that may stay behind. */
+    void (*leaves)(s_tasklet *t);
     /* A blocked tasklet was collected. */
     void (*abandoned)(s_tasklet *t);
     /* 1 when the exception ends a tasklet silently. */
@@ -250,6 +320,13 @@ typedef struct {
     /* The thread goes from one tasklet (NULL: it begins) to another; never `to` from itself.
      * NULL: nobody listens.  Set with s_listen. */
     void (*switching)(s_sched *s, s_tasklet *from, s_tasklet *to);
+    /* Descriptors have become ready: wakes who waits for them. */
+    void (*io_ready)(s_sched *s, const p_event *events, int count);
+    /* In the child of a fork, which has a new poller, or (s->polls is 0) none. */
+    void (*io_after_fork)(s_sched *s);
+    /* Of the threads that run functions for tasklets: how many have nothing to do, and so wake
+     * nobody; returns a number that changes when one of them is given work. */
+    int64_t (*resting)(int *idle);
 } s_hooks;
 extern s_hooks s_hook;
 
@@ -265,7 +342,6 @@ static inline s_sched *s_self(void)
     return __builtin_expect(s != NULL, 1) ? s : s_self_make();
 }
 
-int s_init(void);
 extern int s_soft_wanted, s_pickle_flags;
 /* What LOOMLET_TORTURE asks for: bits, for the whole process. */
 enum {
@@ -274,8 +350,8 @@ enum {
     S_TORTURE_ALLOC = 4,  /* frame chunks are scribbled when taken and when freed */
 };
 extern int s_torture;
-/* 0 hard only, 1 soft where it may be, 2 the same under torture. */
-int s_soft_mode(int wanted);
+/* 0 hard only, 1 soft where it may be, 2 the same, but every switch takes the slow way. */
+int s_soft_mode(const s_sched *s, int wanted);
 /* How many picks of the run queue go by between two slow ones: 1 when each is to be slow. */
 int s_picks(const s_sched *s);
 /* Every scheduler looks again which mode it may switch in. */
@@ -295,6 +371,8 @@ void s_retype_mains(PyTypeObject *type);
 s_sched *s_sched_of_thread(unsigned long thread_id);
 void s_after_fork(void);
 s_sched *s_sched_of(PyThreadState *ts);
+/* The first in the list of all schedulers, ended ones too. */
+const s_sched *s_first(void);
 
 /* ---- the life of a tasklet (tasklet.c) ---------------------------------------- */
 
@@ -415,11 +493,25 @@ static inline void s_wake(s_sched *s, s_tasklet *t)
     t->kind = NULL;
     s_ready(s, t);
 }
+/* The same for a tasklet of another thread, which is not woken yet: whom to s_rouse for that,
+ * attached or not; NULL when nobody can run it any more. */
+s_sched *s_wake_at_home(s_tasklet *t);
 /* Steals `error`.  S_E_THREAD: that thread has ended. */
 int s_post(s_sched *to, enum s_request request, s_tasklet *t, PyObject *error);
 void s_read_mail(s_sched *s);
 /* Ends the wait of a blocked tasklet with `error` (stolen).  1 when it did. */
 int s_interrupt(s_sched *s, s_tasklet *t, PyObject *error);
+/* Wakes `t` with `error` (stolen), whatever it waits for. */
+void s_tell(s_sched *s, s_tasklet *t, PyObject *error);
+/* Wakes the thread of a scheduler whose mail is visible. */
+void s_rouse_poller(s_sched *to);
+static inline void s_rouse(s_sched *to)
+{
+    if (__atomic_load_n(&to->polls, __ATOMIC_SEQ_CST))
+        s_rouse_poller(to);
+    else
+        p_unpark(&to->parker);
+}
 /* Lets go of the waiters of a queue that is destroyed: nothing can wake them there. */
 void s_forget_waiters(b_link *queue);
 /* The next tasklet to run, taken out of the run queue; waits for one. */
@@ -459,6 +551,20 @@ PyObject *s_trace_of(const s_tasklet *t, int which);
 /* Sets that of a tasklet that does not run, by set(function): 0 or S_E_. */
 int s_trace_set(s_sched *s, s_tasklet *t, PyObject *(*set)(PyObject *function), PyObject *function);
 
+/* ---- what it has as a thread would (own.c) ------------------------------------------- */
+
+/* The tasklet's record, made if there is none; NULL with an exception. */
+s_own *s_own_make(s_tasklet *t);
+/* In the child of a fork: it never runs again, and what it holds stays held. */
+void s_vanish(s_sched *s, s_tasklet *t);
+
+/* ---- running event loops of asyncio (loop.c) ---------------------------------------- */
+
+/* The current tasklet is about to have a running loop: 0 or S_E_MEMORY. */
+int s_loop_own(s_sched *s);
+/* ... and has one now, or none any more. */
+void s_loop_settle(s_sched *s);
+
 /* ---- time (timer.c) ------------------------------------------------------------------ */
 
 int64_t s_now(s_sched *s);
@@ -474,6 +580,11 @@ PyObject *s_sleep(s_sched *s, int64_t nanoseconds, const c_site *site, int *code
 
 /* Sleeps until there may be something to do; delivers signals and deadlocks to the main tasklet. */
 void s_idle(s_sched *s);
+
+/* ---- descriptors (poll.c) --------------------------------------------------------------- */
+
+/* From now on the scheduler has a poller: 0, or S_E_SYSTEM - errno. */
+int s_poll_begin(s_sched *s);
 
 #define S_FOREVER INT64_MAX
 

@@ -393,7 +393,24 @@ static PyObject *object(s_tasklet *t)
     return Py_NewRef((PyObject *)t->on);
 }
 
-static const s_wait_kind joining = {.name = "join", .detach = detach, .object = object};
+/* The i-th child of the group. */
+static int target(const s_tasklet *t, int i, s_target *found)
+{
+    s_scope *group = t->on;
+    PyObject *child;
+    Py_ssize_t at = 0;
+    found->object = (PyObject *)group;
+    for (int left = i; PyDict_Next(group->children, &at, &child, NULL); left--) {
+        if (left == 0) {
+            found->holder = ((s_tasklet *)child)->id;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static const s_wait_kind joining = {
+    .name = "join", .detach = detach, .object = object, .target = target};
 
 PyObject *s_scope_wait(s_sched *s, s_scope *group, int shielded, const c_site *site, int *code)
 {

@@ -17,6 +17,7 @@
 #include "sched/internal.h"
 
 #define SPARES 16
+#define PERIOD 16 /* ticks */
 #define SCRIBBLED 16384
 
 p_stack *s_stack_take(s_sched *s)
@@ -24,7 +25,8 @@ p_stack *s_stack_take(s_sched *s)
     p_stack *stack = s->spare;
     if (B_LIKELY(stack != NULL)) {
         s->spare = stack->next;
-        s->spares--;
+        if (--s->spares < s->spares_idle)
+            s->spares_idle = s->spares;
         return stack;
     }
     stack = c_out_of_memory() ? NULL : p_stack_new();
@@ -41,22 +43,29 @@ void s_stack_give(s_sched *s, p_stack *stack)
     s->spares++;
 }
 
-/* Stacks beyond a few go back to the pool of all threads, their pages to the system. */
+/* Of those that nobody has needed for a while half go back to the pool of all threads, their
+ * pages to the system; a few stay.  What is needed again at once costs two calls of the system
+ * and faults each time. */
 void s_stacks_trim(s_sched *s)
 {
-    while (s->spares > SPARES) {
+    if (s->spares <= SPARES || s->tick - s->trimmed < PERIOD)
+        return;
+    for (int excess = (s->spares_idle - SPARES + 1) / 2; excess > 0; excess--) {
         p_stack *stack = s->spare->next;
         s->spare->next = stack->next;
         s->spares--;
         p_stack_trim(stack);
         p_stack_free(stack);
     }
+    s->spares_idle = s->spares;
+    s->trimmed = s->tick;
 }
 
-static inline void make_current(s_sched *s, s_tasklet *t)
+static B_INLINE void make_current(s_sched *s, s_tasklet *t)
 {
     s->current = t;
     t->state = S_RUNNING;
+    t->since = s->tick;
     c_state_load(s->ts, &t->c);
 }
 
@@ -153,9 +162,12 @@ static PyObject *suspend_hard(s_sched *s, s_tasklet *me, s_tasklet *next, p_stac
     c_hard kept;
     p_stack *mine = s->stack;
     s->count_hard++;
+    if (B_UNLIKELY(me->loop != NULL))
+        s_loop_leave(s, me);
     c_hard_leave(s->ts, &me->c, &kept, top);
     me->stack = mine;
     me->kept = S_HARD;
+    s_leave_core(s, me);
     make_current(s, next);
     if (next->kept == S_HARD) {
         jump_to_kept(s, next, &mine->sp, &mine->fake);
@@ -167,6 +179,8 @@ static PyObject *suspend_hard(s_sched *s, s_tasklet *me, s_tasklet *next, p_stac
     }
     track_enter(mine->fake);
     c_hard_back(s->ts, &me->c, &kept);
+    if (B_UNLIKELY(me->loop != NULL))
+        s_loop_back(s, me);
     return delivered(me);
 }
 
@@ -189,6 +203,7 @@ static inline B_NORETURN void leave_softly(s_sched *s, s_tasklet *me, s_tasklet 
         forget_args(me);
     if (B_UNLIKELY(c_state_grew(&me->c)))
         s_outgrown(me);
+    s_leave_core(s, me);
     make_current(s, next);
     if (B_UNLIKELY(next->kept == S_HARD))
         leave_for_kept(s, next);
@@ -242,7 +257,9 @@ static B_COLD PyObject *transfer_slow(s_sched *s, s_tasklet *me, s_tasklet *next
         s_tell_switch(s, me, next);
     int why = me->is_main ? C_MAIN : site == NULL ? C_FROM_C : C_NEVER;
     point.top = -1;
-    if (!me->is_main && site != NULL) {
+    if (me->loop != NULL) {
+        why = C_LOOP;
+    } else if (!me->is_main && site != NULL) {
         why = c_point_find(s->ts, &me->c, site, &point);
         if (why == C_SOFT && s->soft && !(s->soft == 2 && refuse_soft(s))) {
             if (B_UNLIKELY(s_traces))
@@ -272,6 +289,7 @@ PyObject *s_transfer(s_sched *s, s_tasklet *next, const c_site *site)
     s_tasklet *me = s->current;
     if (B_UNLIKELY(next == me)) {
         me->state = S_RUNNING;
+        s_holds_on(s, me);
         return delivered(me);
     }
     if (B_LIKELY(s->soft == 1 && site != NULL) && B_LIKELY(c_suspend_call(s->ts, &me->c, site))) {
@@ -313,6 +331,7 @@ PyObject *s_schedule_with(s_sched *s, PyObject *mine, const c_site *site)
 {
     s_tasklet *me = s->current;
     Py_XSETREF(me->wait.value, mine);
+    me->kind = NULL;
     s_ready(s, me);
     return s_transfer(s, s_next(s), site);
 }

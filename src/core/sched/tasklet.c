@@ -124,6 +124,7 @@ int s_main_init(s_sched *s, s_tasklet *t)
     t->home = s;
     t->id = s_new_id();
     t->started = t->is_main = 1;
+    t->since = s->tick;
     c_state_never_soft(&t->c);
     t->state = S_RUNNING;
     t->kept = S_LIVE;
@@ -145,6 +146,11 @@ int s_visit(s_tasklet *t, visitproc visit, void *arg)
     if (t->trace != NULL) {
         Py_VISIT(t->trace->object[C_TRACE]);
         Py_VISIT(t->trace->object[C_PROFILE]);
+    }
+    if (t->own != NULL) {
+        int stop = s_own_visit(t->own, visit, arg);
+        if (stop)
+            return stop;
     }
     Py_VISIT(t->scope);
     Py_VISIT(t->wait.value);
@@ -191,6 +197,13 @@ static void wake_joiners(s_sched *s, s_tasklet *t)
     }
 }
 
+/* Ends a tasklet, or a thread, without a word. */
+static int is_silent(const s_tasklet *t, PyObject *failure)
+{
+    return s_hook.is_exit(failure) ||
+           (s_is_thread(t) && PyErr_GivenExceptionMatches(failure, PyExc_SystemExit));
+}
+
 /* Ends the program, not a tasklet. */
 static int is_for_main(PyObject *failure)
 {
@@ -203,7 +216,7 @@ static int is_for_main(PyObject *failure)
 static void conclude(s_sched *s, s_tasklet *t, PyObject *result)
 {
     PyObject *failure = result == NULL ? PyErr_GetRaisedException() : NULL;
-    int silent = failure != NULL && s_hook.is_exit(failure);
+    int silent = failure != NULL && is_silent(t, failure);
     int watched = t->owned || (b_linked(&t->joiners) && !b_list_empty(&t->joiners));
     Py_CLEAR(t->args);
     Py_CLEAR(t->kwnames);
@@ -236,12 +249,25 @@ static void forget_outcome(s_tasklet *t)
     Py_CLEAR(t->failure);
 }
 
+/* Destructors of its values run on its own stack, which can wait for a lock. */
+static void give_up_own(s_sched *s, s_tasklet *t)
+{
+    s->reporting = s->trap;
+    s_own_drop(t);
+    s->reporting = 0;
+}
+
 void s_finish(s_sched *s, s_tasklet *t, PyObject *result)
 {
     s->trap++;
+    s_leave_core(s, t);
     conclude(s, t, result);
     if (B_UNLIKELY(t->trace != NULL))
         s_trace_drop(s, t);
+    if (B_UNLIKELY(t->loop != NULL))
+        s_loop_drop(s, t);
+    if (B_UNLIKELY(t->own != NULL))
+        give_up_own(s, t);
     c_lock_take(&t->lock);
     t->state = S_DONE;
     c_lock_give(&t->lock);
@@ -279,6 +305,8 @@ void s_clear(s_tasklet *t)
     s_free_state(t);
     if (t->trace != NULL)
         s_trace_drop(s_self_, t);
+    if (t->own != NULL)
+        s_own_drop(t);
     Py_CLEAR(t->func);
     Py_CLEAR(t->args);
     Py_CLEAR(t->kwnames);
@@ -378,6 +406,10 @@ void s_free(s_tasklet *t)
         s_clear(t);
     if (t->trace != NULL && !c_finalizing())
         s_trace_drop(s_self_, t);
+    if (t->loop != NULL)
+        s_loop_drop(NULL, t);
+    if (t->own != NULL)
+        s_own_drop(t);
     Py_CLEAR(t->result);
     Py_CLEAR(t->failure);
     Py_CLEAR(t->name);

@@ -11,8 +11,29 @@ static PyObject *object(s_tasklet *t)
     return Py_NewRef((PyObject *)t->on);
 }
 
-static const s_wait_kind acquiring = {
-    .name = "acquire", .detach = detach, .object = object, .late = Py_False};
+static int target(const s_tasklet *t, int i, s_target *found)
+{
+    y_lock *lock = t->on;
+    found->object = (PyObject *)lock;
+    found->holder = lock->held ? lock->holder : 0;
+    return i == 0;
+}
+
+/* It was handed over to a tasklet that is told to raise instead. */
+static void refused(s_sched *s, s_tasklet *t)
+{
+    y_lock *lock = t->on;
+    if (lock->held && lock->holder == t->id)
+        y_lock_release(s, lock);
+}
+
+static const s_wait_kind given = {.name = "acquire", .refused = refused};
+static const s_wait_kind acquiring = {.name = "acquire",
+                                      .detach = detach,
+                                      .object = object,
+                                      .target = target,
+                                      .late = Py_False,
+                                      .given = &given};
 
 void y_lock_init(y_lock *lock)
 {
@@ -82,8 +103,11 @@ int y_lock_release(s_sched *s, y_lock *lock)
     if (!held)
         return S_E_FREE;
     if (next != NULL) {
+        int here = next->home == s;
         next->wait.value = Py_NewRef(Py_True);
         s_wake(s, next);
+        if (here)
+            next->kind = &given;
     }
     return S_OK;
 }

@@ -33,11 +33,14 @@
 
 /* Whether a wait of the calling flow must let other tasklets run; NULL: no scheduler.  Among
  * tasklets of the Stackless face alone, main blocks its thread, as there: only run() lets
- * others run.  With a virtual clock a timeout is the scheduler's also where nobody else is. */
+ * others run.  Where nobody else is, the wait is the scheduler's with a virtual clock, and in a
+ * cancel scope, which may end it. */
 static inline int y_stock_shared(const s_sched *s)
 {
-    if (s == NULL || b_list_empty(&s->all))
-        return s != NULL && s->virtual_now >= 0;
+    if (s == NULL)
+        return 0;
+    if (b_list_empty(&s->all))
+        return s->virtual_now >= 0 || s->current->scope != NULL;
     return s->natives > 0 || !s->current->is_main || !s_by_stackless(s, s->current);
 }
 

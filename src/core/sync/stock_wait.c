@@ -50,8 +50,22 @@ static int64_t longer(int64_t pause)
     return pause * 2 < LOOK_LONGEST ? pause * 2 : LOOK_LONGEST;
 }
 
-static const s_wait_kind acquiring = {
-    .name = "acquire", .detach = y_queue_leave, .object = object, .late = Py_False};
+/* Only an RLock knows who holds it: a tasklet by an odd number, or a thread. */
+static int target(const s_tasklet *t, int i, s_target *found)
+{
+    PyObject *lock = ((y_want *)t->on)->lock;
+    unsigned long long owner = c_stock_recursive(lock) ? c_stock_owner(lock) : 0;
+    found->object = lock;
+    found->holder = owner & 1 ? owner / 2 : 0;
+    found->thread = owner & 1 ? 0 : (unsigned long)owner;
+    return i == 0;
+}
+
+static const s_wait_kind acquiring = {.name = "acquire",
+                                      .detach = y_queue_leave,
+                                      .object = object,
+                                      .target = target,
+                                      .late = Py_False};
 
 /* The lock may have been given in C: looks, and comes back later. */
 static void look(s_sched *s, s_timer *timer)

@@ -1,0 +1,67 @@
+/* What a tasklet has that code of the standard library expects a thread to have.
+ *
+ * The record, t->own, is made when the first such thing is asked for: values of threading.local,
+ * or being a thread, with an identity of its own.  So a switch knows nothing of it, and a tasklet
+ * that needs nothing of the kind pays for one pointer.
+ *
+ * When the tasklet has ended, it gives up all of it while it still is the current one: the values
+ * of its locals are destroyed as its own, and whoever joins the thread goes on afterwards.
+ */
+#include "sched/internal.h"
+
+s_own *s_own_make(s_tasklet *t)
+{
+    if (t->own != NULL)
+        return t->own;
+    s_own *own = c_calloc(sizeof(*own));
+    PyObject *key = own ? PyLong_FromUnsignedLongLong(s_own_number(t)) : NULL;
+    if (key == NULL) {
+        PyMem_Free(own);
+        PyErr_NoMemory();
+        return NULL;
+    }
+    own->key = key;
+    return t->own = own;
+}
+
+int s_own_visit(const s_own *own, visitproc visit, void *arg)
+{
+    Py_VISIT(own->locals);
+    Py_VISIT(own->end);
+    Py_VISIT(own->handle);
+    return 0;
+}
+
+static void let_go(s_tasklet *t)
+{
+    s_own *own = t->own;
+    t->own = NULL;
+    Py_XDECREF(own->locals);
+    Py_XDECREF(own->end);
+    Py_XDECREF(own->handle);
+    Py_DECREF(own->key);
+    PyMem_Free(own);
+}
+
+void s_own_drop(s_tasklet *t)
+{
+    PyObject *pending = PyErr_GetRaisedException();
+    if (s_hook.leaves != NULL && !c_finalizing())
+        s_hook.leaves(t);
+    let_go(t);
+    PyErr_SetRaisedException(pending);
+}
+
+/* Its frames cannot go, because no `finally` may run: a reference stays for ever. */
+void s_vanish(s_sched *s, s_tasklet *t)
+{
+    if (t->state == S_READY)
+        b_unlink(&t->wait.link);
+    else if (t->state != S_BLOCKED || !t->kind->detach(t))
+        Py_INCREF((PyObject *)t);
+    s_deadline_drop(s, t);
+    t->kind = NULL;
+    t->state = S_PAUSED;
+    if (!t->is_main)
+        s_leave_roll(t);
+}

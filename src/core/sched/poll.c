@@ -1,0 +1,142 @@
+/* Descriptors: when the poller is looked at, and sleeping in it.
+ *
+ * A scheduler gets a poller when one of its tasklets first waits for a descriptor
+ * (s_poll_begin, called by the io room) and keeps it until its thread ends.  What the events
+ * mean is told to the io room (s_hook.io_ready); here is only when to look.
+ *
+ * One wait.  A thread with a poller always sleeps in it, never on its parker: descriptors,
+ * the first timer, mail (the bell) and signals end the same sleep.  A thread without one
+ * sleeps as it always did, and no path of it has changed but for one load.
+ *
+ * Busy.  While tasklets are ready all the time the poller is looked at, without sleeping,
+ * with the mail and the timers: every 61 picks.  A look that finds nothing costs a system
+ * call, so there is at most one in 50 us; both together bound the delay of an event by the
+ * longer of the two, and the cost for those who only switch to about one part in a
+ * hundred.  With a virtual clock or a seed it is looked at each time: what a test does must
+ * not depend on the time it takes.  While nobody waits nothing is looked at.
+ *
+ * Time.  A virtual clock jumps when nothing can run; a descriptor that is ready already can,
+ * so the poller is looked at before.  Data on its way from another process do not hold up
+ * virtual time.
+ *
+ * Eager.  Before it sleeps the thread stays awake for a moment where that has been of use
+ * lately (b_eager.h), with the GIL released.  Two that answer each other save two wake-ups
+ * for each message, which cost more than the rest of it.
+ *
+ * For ever?  The world outside can always make a descriptor ready: while one is waited for
+ * there is no deadlock, here or in a thread that waits for this one.
+ *
+ * Threads.  All on the scheduler's own thread, but s_rouse, which any thread may call.  The
+ * bell is rung under bell_lock, and the poller is opened and closed under it, so that no
+ * descriptor number of somebody else is written to.  The sleeper does not take that lock.
+ *
+ * Fork.  The set is shared with the parent, so the child closes its copy and opens a new one;
+ * the io room then adds what is waited for.
+ */
+#include <errno.h>
+
+#include "sched/internal.h"
+#include "sched/preempt.h"
+
+#define EVENTS 64
+#define PAUSE 50000
+
+static uint64_t last_poller;
+
+/* 0, or -1 with errno. */
+static int open_poller(s_sched *s)
+{
+    p_lock_take(&s->bell_lock);
+    int code = p_poller_open(&s->poller), why = errno;
+    if (code == 0)
+        __atomic_store_n(&s->polls, __atomic_add_fetch(&last_poller, 1, __ATOMIC_RELAXED),
+                         __ATOMIC_SEQ_CST);
+    s->io_eager = B_EAGER_BEGIN;
+    p_lock_give(&s->bell_lock);
+    errno = why;
+    return code;
+}
+
+int s_poll_begin(s_sched *s)
+{
+    if (B_LIKELY(s->polls != 0) || open_poller(s) == 0)
+        return S_OK;
+    return S_E_SYSTEM - errno;
+}
+
+void s_poll_end(s_sched *s)
+{
+    if (s->polls == 0)
+        return;
+    p_lock_take(&s->bell_lock);
+    s->polls = 0;
+    p_poller_close(&s->poller);
+    p_lock_give(&s->bell_lock);
+}
+
+void s_rouse_poller(s_sched *to)
+{
+    p_lock_take(&to->bell_lock);
+    if (to->polls)
+        p_poller_ring(&to->poller);
+    p_lock_give(&to->bell_lock);
+}
+
+int s_poll_look(s_sched *s)
+{
+    p_event events[EVENTS];
+    int count = p_poller_wait(&s->poller, events, EVENTS, 0, 0);
+    if (count > 0)
+        s_hook.io_ready(s, events, count);
+    return count;
+}
+
+void s_poll_glance(s_sched *s)
+{
+    if (s->virtual_now < 0 && s->random == 0) {
+        int64_t now = p_now();
+        if (now - s->io_looked < PAUSE)
+            return;
+        s->io_looked = now;
+    }
+    s_poll_look(s);
+}
+
+/* Without the GIL. */
+static int wait_eagerly(s_sched *s, p_event *events, int64_t until)
+{
+    int64_t watch = b_eager_watch(&s->io_eager), began = p_now();
+    int count = p_poller_wait(&s->poller, events, EVENTS, watch, until);
+    b_eager_learn(&s->io_eager, watch, p_now() - began);
+    return count;
+}
+
+void s_poll_sleep(s_sched *s, int64_t until)
+{
+    p_event events[EVENTS];
+    p_poller_prepare(&s->poller);
+    if (__atomic_load_n(&s->has_mail, __ATOMIC_SEQ_CST)) {
+        p_poller_cancel(&s->poller);
+        return;
+    }
+    s_slices_sleep(s);
+    PyThreadState *ts = PyEval_SaveThread();
+    int count = wait_eagerly(s, events, until);
+    PyEval_RestoreThread(ts);
+    s_slices_wake(s);
+    if (count > 0)
+        s_hook.io_ready(s, events, count);
+}
+
+void s_poll_after_fork(s_sched *s, int is_mine)
+{
+    s->bell_lock.word = 0;
+    if (s->polls == 0)
+        return;
+    s->polls = 0;
+    p_poller_close(&s->poller);
+    if (!is_mine)
+        return;
+    open_poller(s);
+    s_hook.io_after_fork(s);
+}
