@@ -1,0 +1,138 @@
+/* Descriptors: made, closed, found again by an event.
+ *
+ * They lie in blocks that are never moved or freed, so that an event may look at one at any
+ * time; a free list hands them out again.  `generation` changes when a use ends.  BELL of the
+ * poller is the one tag that can be no descriptor's: places stay far below 2^32 - 1.
+ */
+#include "io/internal.h"
+
+#define BLOCK 256
+#define BLOCKS 65536
+
+static p_lock list_lock; /* guards the free list and how many there are */
+static i_desc *blocks[BLOCKS];
+static i_desc *unused;
+static uint32_t places;
+
+/* A place that nobody has used before; NULL without memory.  Under list_lock. */
+static i_desc *new_place(void)
+{
+    uint32_t block = places / BLOCK;
+    if (block == BLOCKS)
+        return NULL;
+    if (blocks[block] == NULL) {
+        i_desc *made = PyMem_RawCalloc(BLOCK, sizeof(*made));
+        __atomic_store_n(&blocks[block], made, __ATOMIC_RELEASE);
+    }
+    if (blocks[block] == NULL)
+        return NULL;
+    i_desc *d = &blocks[block][places % BLOCK];
+    d->place = places++;
+    b_list_init(&d->readers);
+    b_list_init(&d->writers);
+    return d;
+}
+
+i_desc *i_open(int fd, int tcp, PyObject *owner)
+{
+    if (c_out_of_memory())
+        return NULL;
+    p_lock_take(&list_lock);
+    i_desc *d = unused;
+    if (d != NULL)
+        unused = d->next;
+    else
+        d = new_place();
+    p_lock_give(&list_lock);
+    if (d == NULL)
+        return NULL;
+    d->where = 0;
+    d->told = d->dry = d->ended = d->bulk = 0;
+    d->tcp = (unsigned char)tcp;
+    d->owner = owner;
+    c_lock_take(&d->lock);
+    d->fd = fd;
+    c_lock_give(&d->lock);
+    return d;
+}
+
+i_desc *i_desc_of(uint64_t tag)
+{
+    uint32_t place = (uint32_t)tag;
+    i_desc *block = __atomic_load_n(&blocks[place / BLOCK], __ATOMIC_ACQUIRE);
+    return &block[place % BLOCK];
+}
+
+/* The number, -1 when it was closed before; from now on nobody uses it. */
+static int take_fd(i_desc *d)
+{
+    c_lock_take(&d->lock);
+    int fd = d->fd;
+    d->fd = -1;
+    d->generation++;
+    c_lock_give(&d->lock);
+    return fd;
+}
+
+static s_tasklet *claim_one(i_desc *d)
+{
+    c_lock_take(&d->lock);
+    b_link *at = b_first(&d->readers);
+    if (at == NULL)
+        at = b_first(&d->writers);
+    s_tasklet *t = at != NULL ? s_dequeue(at) : NULL;
+    c_lock_give(&d->lock);
+    return t;
+}
+
+static void wake_all(s_sched *s, i_desc *d)
+{
+    s_tasklet *t;
+    while ((t = claim_one(d)) != NULL)
+        i_finish(s, t, S_E_DESCRIPTOR);
+}
+
+void i_close(s_sched *s, i_desc *d)
+{
+    int fd = take_fd(d);
+    if (fd < 0)
+        return;
+    p_close(fd);
+    wake_all(s, d);
+}
+
+int i_detach(s_sched *s, i_desc *d)
+{
+    int fd = take_fd(d);
+    if (fd < 0)
+        return -1;
+    if (s->polls && d->where == s->polls)
+        p_poller_remove(&s->poller, fd);
+    wake_all(s, d);
+    return fd;
+}
+
+void i_free(i_desc *d)
+{
+    int fd = take_fd(d);
+    if (fd >= 0)
+        p_close(fd);
+    d->owner = NULL;
+    if (!b_list_empty(&d->readers) || !b_list_empty(&d->writers))
+        return; /* of a thread that has ended: its place is not used again */
+    p_lock_take(&list_lock);
+    d->next = unused;
+    unused = d;
+    p_lock_give(&list_lock);
+}
+
+void i_each(s_sched *s, void (*each)(s_sched *s, i_desc *d))
+{
+    for (uint32_t i = 0; i < places; i++)
+        each(s, &blocks[i / BLOCK][i % BLOCK]);
+}
+
+void i_descs_after_fork(void)
+{
+    list_lock.word = 0;
+}

@@ -1,0 +1,80 @@
+/* What the files of this room share. */
+#ifndef LOOMLET_IO_INTERNAL_H
+#define LOOMLET_IO_INTERNAL_H
+
+#include <errno.h>
+
+#include "base/b_check.h"
+#include "io/io.h"
+
+typedef struct i_op i_op;
+
+/* One kind of operation.  `attempt` runs under the descriptor's lock: > 0 done, 0 would have
+ * to wait, or -errno.  `result` makes what the call returns; NULL without an exception: the
+ * iteration is over. */
+typedef struct {
+    s_wait_kind kind; /* first: a blocked tasklet's `kind` leads to it */
+    unsigned what;    /* P_READ, P_WRITE */
+    int iterates;     /* it ends with the descriptor, instead of raising */
+    long (*attempt)(s_sched *s, i_op *op, int fd);
+    PyObject *(*result)(s_sched *s, i_op *op);
+} i_way;
+
+/* An operation under way: on the stack while it is tried for the first time, on the heap,
+ * at t->on, while its tasklet waits. */
+struct i_op {
+    const i_way *way;
+    i_desc *desc;
+    union {
+        char *data;     /* what is sent, or where to */
+        int64_t offset; /* of send_file: from where on */
+    };
+    Py_ssize_t size, at; /* all of it, and what is done */
+    PyObject *object;    /* owned: bytes or a memoryview, in which `data` lies */
+    int emptied;         /* it got less than it asked for */
+    int file;            /* of send_file: what is sent; `object` keeps it open */
+};
+
+static inline b_link *i_queue(i_desc *d, unsigned what)
+{
+    return what == P_READ ? &d->readers : &d->writers;
+}
+
+/* ---- reactor.c ---- */
+
+/* Tries `op` (taken over) for the current tasklet, and waits if it must. */
+PyObject *i_do(s_sched *s, i_op *op, const c_site *site, int *code);
+/* Wakes a claimed tasklet: its operation is done (outcome > 0), or failed with a code. */
+void i_finish(s_sched *s, s_tasklet *t, long outcome);
+/* The parts of a s_wait_kind that all ways share. */
+int i_leave(s_tasklet *t);
+PyObject *i_waited_for(s_tasklet *t);
+int i_target(const s_tasklet *t, int i, s_target *found);
+void i_arrived(s_tasklet *t);
+void i_ready(s_sched *s, const p_event *events, int count);
+void i_after_fork(s_sched *s);
+
+/* ---- foreign.c ---- */
+
+/* The tag of an event of a foreign descriptor: no place is as high. */
+#define I_FOREIGN 0xFFFFFFFEu
+static inline int i_is_foreign(uint64_t tag)
+{
+    return (uint32_t)tag == I_FOREIGN;
+}
+void i_foreign_ready(s_sched *s, const p_event *event);
+void i_foreign_after_fork(s_sched *s);
+
+/* ---- desc.c ---- */
+
+/* The descriptor that a tag names: its generation may be another by now. */
+i_desc *i_desc_of(uint64_t tag);
+static inline uint64_t i_tag(const i_desc *d)
+{
+    return (uint64_t)d->generation << 32 | d->place;
+}
+/* Calls each(s, d) for every descriptor that there ever was. */
+void i_each(s_sched *s, void (*each)(s_sched *s, i_desc *d));
+void i_descs_after_fork(void);
+
+#endif

@@ -1,0 +1,65 @@
+/* Leases of stock sockets.  See lease.h. */
+#include "io/lease.h"
+
+static b_link leases;
+static c_lock guard;
+
+/* Under the guard. */
+static const i_lease *find(const PyObject *socket)
+{
+    if (!b_linked(&leases))
+        b_list_init(&leases);
+    for (b_link *at = leases.next; at != &leases; at = at->next) {
+        const i_lease *lease = B_CONTAINER(at, i_lease, link);
+        if (lease->socket == socket)
+            return lease;
+    }
+    return NULL;
+}
+
+void i_lease_begin(i_lease *lease, PyObject *socket, int64_t timeout)
+{
+    c_lock_take(&guard);
+    const i_lease *other = find(socket);
+    int fd = c_socket_fd(socket);
+    lease->socket = socket;
+    lease->lent = timeout;
+    lease->timeout = other ? other->timeout : c_socket_timeout(socket);
+    lease->blocking = other ? other->blocking : lease->timeout < 0 && p_is_blocking(fd);
+    if (other == NULL && lease->blocking)
+        p_unblock(fd);
+    b_append(&leases, &lease->link);
+    c_socket_set_timeout(socket, timeout);
+    c_lock_give(&guard);
+}
+
+void i_lease_end(i_lease *lease)
+{
+    c_lock_take(&guard);
+    b_unlink(&lease->link);
+    if (find(lease->socket) == NULL && c_socket_timeout(lease->socket) == lease->lent) {
+        c_socket_set_timeout(lease->socket, lease->timeout);
+        if (lease->blocking && c_socket_fd(lease->socket) >= 0)
+            p_block(c_socket_fd(lease->socket));
+    }
+    c_lock_give(&guard);
+}
+
+int64_t i_lease_timeout(PyObject *socket)
+{
+    c_lock_take(&guard);
+    const i_lease *lease = find(socket);
+    int64_t timeout = lease ? lease->timeout : c_socket_timeout(socket);
+    c_lock_give(&guard);
+    return timeout;
+}
+
+int i_lease_waits(PyObject *socket)
+{
+    c_lock_take(&guard);
+    const i_lease *lease = find(socket);
+    int64_t timeout = lease ? lease->timeout : c_socket_timeout(socket);
+    int blocking = lease ? lease->blocking : timeout < 0 && p_is_blocking(c_socket_fd(socket));
+    c_lock_give(&guard);
+    return timeout > 0 || blocking;
+}

@@ -1,0 +1,284 @@
+/* The operations: what is tried, and what the call returns.
+ *
+ * Reads of unknown length go through a buffer of the scheduler, so that a bytes object is made
+ * only when something has come, and of the right size.  An allocation that fails then loses
+ * what was read: the caller gets MemoryError, and the stream is of no use.  Where much has come
+ * before (i_desc.bulk) they go straight into a bytes object, which spares copying; the scheduler
+ * keeps one until something has come, so that who waits holds none.
+ */
+#include "io/internal.h"
+
+void *i_scratch(s_sched *s)
+{
+    if (B_UNLIKELY(s->io_scratch == NULL) && !c_out_of_memory())
+        s->io_scratch = PyMem_RawMalloc(I_SCRATCH);
+    return s->io_scratch;
+}
+
+#define WAY(word, side, ends, tries, makes)                                                        \
+    {.kind = {.name = word,                                                                        \
+              .detach = i_leave,                                                                   \
+              .object = i_waited_for,                                                              \
+              .target = i_target,                                                                  \
+              .arrived = i_arrived},                                                               \
+     .what = side,                                                                                 \
+     .iterates = ends,                                                                             \
+     .attempt = tries,                                                                             \
+     .result = makes}
+
+/* ---- receive ------------------------------------------------------------------ */
+
+/* One more than the number of bytes, because 0 is for "would have to wait". */
+static long receive_to(i_op *op, char *to, int fd)
+{
+    long got = p_receive(fd, to, (size_t)op->size);
+    if (got < 0)
+        return got;
+    op->at = got;
+    op->emptied = got > 0 && got < op->size;
+    return got + 1;
+}
+
+/* What is read at once and is worth a bytes object of its own. */
+#define BULK (I_SCRATCH / 4)
+
+static char *place_for(s_sched *s, const i_op *op)
+{
+    if (!op->desc->bulk || op->size < I_SCRATCH || c_out_of_memory())
+        return s->io_scratch;
+    if (s->io_spare == NULL && (s->io_spare = PyBytes_FromStringAndSize(NULL, I_SCRATCH)) == NULL) {
+        PyErr_Clear();
+        return s->io_scratch;
+    }
+    return PyBytes_AS_STRING(s->io_spare);
+}
+
+static long receive_some(s_sched *s, i_op *op, int fd)
+{
+    op->data = place_for(s, op);
+    long outcome = receive_to(op, op->data, fd);
+    if (outcome > 0)
+        op->desc->bulk = op->at >= BULK;
+    return outcome;
+}
+
+static PyObject *received(s_sched *s, i_op *op)
+{
+    if (op->data == s->io_scratch || op->at < BULK)
+        return PyBytes_FromStringAndSize(op->data, op->at);
+    PyObject *bytes = s->io_spare;
+    s->io_spare = NULL;
+    return c_shorten(bytes, op->at);
+}
+
+static PyObject *received_next(s_sched *s, i_op *op)
+{
+    return op->at > 0 ? received(s, op) : NULL;
+}
+
+static const i_way receiving = WAY("read", P_READ, 0, receive_some, received);
+static const i_way iterating = WAY("read", P_READ, 1, receive_some, received_next);
+
+PyObject *i_receive(s_sched *s, i_desc *d, Py_ssize_t most, const c_site *site, int *code)
+{
+    i_op op = {.way = site->kind == C_ITER ? &iterating : &receiving, .desc = d};
+    op.size = most < I_SCRATCH ? most : I_SCRATCH;
+    if (i_scratch(s) != NULL)
+        return i_do(s, &op, site, code);
+    *code = S_E_MEMORY;
+    return NULL;
+}
+
+/* ---- receive into a given place ------------------------------------------------------ */
+
+static long receive_into(s_sched *s, i_op *op, int fd)
+{
+    (void)s;
+    return receive_to(op, op->data, fd);
+}
+
+static PyObject *count_received(s_sched *s, i_op *op)
+{
+    (void)s;
+    return PyLong_FromSsize_t(op->at);
+}
+
+static const i_way receiving_into = WAY("read", P_READ, 0, receive_into, count_received);
+
+PyObject *i_receive_into(s_sched *s, i_desc *d, PyObject *into, const c_site *site, int *code)
+{
+    i_op op = {.way = &receiving_into, .desc = d, .object = into};
+    op.data = PyMemoryView_GET_BUFFER(into)->buf;
+    op.size = PyMemoryView_GET_BUFFER(into)->len;
+    return i_do(s, &op, site, code);
+}
+
+/* ---- receive exactly ------------------------------------------------------------------- */
+
+static long receive_rest(s_sched *s, i_op *op, int fd)
+{
+    (void)s;
+    while (op->at < op->size) {
+        long got = p_receive(fd, op->data + op->at, (size_t)(op->size - op->at));
+        if (got < 0)
+            return got;
+        if (got == 0)
+            break;
+        op->at += got;
+    }
+    return 1;
+}
+
+/* The exception tells what came instead. */
+static PyObject *too_few(i_op *op)
+{
+    PyObject *about = Py_BuildValue("(Ony#)", op->desc->owner, op->size, op->data, op->at);
+    PyObject *error = about ? s_hook.error(S_E_ENDED, about) : NULL;
+    Py_XDECREF(about);
+    if (error != NULL) {
+        PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+        Py_DECREF(error);
+    }
+    return NULL;
+}
+
+static PyObject *received_all(s_sched *s, i_op *op)
+{
+    (void)s;
+    if (op->at < op->size)
+        return too_few(op);
+    PyObject *bytes = op->object;
+    op->object = NULL;
+    return bytes;
+}
+
+static const i_way receiving_exactly = WAY("read", P_READ, 0, receive_rest, received_all);
+
+PyObject *i_receive_exactly(s_sched *s, i_desc *d, Py_ssize_t count, const c_site *site, int *code)
+{
+    i_op op = {.way = &receiving_exactly, .desc = d, .size = count};
+    op.object = PyBytes_FromStringAndSize(NULL, count);
+    if (op.object == NULL) {
+        *code = S_E_SET;
+        return NULL;
+    }
+    op.data = PyBytes_AS_STRING(op.object);
+    return i_do(s, &op, site, code);
+}
+
+/* ---- send ---------------------------------------------------------------------------------- */
+
+static long send_rest(s_sched *s, i_op *op, int fd)
+{
+    (void)s;
+    while (op->at < op->size) {
+        long sent = p_send(fd, op->data + op->at, (size_t)(op->size - op->at));
+        if (sent < 0)
+            return sent;
+        op->at += sent;
+    }
+    return 1;
+}
+
+static PyObject *nothing(s_sched *s, i_op *op)
+{
+    (void)s, (void)op;
+    return Py_NewRef(Py_None);
+}
+
+static const i_way sending = WAY("write", P_WRITE, 0, send_rest, nothing);
+
+PyObject *i_send_all(s_sched *s, i_desc *d, PyObject *data, const c_site *site, int *code)
+{
+    i_op op = {.way = &sending, .desc = d, .object = data};
+    if (PyBytes_CheckExact(data)) {
+        op.data = PyBytes_AS_STRING(data);
+        op.size = PyBytes_GET_SIZE(data);
+    } else {
+        op.data = PyMemoryView_GET_BUFFER(data)->buf;
+        op.size = PyMemoryView_GET_BUFFER(data)->len;
+    }
+    return i_do(s, &op, site, code);
+}
+
+int i_send_end(i_desc *d)
+{
+    c_lock_take(&d->lock);
+    int done = d->fd < 0 ? S_E_DESCRIPTOR : p_send_end(d->fd);
+    c_lock_give(&d->lock);
+    return done < 0 && done != S_E_DESCRIPTOR ? S_E_SYSTEM + done : done;
+}
+
+/* ---- connections --------------------------------------------------------------------------- */
+
+/* One that the peer gave up before we took it is no concern of the listener. */
+static long accept_one(s_sched *s, i_op *op, int fd)
+{
+    int got;
+    (void)s;
+    do
+        got = p_accept(fd);
+    while (got == -ECONNABORTED || got == -EPROTO);
+    if (got < 0)
+        return got;
+    op->size = got;
+    return 1;
+}
+
+static PyObject *accepted(s_sched *s, i_op *op)
+{
+    (void)s;
+    PyObject *made = i_hook.accepted(op->desc->owner, (int)op->size);
+    if (made == NULL)
+        p_close((int)op->size);
+    return made;
+}
+
+static const i_way accepting = WAY("accept", P_READ, 0, accept_one, accepted);
+static const i_way accepting_next = WAY("accept", P_READ, 1, accept_one, accepted);
+
+PyObject *i_accept(s_sched *s, i_desc *d, const c_site *site, int *code)
+{
+    i_op op = {.way = site->kind == C_ITER ? &accepting_next : &accepting, .desc = d};
+    return i_do(s, &op, site, code);
+}
+
+/* ---- readiness alone ------------------------------------------------------------------------- */
+
+static long ask_readable(s_sched *s, i_op *op, int fd)
+{
+    (void)s, (void)op;
+    int outcome = p_ready(fd, P_READ);
+    return outcome < 0 ? outcome : 1;
+}
+
+static long ask_writable(s_sched *s, i_op *op, int fd)
+{
+    (void)s, (void)op;
+    int outcome = p_ready(fd, P_WRITE);
+    return outcome < 0 ? outcome : 1;
+}
+
+static const i_way until_readable = WAY("read", P_READ, 0, ask_readable, nothing);
+static const i_way until_writable = WAY("write", P_WRITE, 0, ask_writable, nothing);
+
+PyObject *i_wait(s_sched *s, i_desc *d, unsigned what, const c_site *site, int *code)
+{
+    i_op op = {.way = what == P_READ ? &until_readable : &until_writable, .desc = d};
+    return i_do(s, &op, site, code);
+}
+
+static long ask_connected(s_sched *s, i_op *op, int fd)
+{
+    (void)s, (void)op;
+    int outcome = p_connected(fd);
+    return outcome < 0 ? outcome : 1;
+}
+
+static const i_way connecting = WAY("connect", P_WRITE, 0, ask_connected, nothing);
+
+PyObject *i_connected(s_sched *s, i_desc *d, const c_site *site, int *code)
+{
+    i_op op = {.way = &connecting, .desc = d};
+    return i_do(s, &op, site, code);
+}
