@@ -38,8 +38,8 @@ static inline PyObject *bind_result(PyObject *result, int code, PyObject *about)
     return bind_result_by(bind_fail, result, code, about);
 }
 int bind_is_cancelled(PyObject *exception);
-/* _set_hooks(error, failed, abandoned, (exit, cancelled)): see loomlet.errors and loomlet.runtime.
- */
+/* _set_hooks(error, failed, abandoned, (exit, cancelled)): see loomlet.errors and
+ * loomlet.runtime. */
 PyObject *bind_set_hooks(PyObject *module, PyObject *args);
 /* __reduce__() and __setstate__() of every type that loomlet.snapshot knows (snapshot.c). */
 PyObject *bind_reduce(PyObject *self, PyObject *unused);
@@ -107,10 +107,12 @@ int bind_own_tracing(void);
 PyObject *bind_get_trace(PyObject *self, void *which);
 int bind_set_trace(PyObject *self, PyObject *value, void *which);
 
-/* ---- functions.c, select.c, inspect.c: the module's functions ------------------ */
+/* ---- functions.c, select.c, blocking.c, inspect.c: the module's functions ------------------ */
 
 extern PyMethodDef bind_functions[], bind_inspect_functions[], bind_stock_functions[];
-extern PyMethodDef bind_preempt_functions[], bind_snapshot_functions[], bind_snapshot_parts[];
+extern PyMethodDef bind_blocking_functions[], bind_loop_functions[], bind_patch_functions[];
+extern PyMethodDef bind_thread_functions[], bind_observe_functions[], bind_preempt_functions[];
+extern PyMethodDef bind_snapshot_functions[], bind_snapshot_parts[];
 PyObject *bind_select(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 
 /* ---- stackless_errors.c -------------------------------------------------------- */

@@ -64,8 +64,14 @@ static void call_quietly(PyObject *function, PyObject *a, PyObject *b)
     Py_XDECREF(done);
 }
 
+/* That of a thread is told as the interpreter tells it. */
 static void failed(s_tasklet *t, PyObject *exception)
 {
+    if (s_is_thread(t)) {
+        PyErr_SetRaisedException(Py_NewRef(exception));
+        PyErr_WriteUnraisable(t->func);
+        return;
+    }
     call_quietly(report_failure, (PyObject *)t, exception);
 }
 

@@ -1,7 +1,9 @@
 /* Looking and testing: counters, soft switching on and off, clocks, seeds, yardsticks. */
 #include "base/b_check.h"
-#include "bind/bind.h"
+#include "bind/patch_threads.h"
+#include "io/pool.h"
 #include "sched/preempt.h"
+#include "sync/news.h"
 #include "sync/stock.h"
 
 /* noop(): a call that does nothing; what a switch is measured against. */
@@ -25,7 +27,7 @@ static PyObject *soft(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
         if (wanted < 0)
             return NULL;
         s_soft_wanted = wanted;
-        s->soft = s_soft_mode(wanted);
+        s->soft = s_soft_mode(s, wanted);
     }
     return PyBool_FromLong(before);
 }
@@ -52,7 +54,7 @@ static PyObject *torture(PyObject *module, PyObject *bits)
     if (s == NULL || PyErr_Occurred())
         return NULL;
     s_torture = (int)wanted;
-    s->soft = s_soft_mode(s_soft_wanted);
+    s->soft = s_soft_mode(s, s_soft_wanted);
     s->picks = s_picks(s);
     Py_RETURN_NONE;
 }
@@ -191,7 +193,10 @@ static PyObject *after_fork(PyObject *module, PyObject *unused)
     (void)module, (void)unused;
     s_after_fork();
     y_stock_after_fork(s_self_);
+    y_news_after_fork(s_self_);
     s_slices_after_fork(1);
+    i_pool_after_fork(s_self_);
+    bind_threads_after_fork();
     Py_RETURN_NONE;
 }
 

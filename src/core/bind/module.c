@@ -1,11 +1,16 @@
 /* The module loomlet._core: its types and functions put together. */
+#include "bind/descriptor.h"
 #include "bind/stackless.h"
+#include "io/pool.h"
 
 static int add_types(PyObject *module)
 {
-    PyTypeObject *types[] = {&bind_tasklet_type, &bind_channel_type,  &bind_lock_type,
-                             &bind_timer_type,   &bind_scope_type,    &bind_timeout_type,
-                             &bind_group_type,   &bind_nopreempt_type};
+    PyTypeObject *types[] = {&bind_tasklet_type, &bind_channel_type,   &bind_lock_type,
+                             &bind_timer_type,   &bind_scope_type,     &bind_timeout_type,
+                             &bind_group_type,   &bind_nopreempt_type, &bind_descriptor_type,
+                             &bind_stream_type,  &bind_listener_type};
+    bind_net_init();
+    i_pool_init();
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         if (PyModule_AddType(module, types[i]) < 0)
             return -1;
@@ -42,12 +47,32 @@ static int add_stackless(PyObject *module)
     s_hook.refused = bind_stackless_refused;
     n_hook.bomb = &bind_bomb_type;
     n_hook.explode = bind_bomb_error;
-    if (add_stackless_types(module) < 0 ||
-        bind_stackless_extend(&bind_stackless_tasklet_type) < 0 ||
-        PyModule_AddFunctions(module, bind_callback_functions) < 0 ||
-        PyModule_AddFunctions(module, bind_stackless_info_functions) < 0)
+    if (add_stackless_types(module) < 0)
         return -1;
-    return PyModule_AddFunctions(module, bind_stackless_functions);
+    return bind_stackless_extend(&bind_stackless_tasklet_type);
+}
+
+static int add_functions(PyObject *module)
+{
+    static PyMethodDef *const functions[] = {bind_functions,
+                                             bind_blocking_functions,
+                                             bind_inspect_functions,
+                                             bind_preempt_functions,
+                                             bind_loop_functions,
+                                             bind_observe_functions,
+                                             bind_snapshot_functions,
+                                             bind_snapshot_parts,
+                                             bind_stock_functions,
+                                             bind_patch_functions,
+                                             bind_thread_functions,
+                                             bind_callback_functions,
+                                             bind_stackless_info_functions,
+                                             bind_stackless_functions};
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+        if (PyModule_AddFunctions(module, functions[i]) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 static int exec(PyObject *module)
@@ -58,12 +83,7 @@ static int exec(PyObject *module)
     c_arena_install();
     if (c_check_learn() < 0 || bind_own_tracing() < 0)
         return -1;
-    if (add_types(module) < 0 || PyModule_AddFunctions(module, bind_functions) < 0 ||
-        PyModule_AddFunctions(module, bind_inspect_functions) < 0 ||
-        PyModule_AddFunctions(module, bind_preempt_functions) < 0 ||
-        PyModule_AddFunctions(module, bind_snapshot_functions) < 0 ||
-        PyModule_AddFunctions(module, bind_snapshot_parts) < 0 ||
-        PyModule_AddFunctions(module, bind_stock_functions) < 0 || add_stackless(module) < 0)
+    if (add_types(module) < 0 || add_stackless(module) < 0 || add_functions(module) < 0)
         return -1;
     return PyModule_AddIntConstant(module, "SOFT_SUPPORTED", c_soft_supported);
 }

@@ -3,6 +3,7 @@
 
 #include "bind/bind.h"
 #include "sched/preempt.h"
+#include "sched/report.h"
 
 typedef struct {
     PyObject_HEAD
@@ -140,6 +141,18 @@ static PyObject *set_stall(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* _set_report(after): stalls are reported on stderr after so many seconds, 0: never;
+ * what it was. */
+static PyObject *set_report(PyObject *module, PyObject *after)
+{
+    int64_t nanoseconds;
+    (void)module;
+    if (bind_seconds(after, &nanoseconds) < 0)
+        return NULL;
+    int64_t before = __atomic_exchange_n(&s_report_after, nanoseconds, __ATOMIC_RELAXED);
+    return PyFloat_FromDouble((double)before / 1e9);
+}
+
 /* _slices(seconds or None): time slices of the calling thread on or off. */
 static PyObject *slices(PyObject *module, PyObject *value)
 {
@@ -230,6 +243,7 @@ static PyObject *after_fork_in_parent(PyObject *module, PyObject *unused)
 
 PyMethodDef bind_preempt_functions[] = {
     {"_set_stall", set_stall, METH_VARARGS, NULL},
+    {"_set_report", set_report, METH_O, NULL},
     {"_slices", slices, METH_O, NULL},
     {"_counted_slices", counted_slices, METH_O, NULL},
     {"_delays", delays, METH_NOARGS, NULL},

@@ -16,22 +16,13 @@
  * function hands on to the original.
  */
 #include "sync/stock.h"
-#include "bind/bind.h"
+#include "bind/patch_threads.h"
 #include "cpython/stock_lock.h"
 
 #define LONGEST 9223372036.0 /* seconds: threading.TIMEOUT_MAX */
 
 static PyCFunction lock_reinit, rlock_reinit, rlock_restore, rlock_save;
 static PyCFunction rlock_is_owned, rlock_recursion_count, thread_join, thread_is_done;
-
-/* 1 in our interpreter, with the scheduler of the running flow, or NULL in a thread without
- * one; 0 elsewhere. */
-static int is_ours(s_sched **s)
-{
-    PyThreadState *ts = PyThreadState_Get();
-    *s = s_self_ != NULL && s_self_->ts == ts ? s_self_ : NULL;
-    return *s != NULL || PyThreadState_GetInterpreter(ts) == PyInterpreterState_Main();
-}
 
 /* Seconds or -1 as nanoseconds; -1 when the original shall complain. */
 static int read_timeout(PyObject *timeout, int blocking, int64_t *nanoseconds)
@@ -71,7 +62,7 @@ static PyObject *acquire(PyObject *self, PyObject *args, PyObject *kwargs)
     int64_t timeout;
     int code;
     s_sched *s;
-    if (!is_ours(&s) || read_arguments(args, kwargs, &timeout) < 0)
+    if (!bind_is_ours(&s) || read_arguments(args, kwargs, &timeout) < 0)
         return c_stock_acquire(self, args, kwargs);
     if (!y_stock_shared(s))
         return y_stock_acquire_as_thread(self, timeout, args, kwargs);
@@ -84,13 +75,13 @@ static PyObject *release(PyObject *self, PyObject *unused)
 {
     s_sched *s;
     (void)unused;
-    return is_ours(&s) ? y_stock_release(s, self) : c_stock_release(self);
+    return bind_is_ours(&s) ? y_stock_release(s, self) : c_stock_release(self);
 }
 
 static PyObject *reinit(PyObject *self, PyCFunction original)
 {
     s_sched *s;
-    return is_ours(&s) ? y_stock_reinit(s, self, original) : original(self, NULL);
+    return bind_is_ours(&s) ? y_stock_reinit(s, self, original) : original(self, NULL);
 }
 
 static PyObject *reinit_lock(PyObject *self, PyObject *unused)
@@ -108,7 +99,7 @@ static PyObject *reinit_rlock(PyObject *self, PyObject *unused)
 static PyObject *is_owned(PyObject *self, PyObject *unused)
 {
     s_sched *s;
-    if (!is_ours(&s))
+    if (!bind_is_ours(&s))
         return rlock_is_owned(self, unused);
     return PyBool_FromLong(c_stock_owner(self) == y_stock_ident(s));
 }
@@ -116,7 +107,7 @@ static PyObject *is_owned(PyObject *self, PyObject *unused)
 static PyObject *recursion_count(PyObject *self, PyObject *unused)
 {
     s_sched *s;
-    if (!is_ours(&s))
+    if (!bind_is_ours(&s))
         return rlock_recursion_count(self, unused);
     int owned = c_stock_owner(self) == y_stock_ident(s);
     return PyLong_FromSize_t(owned ? c_stock_count(self) : 0);
@@ -129,7 +120,7 @@ static PyObject *restore(PyObject *self, PyObject *args)
     unsigned long long owner;
     int code;
     s_sched *s;
-    if (!is_ours(&s))
+    if (!bind_is_ours(&s))
         return rlock_restore(self, args);
     if (!PyArg_ParseTuple(args, "(kK):_acquire_restore", &count, &owner))
         return NULL;
@@ -146,7 +137,7 @@ static PyObject *restore(PyObject *self, PyObject *args)
 static PyObject *save(PyObject *self, PyObject *unused)
 {
     s_sched *s;
-    if (!is_ours(&s))
+    if (!bind_is_ours(&s))
         return rlock_save(self, unused);
     y_stock_lend(s, self);
     PyObject *done = rlock_save(self, unused);
@@ -164,6 +155,19 @@ static int may_join(PyObject *self)
     return done != NULL;
 }
 
+/* Of a thread that is a tasklet: the lock is passed on to the next who waits. */
+static PyObject *wait_for_end(s_sched *s, PyObject *end, int64_t timeout, int *code)
+{
+    PyObject *ended = y_stock_acquire(s, end, timeout, code);
+    PyObject *passed = ended == Py_True ? y_stock_release(s, end) : NULL;
+    if (ended == Py_True && passed == NULL) {
+        *code = S_E_SET;
+        Py_CLEAR(ended);
+    }
+    Py_XDECREF(passed);
+    return ended;
+}
+
 /* _ThreadHandle.join(timeout=None) */
 static PyObject *join(PyObject *self, PyObject *args)
 {
@@ -171,7 +175,7 @@ static PyObject *join(PyObject *self, PyObject *args)
     int64_t nanoseconds = S_FOREVER;
     int code = S_OK;
     s_sched *s;
-    if (!is_ours(&s))
+    if (!bind_is_ours(&s))
         return thread_join(self, args);
     double seconds =
         PyFloat_Check(timeout) || PyIndex_Check(timeout) ? PyFloat_AsDouble(timeout) : -1;
@@ -182,7 +186,10 @@ static PyObject *join(PyObject *self, PyObject *args)
         return NULL;
     if (seconds >= 0 && seconds < LONGEST)
         nanoseconds = (int64_t)(seconds * 1e9);
-    PyObject *ended = y_stock_watch(s, thread_is_done, self, nanoseconds, &code);
+    PyObject *end = bind_thread_end(self);
+    PyObject *ended = end ? wait_for_end(s, end, nanoseconds, &code)
+                          : y_stock_watch(s, thread_is_done, self, nanoseconds, &code);
+    Py_XDECREF(end);
     if (ended == NULL)
         return bind_result(NULL, code, (PyObject *)s->current);
     Py_DECREF(ended);
@@ -195,8 +202,8 @@ static PyObject *get_ident(PyObject *module, PyObject *unused)
 {
     s_sched *s;
     (void)module, (void)unused;
-    return PyLong_FromUnsignedLongLong(is_ours(&s) ? y_stock_ident(s)
-                                                   : PyThread_get_thread_ident());
+    return PyLong_FromUnsignedLongLong(bind_is_ours(&s) ? y_stock_ident(s)
+                                                        : PyThread_get_thread_ident());
 }
 
 static PyMethodDef ident_method = {

@@ -384,12 +384,14 @@ static PyGetSetDef getset[] = {
      PyDoc_STR("'new', 'runnable', 'running', 'blocked', 'paused' or 'done'."), NULL},
     {"waiting_for", get_waiting_for, NULL,
      PyDoc_STR("What a blocked tasklet waits for: a channel, a tuple of channels (select), a\n"
-               "tasklet or group (join), a lock, a float (sleep: the time of waking).\n"
+               "tasklet or group (join), a lock, a stream or listener, a function (run_blocking),\n"
+               "a float (sleep: the time of waking).\n"
                "None otherwise."),
      NULL},
     {"waiting_in", get_waiting_in, NULL,
      PyDoc_STR("The operation that blocks it: 'send', 'receive', 'iterate', 'select', 'join',\n"
-               "'acquire', 'sleep'; None otherwise."),
+               "'acquire', 'sleep', 'read', 'write', 'accept', 'connect', 'run_blocking'; None\n"
+               "otherwise."),
      NULL},
     {"is_main", get_is_main, NULL, PyDoc_STR("True for the thread's own flow of control."), NULL},
     {"_failure", get_failure, NULL, NULL, NULL},

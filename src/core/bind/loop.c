@@ -1,0 +1,61 @@
+/* asyncio's running loop is the running tasklet's.
+ *
+ * As in trace.c, the C function that sets it is exchanged: asyncio.run(), third-party runners and
+ * loops all call it when a loop begins and ends to run.  Interpreters share the C function of a
+ * method definition: in one that is not ours the original is called.
+ */
+#include "bind/bind.h"
+
+static PyCFunction original;
+
+static PyObject *set_running_loop(PyObject *module, PyObject *loop)
+{
+    if (PyInterpreterState_Get() != PyInterpreterState_Main())
+        return original(module, loop);
+    s_sched *s = loop != Py_None ? s_self() : s_self_;
+    if (loop != Py_None && s == NULL)
+        return NULL;
+    int code = loop != Py_None ? s_loop_own(s) : S_OK;
+    if (code < 0)
+        return bind_fail(code, NULL);
+    PyObject *done = c_loop_set(loop);
+    if (s != NULL && s->ts == c_thread())
+        s_loop_settle(s);
+    return done;
+}
+
+static PyObject *refuse(PyObject *found)
+{
+    return PyErr_Format(PyExc_ImportError,
+                        "expected asyncio's own functions in C, found %R; import loomlet.aio "
+                        "before they are replaced",
+                        found);
+}
+
+/* _own_loops(set_running_loop, get_running_loop, file): from now on a loop that runs is its
+ * tasklet's, and code of that file is not interrupted.  Once per process. */
+static PyObject *own_loops(PyObject *module, PyObject *args)
+{
+    PyObject *setter, *getter, *file;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OOU:_own_loops", &setter, &getter, &file))
+        return NULL;
+    if (original != NULL)
+        Py_RETURN_NONE;
+    if (!PyCFunction_Check(getter) || PyCFunction_GET_FLAGS(getter) != METH_NOARGS)
+        return refuse(getter);
+    original = c_function_exchange(setter, METH_O, set_running_loop);
+    if (original == NULL)
+        return refuse(setter);
+    c_loop_learn(setter, original, getter);
+    c_interruptible_but(file);
+    s_sched *s = c_loop_is_running() ? s_self() : NULL;
+    if (s != NULL && s_loop_own(s) < 0)
+        return bind_fail(S_E_MEMORY, NULL);
+    Py_RETURN_NONE;
+}
+
+PyMethodDef bind_loop_functions[] = {
+    {"_own_loops", own_loops, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};

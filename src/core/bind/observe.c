@@ -1,0 +1,54 @@
+/* What loomlet.serving calls: the door through which other processes look at the tasklets. */
+#include "bind/bind.h"
+#include "sched/dump.h"
+
+/* _door_open(path): a thread answers there from now on. */
+static PyObject *door_open(PyObject *module, PyObject *path)
+{
+    (void)module;
+    const char *name = PyUnicode_AsUTF8(path);
+    if (name == NULL)
+        return NULL;
+    int code = s_door_open(name);
+    return code < 0 ? bind_fail(code, path) : Py_NewRef(Py_None);
+}
+
+/* _door_close(): whether it was open. */
+static PyObject *door_close(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyBool_FromLong(s_door_close());
+}
+
+/* _door_after_fork(): in the child; whether the parent's was open. */
+static PyObject *door_after_fork(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyBool_FromLong(s_door_after_fork());
+}
+
+/* _dump_at_signal((program, argument, ...)): see p_command_at_signal; whether it is ours now. */
+static PyObject *dump_at_signal(PyObject *module, PyObject *words)
+{
+    const char *texts[P_WORDS + 1] = {NULL};
+    (void)module;
+    Py_ssize_t count = PyTuple_Check(words) ? PyTuple_GET_SIZE(words) : P_WORDS + 1;
+    if (count > P_WORDS) {
+        PyErr_SetString(PyExc_TypeError, "expected a tuple of a few words");
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if ((texts[i] = PyUnicode_AsUTF8(PyTuple_GET_ITEM(words, i))) == NULL)
+            return NULL;
+    }
+    int taken = p_command_at_signal(texts);
+    return taken < 0 ? PyErr_NoMemory() : PyBool_FromLong(taken);
+}
+
+PyMethodDef bind_observe_functions[] = {
+    {"_door_open", door_open, METH_O, NULL},
+    {"_door_close", door_close, METH_NOARGS, NULL},
+    {"_door_after_fork", door_after_fork, METH_NOARGS, NULL},
+    {"_dump_at_signal", dump_at_signal, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
