@@ -17,6 +17,7 @@ from loomlet._core import (
     sleep,
     spawn,
 )
+from loomlet.blocking import run_blocking
 from loomlet.errors import (
     Cancelled,
     ChannelClosed,
@@ -71,6 +72,7 @@ __all__ = [
     "now",
     "on_stall",
     "run",
+    "run_blocking",
     "schedule",
     "select",
     "set_error_handler",

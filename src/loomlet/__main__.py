@@ -10,7 +10,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from loomlet import launch
 from loomlet.bench import cli as bench
+from loomlet.doctor import cli as doctor
+from loomlet.observe import cli as observe
 
 
 def parser() -> argparse.ArgumentParser:
@@ -21,6 +24,9 @@ def parser() -> argparse.ArgumentParser:
     )
     commands = whole.add_subparsers(metavar="COMMAND", required=True)
     bench.add_parser(commands)
+    doctor.add_parser(commands)
+    launch.add_parser(commands)
+    observe.add_parser(commands)
     return whole
 
 

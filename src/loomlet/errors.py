@@ -7,6 +7,8 @@
     Exception
       LoomletError           what all of ours below have in common
         ChannelClosed        (ValueError)    send or receive on a closed channel
+        DescriptorClosed     (OSError)       a stream or listener that is closed
+        EndOfStream          (EOFError)      the peer ended before all that was asked for had come
         Deadlock             (RuntimeError)  every tasklet waits for ever
         TaskletError         (RuntimeError)  an operation that the tasklet's state forbids
           DeadTasklet          it has ended
@@ -21,14 +23,16 @@
       FreezeWarning          something was left out of what was frozen
       StallWarning           a tasklet held the core in one long call of C code
 
-TimeoutError and ExceptionGroup are the builtins.  Each text says what was
-expected, what was found and what to do.  The native core knows only codes; this
-module turns a code into an exception (`make`) and hands that function down.
-Any thread.
+TimeoutError and ExceptionGroup are the builtins; what the system refuses is a plain OSError, as
+everywhere in Python.  Each text says what was expected, what was found and what to do.  The native
+core knows only codes; this module turns a code into an exception (`make`) and hands that function
+down.  Any thread.
 """
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +45,8 @@ __all__ = [
     "CodeChanged",
     "DeadTasklet",
     "Deadlock",
+    "DescriptorClosed",
+    "EndOfStream",
     "FreezeError",
     "FreezeWarning",
     "LoomletError",
@@ -86,6 +92,24 @@ class ChannelClosed(LoomletError, ValueError):
     def __init__(self, message: str, channel: object = None) -> None:
         super().__init__(message)
         self.channel = channel
+
+
+class DescriptorClosed(LoomletError, OSError):
+    """A stream or listener that is closed, before an operation or while it waits.
+
+    Its `errno` is EBADF, so code that knows sockets treats it as it should.
+    """
+
+
+class EndOfStream(LoomletError, EOFError):
+    """The peer ended its side before all that was asked for had come.
+
+    `partial` is what came.
+    """
+
+    def __init__(self, message: str, partial: bytes = b"") -> None:
+        super().__init__(message)
+        self.partial = partial
 
 
 class Deadlock(LoomletError, RuntimeError):
@@ -151,7 +175,9 @@ _EXIT = 0
 _DEAD, _THREAD, _TRAPPED, _BLOCKED, _CURRENT = -3, -4, -5, -6, -7
 _CANCELLED, _CLOSED, _TIMEOUT, _MAIN, _NESTED, _DEADLOCK, _FREE, _STUCK = range(-8, -16, -1)
 _SCOPE_USED, _SCOPE_ORDER, _SCOPE_LATE, _GROUP_CLOSED = range(-16, -20, -1)
-_RECORD, _NO_IMAGE = -28, -29
+_RECORD, _NO_IMAGE, _DESCRIPTOR, _ENDED = range(-28, -32, -1)
+_NO_THREAD, _EXITING, _FORKED = range(-32, -35, -1)
+_SYSTEM = -1000
 
 
 def _closed(about: object) -> BaseException:
@@ -160,6 +186,27 @@ def _closed(about: object) -> BaseException:
         "use `for` or catch ChannelClosed",
         about,
     )
+
+
+def _descriptor_closed(about: object) -> BaseException:
+    return DescriptorClosed(
+        errno.EBADF,
+        f"expected an open descriptor, found {about!r}; it was closed here, or by another tasklet "
+        "while this one waited",
+    )
+
+
+def end_of_stream(stream: object, wanted: int, partial: bytes) -> EndOfStream:
+    """What is raised when `wanted` bytes were to come from `stream`, and only `partial` came."""
+    return EndOfStream(
+        f"expected {wanted} bytes from {stream!r}, found {len(partial)} before its peer ended; "
+        "they are the exception's `partial`",
+        partial,
+    )
+
+
+def _ended(about: Any) -> BaseException:
+    return end_of_stream(*about)
 
 
 def _state(kind: type[TaskletError], expected: str, hint: str) -> _Maker:
@@ -288,11 +335,27 @@ _makers: dict[int, _Maker] = {
     ),
     _RECORD: lambda about: ThawError(f"the frozen state does not fit: {about}"),
     _NO_IMAGE: _no_image,
+    _DESCRIPTOR: _descriptor_closed,
+    _ENDED: _ended,
+    _NO_THREAD: lambda about: RuntimeError(
+        "expected a thread for run_blocking(), the system gives no more; let fewer functions run "
+        "at once: loomlet.blocking.configure(max_threads=...)"
+    ),
+    _EXITING: lambda about: RuntimeError(
+        "expected a running interpreter, found one that ends; run_blocking() starts no function "
+        "any more"
+    ),
+    _FORKED: lambda about: RuntimeError(
+        "run_blocking() waited at os.fork(): its function runs in the parent only; call it again "
+        "in the child"
+    ),
 }
 
 
 def make(code: int, about: object) -> BaseException:
     """A new exception for a code of the core; `about` is the object it concerns."""
+    if code < _SYSTEM:
+        return OSError(_SYSTEM - code, os.strerror(_SYSTEM - code))
     return _makers[code](about)
 
 

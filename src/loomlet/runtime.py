@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from loomlet import _core, _selftest, _sequence, errors
+from loomlet import _core, _selftest, _sequence, _threads, errors, serving
 
 __all__ = ["run", "set_error_handler"]
 
@@ -34,7 +34,8 @@ def run(main: Callable[..., T], *args: Any, slice: float | None = 0.01) -> T:
 
     An exception of `main` is raised here.  When `main` has ended, the tasklets
     that are left are killed and their `finally` blocks run before this returns.
-    A nested run() raises TaskletError.
+    A nested run() raises TaskletError.  Threads that are tasklets (loomlet.patch) and no
+    daemons are first let finish, if `main` has returned.
 
     `slice`: a tasklet that has run Python code for that many seconds while another
     one is ready goes to the tail of the run queue, wherever it is; None: tasklets
@@ -42,10 +43,13 @@ def run(main: Callable[..., T], *args: Any, slice: float | None = 0.01) -> T:
     0.0001 s, else ValueError.
     """
     _check_slice(slice)
+    serving.at_run()
     _core._run_begin()
     try:
         _core._slices(slice)
-        return main(*args)
+        result = main(*args)
+        _threads.wait()
+        return result
     finally:
         _core._slices(None)
         _core._run_end()

@@ -6,10 +6,14 @@ default a StallWarning for each line that is met the first time.  Calls that rel
 as well, `time.sleep` for one: the other tasklets of the thread waited just the same.  Only threads
 inside loomlet.run() with slices are watched; the duration is told from the moment when the tasklet
 should have yielded, so it is up to two slices short.
+
+While such a call goes on Python code cannot tell it.  The watchdog thread does after a second, on
+stderr, when others wait for the core: see report_stalls().
 """
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
 from types import CodeType
@@ -18,7 +22,7 @@ from typing import NamedTuple
 from loomlet import _core
 from loomlet.errors import StallWarning
 
-__all__ = ["Stall", "on_stall"]
+__all__ = ["Stall", "on_stall", "report_stalls"]
 
 
 class Stall(NamedTuple):
@@ -72,8 +76,34 @@ def on_stall(callback: Callback | None, after: float = 0.5) -> Callback | None:
     return None if old is warn else old
 
 
+def report_stalls(after: float | None) -> float | None:
+    """Sets after how many seconds a stall is reported on stderr; returns the old number.
+
+    The report comes once for each stall, while it goes on, also when Python is stuck: the tasklet,
+    how long it has held the core, and its innermost functions with their lines.  Only where other
+    tasklets of the thread are ready or due, in threads inside loomlet.run() with slices.  None: no
+    reports.  LOOMLET_STALL sets it at import; without, it is 1 second.  Concerns every thread.
+    TypeError for what is no number, ValueError unless after > 0.
+    """
+    if after is not None and not after > 0:
+        raise ValueError(f"expected a number of seconds > 0 or None, found {after!r}")
+    return _core._set_report(after or 0) or None
+
+
+def _wanted(text: str) -> float | None:
+    """What LOOMLET_STALL asks for: seconds, 0 for no reports."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1
+    if not seconds >= 0:
+        raise ValueError(f"LOOMLET_STALL takes a number of seconds, or 0, found {text!r}")
+    return seconds or None
+
+
 def _stalled(tasklet: _core.Tasklet, code: CodeType, line: int, seconds: float) -> None:
     _callback(Stall(tasklet, code.co_filename, line, code.co_qualname, seconds))
 
 
 _core._set_stall(_stalled, 0.5)
+report_stalls(_wanted(os.environ.get("LOOMLET_STALL", "1")))

@@ -42,6 +42,17 @@ def check_wait(saving: Saving, tasklet: _core.Tasklet, wait: tuple[Any, ...]) ->
             f"{describe(tasklet)}: {wait[1].name} is not frozen along; "
             "freeze both together, or with_partners=True"
         )
+    if wait[0] == "other" and isinstance(wait[2], _core.Descriptor):
+        raise FreezeError(
+            f"{describe(tasklet)}: it waits for a descriptor, {wait[2]!r}, which only this process "
+            "has; freeze a tasklet while it waits for a channel, sleeps, or is runnable or paused"
+        )
+    if wait[0] == "other" and wait[1] == "run_blocking":
+        raise FreezeError(
+            f"{describe(tasklet)}: it waits for a function, {wait[2]!r}, that runs on a thread of "
+            "this process; freeze a tasklet while it waits for a channel, sleeps, or is runnable "
+            "or paused"
+        )
     if wait[0] == "other":
         raise FreezeError(
             f"{describe(tasklet)}: what it waits for cannot be frozen along; freeze a tasklet "

@@ -4,9 +4,9 @@ Counted before and after, each time after a full collection, with nothing alloca
 tasklets of this thread that have not ended, objects that the collector knows, blocks of Python's
 allocator (which counts nothing under PYTHONMALLOC=malloc).  Work that is done for the first time
 fills caches (imports, specialised bytecode, memory kept for the next tasklet), which is no leak.
-The interpreter's own cache of attributes, which keeps names that C code looks up, is emptied.
 So do it a few times before, and often enough inside the block that a leak of one block of memory
-each time stands out.
+each time stands out.  The interpreter's own cache of attributes, which keeps names that C code
+looks up, is emptied before each count.
 
 Objects are compared type by type: fewer of one type do not hide more of another.
 
@@ -26,7 +26,7 @@ from loomlet import _core, errors
 __all__ = ["assert_no_leaks"]
 
 _COLLECTIONS = 3
-_clear_caches = getattr(sys, "_clear_internal_caches", None) or sys._clear_type_cache
+clear_caches = getattr(sys, "_clear_internal_caches", None) or sys._clear_type_cache
 
 
 class _Watch:
@@ -76,7 +76,7 @@ class _Watch:
 def _settle() -> None:
     for _ in range(_COLLECTIONS):
         gc.collect()
-    _clear_caches()
+    clear_caches()
 
 
 def _count_types(into: Counter[str]) -> None:

@@ -1,0 +1,41 @@
+"""Tasklets and asyncio in one thread: plain functions call coroutines, and the reverse.
+
+    from loomlet import aio, run, spawn
+
+    def fetch(url):                                # a plain function, in a tasklet
+        return aio.await_(client.get(url))         # ... waits for a coroutine
+
+    async def handler(request):                    # a coroutine
+        return await aio.to_tasklet(render, request)   # ... waits for a plain function
+
+Each thread has one event loop, begun when it is first needed and run by one tasklet.  It is
+asyncio's own selector loop; only its wait is ours (loomlet.aio.loops).  So asyncio's libraries see
+a running loop like any other, and tasklets run while it waits.
+
+Invariants.
+  1. Inside that tasklet asyncio.get_running_loop() is the loop; in every other there is none.  It
+     is so at each moment: in a wait, in a blocking call of a coroutine, between two time slices.
+     The native core exchanges what a running loop has set with its tasklet (src/core/sched/loop.c).
+  2. A wait that is ended leaves no task behind: who leaves await_() has cancelled the coroutine and
+     waited for its end; who leaves `await to_tasklet()` has killed the tasklet and waited.
+  3. The loop ends with its tasklet: at the end of run(), of the thread, or of the interpreter.  Its
+     tasks are cancelled and waited for, its asynchronous generators and its executor are shut down.
+  4. In the child of a fork there is no loop: what it had open belongs to the parent.
+
+Names.  to_tasklet is asyncio.to_thread with a tasklet; result(tasklet) is tasklet.result() for
+coroutines; get_loop() and close() are those of asyncio.Runner.
+
+Threads.  Each function here concerns the calling thread and its loop.
+
+Rejected.
+  A loop in a thread of its own: every call costs two thread switches, and what both sides touch
+  wants locks.  Running coroutines without asyncio: its libraries ask for a loop, and test what it
+  is.  Coroutines in the calling tasklet, each with a loop of its own: connections, queues and
+  locks belong to one loop and could not be shared.
+"""
+
+from loomlet.aio.calls import await_, result, to_tasklet
+from loomlet.aio.hosts import close, get_loop
+from loomlet.aio.loops import EventLoop
+
+__all__ = ["EventLoop", "await_", "close", "get_loop", "result", "to_tasklet"]

@@ -1,0 +1,67 @@
+"""run_blocking(), and the pool of threads on which it calls functions.
+
+The work is done natively, and src/core/io/pool.h tells how; here is what programs may set, and the
+end of the pool with the interpreter.
+"""
+
+from __future__ import annotations
+
+import atexit
+import warnings
+from typing import NamedTuple
+
+from loomlet import _core
+from loomlet._core import run_blocking
+
+__all__ = ["Limits", "Threads", "configure", "run_blocking", "threads"]
+
+
+class Limits(NamedTuple):
+    """What configure() sets."""
+
+    max_threads: int
+    idle_seconds: float
+    exit_seconds: float
+
+
+class Threads(NamedTuple):
+    """How many threads the pool has, and how many of them have nothing to do."""
+
+    all: int
+    idle: int
+
+
+def configure(
+    *,
+    max_threads: int | None = None,
+    idle_seconds: float | None = None,
+    exit_seconds: float | None = None,
+) -> Limits:
+    """Sets the limits of the pool, which belongs to the process; returns what they were.
+
+    max_threads: functions that run at once, others wait for their turn (1000).  idle_seconds: how
+    long a thread without work stays (10).  exit_seconds: how long the end of the interpreter waits
+    for functions that still run (300).  What is None stays.  Raises ValueError for less than 1
+    thread.  Any thread.
+    """
+    if max_threads is not None and max_threads < 1:
+        raise ValueError(f"expected at least 1 thread, found {max_threads!r}")
+    return Limits(*_core._pool_limits(max_threads, idle_seconds, exit_seconds))
+
+
+def threads() -> Threads:
+    """The threads that the pool has now."""
+    return Threads(*_core._pool_threads())
+
+
+def _end() -> None:
+    left = _core._pool_close()
+    if left:
+        warnings.warn(
+            f"the interpreter ends although {left} threads of run_blocking() still run",
+            RuntimeWarning,
+            stacklevel=1,
+        )
+
+
+atexit.register(_end)

@@ -1,0 +1,1 @@
+"""What loomlet.patch does not reach: `python -m loomlet doctor`."""

@@ -1,0 +1,62 @@
+"""Sockets for tasklets: plain blocking calls that cost a parked tasklet, not a thread.
+
+    from loomlet import net, run, spawn, timeout
+
+    def answer(stream):
+        with stream:
+            for data in stream:
+                stream.send_all(data)
+
+    def main():
+        with net.listen(("127.0.0.1", 7777)) as listener:
+            for stream in listener:
+                spawn(answer, stream)
+
+    run(main)
+
+Time limits are those of every wait: `with timeout(5): ...`, a cancel scope, kill().  Nothing here
+takes a `timeout`, so nothing can be forgotten on the way down.
+
+Names.  receive_some, send_all and send_eof are trio's words: each says what a call may leave
+undone, which `recv` and `send` do not.  receive_exactly is what protocols with lengths need, and
+asyncio's readexactly.  connect, listen and accept are Go's and everybody's.  Iterating a stream or
+a listener ends when there can be no more, as iterating a channel does.
+
+Two tasklets may use one stream, one to send and one to receive.  If several send, each send_all
+goes out in one piece; tasklets of different threads need a lock for that.
+
+TLS is the same calls on another kind of stream: `connect(address, tls=True)`, `listen(address,
+tls=context)`, or a TLSStream over a stream.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from loomlet.errors import DescriptorClosed, EndOfStream
+from loomlet.net.addresses import resolve
+from loomlet.net.dialing import connect, listen, pair
+from loomlet.net.streams import Listener, Stream
+
+if TYPE_CHECKING:
+    from loomlet.net.tls import TLSListener, TLSStream
+
+__all__ = [
+    "DescriptorClosed",
+    "EndOfStream",
+    "Listener",
+    "Stream",
+    "TLSListener",
+    "TLSStream",
+    "connect",
+    "listen",
+    "pair",
+    "resolve",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """TLS is loaded when it is first asked for; it brings the ssl module, which is large."""
+    if name not in ("TLSListener", "TLSStream"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from loomlet.net import tls
+
+    return getattr(tls, name)
