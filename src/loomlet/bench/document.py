@@ -1,12 +1,13 @@
 """A result as JSON: written, checked and read back.
 
     {"experiment": "ring", "python": "CPython 3.13.0", "machine": {"cpu": …, "versions": {…}},
-     "rows": [{"system", "case", "unit", "median", "min", "max", "runs"}, …],
+     "rows": [{"system", "case", "unit", "median", "min", "max", "runs", "values"}, …],
      "missing": [{"system", "how"}, …]}
 
-A row whose system did a fraction of the work has `"scaled": 10` besides; a system missing in one
-case only has that `"case"`. Each run also leaves its result in the bench's cache folder, the latest
-of each experiment, where `bench report` finds it.
+`values` has one number per round, in order; a row may come without. A row whose system did a
+fraction of the work has `"scaled": 10` besides; a system missing in one case only has that
+`"case"`. Each run also leaves its result in the bench's cache folder, the latest of each
+experiment, where `bench report` finds it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ def encode(document: Document) -> dict[str, Any]:
         "experiment": document.experiment,
         "python": document.python,
         "machine": dict(document.machine),
-        "rows": [_without(asdict(row), "scaled", 1) for row in document.rows],
+        "rows": [
+            _without(_without(asdict(row), "scaled", 1), "values", ()) for row in document.rows
+        ],
         "missing": [_without(asdict(each), "case", "") for each in document.missing],
     }
 
@@ -45,9 +48,9 @@ def decode(data: object) -> Document:
 
 
 def _row(data: Mapping[str, Any]) -> Row:
-    if not _ROW - {"scaled"} <= set(data) <= _ROW:
+    if not _ROW - {"scaled", "values"} <= set(data) <= _ROW:
         raise BenchError(f"expected a row with the keys {sorted(_ROW)}, found {sorted(data)}")
-    row = Row(**data)
+    row = Row(**{**data, "values": tuple(data.get("values", ()))})
     if row.unit not in UNITS or row.system != row.system.lower():
         raise BenchError(f"expected a unit of {UNITS} and a lower-case system, found {data}")
     if not 0 <= row.min <= row.median <= row.max or row.runs < 1:

@@ -10,7 +10,7 @@ Rows of loomlet, each with its bytes, the time to freeze and the time to thaw:
 and, for moving a tasklet to another OS thread without bytes:
 
     local resume       insert() and one switch there and back, in turns of many tasklets
-    moved resume       the same after bind_thread(), each turn on the other of two threads
+    moved resume       the same after bind_thread(), on the other of two threads, in turns with it
 
 The peers, cloudpickle and dill, save a bare closure under `closure`: a function with one variable,
 which does not run. The reference implementation of Stackless takes 495 bytes for a small tasklet.

@@ -42,11 +42,15 @@ def cache() -> Path:
 
     `LOOMLET_BENCH_DIR` names another one.
     """
-    home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    default = Path(home).expanduser() / "loomlet" / "bench"
-    folder = Path(os.environ.get("LOOMLET_BENCH_DIR") or default)
+    folder = Path(os.environ.get("LOOMLET_BENCH_DIR") or cache_of("bench"))
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def cache_of(what: str) -> Path:
+    """Where things of that kind are kept for this user, unless a variable names another folder."""
+    home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(home).expanduser() / "loomlet" / what
 
 
 def _kilobytes(name: str) -> int:

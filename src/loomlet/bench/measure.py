@@ -11,7 +11,7 @@ import os
 import statistics
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from loomlet.bench import machine
@@ -77,14 +77,16 @@ def measure(
 
 def _restrict(cell: Cell, present: Iterable[str]) -> Cell:
     jobs = tuple(job for job in cell.jobs if job.system in present)
-    return Cell(cell.case, cell.runs, jobs)
+    return replace(cell, jobs=jobs)
 
 
 def _run_cell(experiment: Experiment, cell: Cell, outcome: _Outcome, watch: Watcher) -> None:
     failed: set[str] = set()
+    if cell.lacks:
+        outcome.missing.append(cell.lacks)
     for job in turns(cell):
         watch.job(job)
-        if job.system not in failed:
+        if job.system not in failed and not cell.lacks:
             try:
                 outcome.samples += experiment.samples(job, execute(job))
             except BenchError as error:
@@ -160,6 +162,7 @@ def _row(samples: Sequence[Sample]) -> Row:
         max(values),
         len(values),
         first.scale,
+        tuple(values),
     )
 
 

@@ -42,16 +42,20 @@ class Sample:
 
 @dataclass(frozen=True)
 class Cell:
-    """Jobs of different systems doing the same work; they take turns `runs` times."""
+    """Jobs of different systems doing the same work; they take turns `runs` times.
+
+    `lacks` names what this machine lacks for all of them: then none runs, and the result says so.
+    """
 
     case: str
     runs: int
     jobs: Sequence[Job]
+    lacks: Missing | None = None
 
 
 @dataclass(frozen=True)
 class Row:
-    """The summary of all samples of a system in a case."""
+    """The summary of all samples of a system in a case; `values` are they, round by round."""
 
     system: str
     case: str
@@ -61,6 +65,7 @@ class Row:
     max: float
     runs: int
     scaled: int = 1
+    values: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

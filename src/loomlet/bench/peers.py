@@ -72,8 +72,11 @@ class Python:
 
     def command(self, job: Job) -> tuple[list[str], dict[str, str]]:
         """The driver, told which program to load."""
-        parameters = json.dumps({**job.parameters, "flavour": self.flavour})
-        driver = str(PROGRAMS / "driver.py")
+        known = {**job.parameters, "flavour": self.flavour}
+        if job.experiment == "net":
+            known["client"] = load_client()
+            known["server"] = redis_server()
+        driver, parameters = str(PROGRAMS / "driver.py"), json.dumps(known)
         return [sys.executable, "-P", driver, job.experiment, self.program, parameters], {}
 
 
@@ -92,10 +95,13 @@ class Go:
 
     def command(self, job: Job) -> tuple[list[str], dict[str, str]]:
         """The built program on `processors` processors."""
-        source = PROGRAMS / f"{job.experiment}.go"
-        folder = _built(source, self.version() or "", self._build)
-        arguments = [str(folder / job.experiment), *_words(job.parameters)]
-        return arguments, {"GOMAXPROCS": str(self.processors)}
+        program = self.executable(f"{job.experiment}.go")
+        return [program, *_words(job.parameters)], {"GOMAXPROCS": str(self.processors)}
+
+    def executable(self, source: str) -> str:
+        """The path of the built program."""
+        folder = _built(PROGRAMS / source, self.version() or "", self._build)
+        return str(folder / Path(source).stem)
 
     @staticmethod
     def _build(source: Path, folder: Path) -> list[str]:
@@ -130,8 +136,9 @@ class Erlang:
 
 
 def _words(parameters: Mapping[str, Any]) -> list[str]:
-    """Numbers and yes/no answers as the compiled programs take them, in the given order."""
-    return [str(int(value)) for value in parameters.values()]
+    """Words, numbers and yes/no answers as the compiled programs take them, in the given order."""
+    values = parameters.values()
+    return [str(int(each) if isinstance(each, bool) else each) for each in values]
 
 
 @lru_cache
@@ -181,5 +188,28 @@ _ALL: tuple[System, ...] = (
     Go("go-2", 2, _GO),
     Erlang("erlang", _ERLANG),
 )
+
+
+def load_client() -> list[str]:
+    """The command of the program that asks the servers; a Python one where there is no Go."""
+    go = Go("go", 1, _GO)
+    if go.version() is None:
+        return [sys.executable, "-P", str(PROGRAMS / "client.py")]
+    return [go.executable("net.go"), "client"]
+
+
+def redis_server() -> str:
+    """The path of redis-server: of this machine, or got by tools/servers; '' if there is none."""
+    cache = os.environ.get("LOOMLET_SERVERS") or machine.cache_of("servers")
+    got = Path(cache) / "redis" / "usr" / "bin" / "redis-server"
+    return shutil.which("redis-server") or (str(got) if os.access(got, os.X_OK) else "")
+
+
+def lacks_redis() -> str:
+    """What is missing here to measure a client of redis, and how to get it; '' for nothing."""
+    if util.find_spec("redis") is None:
+        return _PIP.format("redis")
+    return "" if redis_server() else "install redis-server (Debian: apt install redis-server)"
+
 
 SYSTEMS: Mapping[str, System] = {system.name: system for system in _ALL}

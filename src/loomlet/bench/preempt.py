@@ -1,11 +1,12 @@
 """preempt: what becomes of code that never yields, beside threads.
 
 Three spinners that only compute, and then one beside a tasklet that yields all the time, at slices
-of ten milliseconds, one, and a tenth. The rows of each:
+of ten milliseconds, five, one, and a tenth. The rows of each:
 
     turn          how long a spinner has the core, the median; the slice, ideally
     uneven        by how many per cent the luckiest or unluckiest spinner's share is off a third
     wait          the longest that the yielding one waited for its turn beside a spinner
+    wait p99      and the 99th percentile
     request p50   from the moment that the end of a slice is wanted to the switch, the median
     request p99   and the 99th percentile
 
@@ -24,8 +25,15 @@ from loomlet.bench.model import BenchError, Cell, Experiment, Job, Row, Sample
 
 NAME = "preempt"
 SYSTEMS = ("loomlet", "threads")
-SLICES = ("0.01", "0.001", "0.0001")
-WHATS = {"turn": "ns", "uneven": "%", "wait": "ns", "request p50": "ns", "request p99": "ns"}
+SLICES = ("0.01", "0.005", "0.001", "0.0001")
+WHATS = {
+    "turn": "ns",
+    "uneven": "%",
+    "wait": "ns",
+    "wait p99": "ns",
+    "request p50": "ns",
+    "request p99": "ns",
+}
 
 
 def parse(case: str) -> float:

@@ -2,9 +2,9 @@
 
     python -P driver.py EXPERIMENT PROGRAM PARAMETERS
 
-EXPERIMENT is `taskspeed`, `ring`, `memory`, `preempt` or `freeze`, PROGRAM the name of a file
-beside this one (`on_asyncio`), PARAMETERS a JSON object whose keys are the arguments of the run_*
-function below.
+EXPERIMENT is `taskspeed`, `ring`, `memory`, `preempt`, `freeze` or `net`, PROGRAM the name of a
+file beside this one (`on_asyncio`), PARAMETERS a JSON object whose keys are the arguments of the
+run_* function below.
 
 It is started as a script, with `-P` so that this folder is not importable, and knows nothing of
 the package around it: a process that measures a peer holds the peer and the standard library only.
@@ -18,6 +18,13 @@ A program offers any of these functions:
                                                          give_up(), which lets others run
     freeze(flavour)                                   -> (case, save, load, forget) for each case;
                                                          beside it moves(), which times threads
+    serve_echo(listener, flavour)                     -> never; it sends back what comes
+    timeouts(count, flavour)                          -> ns for each time limit
+    timers(count, flavour)                            -> ns to set and to cancel each timer
+    blocking(count, flavour)                          -> ns for each call on another thread
+    look_up(count, rounds, flavour)                   -> ns for each of so many names at once
+    cooperate()                                       -> nothing; patches the standard library
+    at_once(calls)                                    -> nothing; calls each, all at once
 
 `flavour` chooses between variants of one program (the event loop under asyncio).
 
@@ -39,13 +46,15 @@ from time import perf_counter_ns
 from types import ModuleType
 from typing import Any
 
-PAGE = os.sysconf("SC_PAGE_SIZE")
 CALLS = 100
+ROUNDS = 20
 
 
 def resident() -> int:
-    """Bytes of this process that are in memory now."""
-    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * PAGE
+    """Bytes of this process that are in memory now: counted, where statm gives an estimate."""
+    lines = Path("/proc/self/smaps_rollup").read_text(encoding="ascii").splitlines()
+    (size,) = (line.split()[1] for line in lines if line.startswith("Rss:"))
+    return int(size) * 1024
 
 
 class Meter:
@@ -92,7 +101,8 @@ class Turns:
     def __init__(self, seconds: float) -> None:
         self.length = int(seconds * 1e9)
         self.turns: list[tuple[int, int]] = []
-        self.end = self.longest = 0
+        self.waits: list[int] = []
+        self.end = 0
 
     def begin(self) -> None:
         """The clock starts."""
@@ -107,12 +117,12 @@ class Turns:
                 turns.append((mine, now))
 
     def wait(self, give_up: Callable[[], None]) -> None:
-        """Yields till the end; notes the longest time that this took."""
+        """Yields till the end; notes how long each time took."""
         before = perf_counter_ns()
         while before < self.end:
             give_up()
             now = perf_counter_ns()
-            self.longest = max(self.longest, now - before)
+            self.waits.append(now - before)
             before = now
 
     def figures(self) -> dict[str, float]:
@@ -129,6 +139,11 @@ class Turns:
         return {"spinners": len(shares), "turn": turn, "uneven": uneven}
 
 
+def last_hundredth(ordered: list[int]) -> int:
+    """The value that a hundredth of them reaches."""
+    return ordered[len(ordered) * 99 // 100]
+
+
 def run_preempt(program: ModuleType, slice: float, seconds: float, flavour: str) -> dict[str, Any]:
     """Three spinners side by side, then one beside a call that yields."""
     turns = Turns(seconds)
@@ -137,10 +152,11 @@ def run_preempt(program: ModuleType, slice: float, seconds: float, flavour: str)
     found = turns.figures()
     if delays:
         found["request p50"] = delays[len(delays) // 2]
-        found["request p99"] = delays[len(delays) * 99 // 100]
+        found["request p99"] = last_hundredth(delays)
     turns.begin()
     program.preempt(slice, [partial(turns.spin, 0), partial(turns.wait, program.give_up)], flavour)
-    return {**found, "wait": turns.longest}
+    waits = sorted(turns.waits)
+    return {**found, "wait": waits[-1], "wait p99": last_hundredth(waits)}
 
 
 def per_call(call: Callable[[], Any], forget: Callable[[list[Any]], None], repeats: int) -> float:
@@ -170,6 +186,76 @@ def run_freeze(program: ModuleType, repeats: int, flavour: str) -> dict[str, Any
     if rows and hasattr(program, "moves"):
         rows |= program.moves(repeats)
     return {"rows": rows}
+
+
+def run_net(
+    program: ModuleType, kind: str, count: int, flavour: str, **known: Any
+) -> dict[str, Any]:
+    """What needs no server, or a server that is asked by a client, or clients of a server."""
+    if kind in ("timeout", "blocking"):
+        call = program.timeouts if kind == "timeout" else program.blocking
+        return {"count": count, "each": call(count, flavour)}
+    if kind == "dns":
+        return {"count": count, "each": program.look_up(count, ROUNDS, flavour)}
+    if kind == "timers":
+        before, after = program.timers(count, flavour)
+        return {"count": count, "set": before, "cancel": after}
+    if kind == "redis":
+        asking = load("asking_redis")
+        numbers = (count, known["server"], known["seconds"])
+        found: dict[str, Any] = asking.measure(program, start_elsewhere, *numbers)
+        return found
+    return serve(program, kind, count, flavour, known)
+
+
+def serve(
+    program: ModuleType, kind: str, count: int, flavour: str, known: dict[str, Any]
+) -> dict[str, Any]:
+    """The server runs here and is asked by a client, which ends this process."""
+    import resource
+    import socket
+
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # also of the client
+    listener = socket.create_server(("127.0.0.1", 0), backlog=4096)
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # handed down to connections
+    numbers = (count, known["size"], known["seconds"], listener.getsockname()[1])
+    words = [*known["client"], kind, *map(str, numbers)]
+    start_client(words, count if kind == "parked" else 0)
+    program.serve_echo(listener, flavour)
+    raise SystemExit("the server has ended")
+
+
+def start_elsewhere(words: list[str], **environment: str) -> Any:
+    """Starts a program on the second core and goes to the first."""
+    import subprocess
+
+    cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, cores[1:2] or cores)
+    known = os.environ | environment
+    child = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=known)
+    os.sched_setaffinity(0, cores[:1])
+    return child
+
+
+def start_client(words: list[str], parked: int) -> None:
+    """Starts it elsewhere; what it prints ends this process."""
+    import threading
+
+    base = resident()
+    client = start_elsewhere(words)
+
+    def finish() -> None:
+        assert client.stdout is not None
+        line = client.stdout.readline()
+        if parked and line:
+            size = (resident() - base) / parked
+            line = json.dumps({"parked": int(line), "bytes": size})
+        client.kill()
+        print(line, flush=True)
+        os._exit(0 if line else 1)
+
+    threading.Thread(target=finish, daemon=True).start()
 
 
 def run_taskspeed(program: ModuleType, repeats: int, **parameters: Any) -> dict[str, Any]:
@@ -211,6 +297,7 @@ def main(arguments: list[str]) -> None:
         "memory": run_memory,
         "preempt": run_preempt,
         "freeze": run_freeze,
+        "net": run_net,
     }
     print(json.dumps(runners[experiment](load(program), **json.loads(parameters))))
 

@@ -1,11 +1,13 @@
-"""The three experiments on asyncio tasks and queues; flavour `uvloop` runs them on its loop.
+"""The experiments on asyncio tasks and queues; flavour `uvloop` runs them on its loop.
 
 asyncio has no rendezvous, so a queue of one item stands for the channel.
+The server uses its streams.
 """
 
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Callable, Coroutine
 from contextvars import ContextVar
 from itertools import repeat
@@ -13,6 +15,7 @@ from operator import length_hint
 from time import perf_counter, perf_counter_ns
 from typing import Any, TextIO
 
+WARM = 200
 SETTING: ContextVar[str] = ContextVar("SETTING")
 Hops = list[int]
 Queue = asyncio.Queue[str]
@@ -182,3 +185,88 @@ def memory(count: int, rounds: int, context: bool, flavour: str, meter: Any) -> 
     if context:
         SETTING.set("set before the tasks")
     run(fill(count, rounds, meter), flavour)
+
+
+async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Sends back what comes."""
+    while data := await reader.read(65536):
+        writer.write(data)
+        await writer.drain()
+    writer.close()
+
+
+async def accept_all(listener: socket.socket) -> None:
+    """A task for each connection."""
+    server = await asyncio.start_server(echo, sock=listener, backlog=4096)
+    await server.serve_forever()
+
+
+def serve_echo(listener: socket.socket, flavour: str) -> None:
+    """Answers for ever."""
+    run(accept_all(listener), flavour)
+
+
+async def limit(count: int) -> float:
+    """Nanoseconds per `async with timeout(5)` around nothing."""
+    timeout = asyncio.timeout
+    started = perf_counter_ns()
+    for _ in range(count):
+        async with timeout(5):
+            pass
+    return (perf_counter_ns() - started) / count
+
+
+def timeouts(count: int, flavour: str) -> float:
+    """Time limits that are not needed."""
+    result: float = run(limit(count), flavour)
+    return result
+
+
+async def pend(count: int) -> tuple[float, float]:
+    """So many calls that are due later."""
+    later = asyncio.get_running_loop().call_later
+    started = perf_counter_ns()
+    handles = [later(7200 - n / 1000, print) for n in range(count)]
+    between = perf_counter_ns()
+    for handle in handles:
+        handle.cancel()
+    return (between - started) / count, (perf_counter_ns() - between) / count
+
+
+def timers(count: int, flavour: str) -> tuple[float, float]:
+    """Nanoseconds to set and to cancel each of so many pending timers."""
+    result: tuple[float, float] = run(pend(count), flavour)
+    return result
+
+
+async def call_elsewhere(count: int) -> float:
+    """Nanoseconds per call of a function on another thread, one after the other."""
+    call = asyncio.get_running_loop().run_in_executor
+    for _ in range(WARM):
+        await call(None, int)
+    started = perf_counter_ns()
+    for _ in range(count):
+        await call(None, int)
+    return (perf_counter_ns() - started) / count
+
+
+def blocking(count: int, flavour: str) -> float:
+    """Round trips to the loop's executor."""
+    result: float = run(call_elsewhere(count), flavour)
+    return result
+
+
+async def resolve_all(count: int, rounds: int) -> float:
+    """Nanoseconds per name, so many at once, a task for each."""
+    find, took = asyncio.get_running_loop().getaddrinfo, []
+    for _ in range(rounds):
+        started = perf_counter_ns()
+        await asyncio.gather(*[find("localhost", port) for port in range(1, count + 1)])
+        took.append((perf_counter_ns() - started) / count)
+    return sorted(took)[rounds // 2]
+
+
+def look_up(count: int, rounds: int, flavour: str) -> float:
+    """Names of this machine."""
+    result: float = run(resolve_all(count, rounds), flavour)
+    return result

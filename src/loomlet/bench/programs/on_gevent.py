@@ -1,4 +1,4 @@
-"""The three experiments on gevent: sleep(0), and its unbuffered Channel.
+"""The experiments on gevent: sleep(0), its unbuffered Channel, its StreamServer.
 
 Memory is measured in Channel.get() too: waking from its Queue takes longer the more are waiting.
 """
@@ -15,6 +15,7 @@ from typing import Any, TextIO
 import gevent
 from gevent.queue import Channel
 
+WARM = 200
 SETTING: ContextVar[str] = ContextVar("SETTING")
 
 
@@ -158,3 +159,74 @@ def memory(count: int, rounds: int, context: bool, flavour: str, meter: Any) -> 
         while tally[1] < count:
             gevent.sleep(0)
         meter.finished(tally[1])
+
+
+def echo(stream: Any, _address: object) -> None:
+    """Sends back what comes."""
+    while data := stream.recv(65536):
+        stream.sendall(data)
+
+
+def serve_echo(listener: Any, flavour: str) -> None:
+    """Answers for ever, a greenlet for each connection."""
+    from gevent import server, socket
+
+    server.StreamServer(socket.socket(fileno=listener.detach()), echo).serve_forever()
+
+
+def timeouts(count: int, flavour: str) -> float:
+    """Nanoseconds per `with Timeout(5)` around nothing."""
+    started = perf_counter_ns()
+    for _ in range(count):
+        with gevent.Timeout(5):
+            pass
+    return (perf_counter_ns() - started) / count
+
+
+def timers(count: int, flavour: str) -> tuple[float, float]:
+    """Nanoseconds to set and to cancel each of so many pending timers."""
+    pending = [gevent.Timeout(7200 - n / 1000) for n in range(count)]
+    started = perf_counter_ns()
+    for each in pending:
+        each.start()
+    between = perf_counter_ns()
+    for each in pending:
+        each.close()
+    return (between - started) / count, (perf_counter_ns() - between) / count
+
+
+def blocking(count: int, flavour: str) -> float:
+    """Nanoseconds per call of a function on the hub's pool of threads, one after the other."""
+    call = gevent.get_hub().threadpool.apply
+    for _ in range(WARM):
+        call(int)
+    started = perf_counter_ns()
+    for _ in range(count):
+        call(int)
+    return (perf_counter_ns() - started) / count
+
+
+def look_up(count: int, rounds: int, flavour: str) -> float:
+    """Nanoseconds per name of this machine, so many at once, a greenlet for each."""
+    from gevent import socket
+
+    took = []
+    for _ in range(rounds):
+        started = perf_counter_ns()
+        ports = range(1, count + 1)
+        tasks = [gevent.spawn(socket.getaddrinfo, "localhost", port) for port in ports]
+        gevent.joinall(tasks, raise_error=True)
+        took.append((perf_counter_ns() - started) / count)
+    return sorted(took)[rounds // 2]
+
+
+def cooperate() -> None:
+    """Sockets, locks and time of others know greenlets."""
+    from gevent import monkey
+
+    monkey.patch_all()
+
+
+def at_once(calls: list[Callable[[], None]]) -> None:
+    """A greenlet for each."""
+    gevent.joinall([gevent.spawn(call) for call in calls], raise_error=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
@@ -13,7 +14,7 @@ from types import FunctionType
 from typing import Any, TextIO
 
 import loomlet
-from loomlet import Channel, _core, schedule, spawn
+from loomlet import Channel, _core, net, patch, run_blocking, schedule, spawn, timeout
 
 Starter = Callable[..., loomlet.Tasklet]
 SETTING: ContextVar[str] = ContextVar("SETTING")
@@ -22,6 +23,7 @@ CROSSING_CALLS = 300
 CROSSING_TRIES = 7
 CROSSING_PASSES = 3
 MOVED = 500
+WARM = 200
 
 
 def yielding(count: int) -> None:
@@ -327,16 +329,20 @@ def one_turn(tasklets: list[loomlet.Tasklet], moved: bool) -> float:
 
 
 def moves(repeats: int) -> dict[str, float]:
-    """Resuming where a tasklet was, and on the other of two threads."""
+    """Resuming where a tasklet was, and on the other of two threads: in turns of both kinds."""
     tasklets = [spawn(pausing) for _ in range(MOVED)]
     schedule()
-    local = sorted(one_turn(tasklets, False) for _ in range(repeats))
-    found: list[float] = []
+    local: list[float] = []
+    moved: list[float] = []
+
+    def both() -> None:
+        moved.append(one_turn(tasklets, True))
+        local.append(one_turn(tasklets, False))
 
     def other() -> None:
         for _ in range(repeats):
             turn.acquire()
-            found.append(one_turn(tasklets, True))
+            both()
             back.release()
         turn.acquire()
 
@@ -346,9 +352,105 @@ def moves(repeats: int) -> dict[str, float]:
     for _ in range(repeats):
         turn.release()
         back.acquire()
-        found.append(one_turn(tasklets, True))
+        both()
     turn.release()
     thread.join()
     end_all(tasklets)
-    found.sort()
-    return {"local resume": local[repeats // 2], "moved resume": found[repeats]}
+    return {"local resume": sorted(local)[repeats], "moved resume": sorted(moved)[repeats]}
+
+
+def echo(stream: net.Stream) -> None:
+    """Sends back what comes."""
+    with stream:
+        for data in stream:
+            stream.send_all(data)
+
+
+def accept_all(listener: socket.socket) -> None:
+    """A tasklet for each connection."""
+    for stream in net.Listener(listener.detach()):
+        spawn(echo, stream)
+
+
+def serve_echo(listener: socket.socket, flavour: str) -> None:
+    """Answers for ever."""
+    loomlet.run(accept_all, listener)
+
+
+def limit(count: int) -> float:
+    """Nanoseconds per `with timeout(5)` around nothing."""
+    started = perf_counter_ns()
+    for _ in range(count):
+        with timeout(5):
+            pass
+    return (perf_counter_ns() - started) / count
+
+
+def timeouts(count: int, flavour: str) -> float:
+    """Time limits that are not needed."""
+    return loomlet.run(limit, count)
+
+
+def pend(count: int) -> tuple[float, float]:
+    """So many time limits at once, one inside the other."""
+    limits = [timeout(7200 - n / 1000) for n in range(count)]
+    started = perf_counter_ns()
+    for each in limits:
+        each.__enter__()
+    between = perf_counter_ns()
+    for each in reversed(limits):
+        each.__exit__(None, None, None)
+    return (between - started) / count, (perf_counter_ns() - between) / count
+
+
+def timers(count: int, flavour: str) -> tuple[float, float]:
+    """Nanoseconds to set and to cancel each of so many pending timers."""
+    return loomlet.run(pend, count)
+
+
+def call_elsewhere(count: int) -> float:
+    """Nanoseconds per call of a function on another thread, one after the other."""
+    for _ in range(WARM):
+        run_blocking(int)
+    started = perf_counter_ns()
+    for _ in range(count):
+        run_blocking(int)
+    return (perf_counter_ns() - started) / count
+
+
+def blocking(count: int, flavour: str) -> float:
+    """Round trips to the pool."""
+    return loomlet.run(call_elsewhere, count)
+
+
+def resolve_all(count: int, rounds: int) -> float:
+    """Nanoseconds per name, so many at once, a tasklet for each."""
+    took = []
+    for _ in range(rounds):
+        started = perf_counter_ns()
+        with loomlet.TaskGroup() as group:
+            for port in range(1, count + 1):
+                group.spawn(net.resolve, "localhost", port)
+        took.append((perf_counter_ns() - started) / count)
+    return sorted(took)[rounds // 2]
+
+
+def look_up(count: int, rounds: int, flavour: str) -> float:
+    """Names of this machine."""
+    return loomlet.run(resolve_all, count, rounds)
+
+
+def cooperate() -> None:
+    """Sockets of others know tasklets."""
+    patch.install()
+
+
+def at_once(calls: list[Callable[[], None]]) -> None:
+    """A tasklet for each."""
+
+    def main() -> None:
+        with loomlet.TaskGroup() as group:
+            for call in calls:
+                group.spawn(call)
+
+    loomlet.run(main)
