@@ -19,6 +19,8 @@ import pytest
 import loomlet
 from loomlet import _core, errors
 
+pytest.register_assert_rewrite("descriptors")
+
 HERE = Path(__file__).resolve().parent
 FAILED = pytest.StashKey[bool]()
 
@@ -32,6 +34,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """The tests themselves are a million objects, which no collection of a test need go through."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def nothing_to_collect() -> None:
+    """What the files before have imported and cached need not be gone through either."""
     gc.collect()
     gc.freeze()
 

@@ -20,6 +20,8 @@ import pytest
 import loomlet
 from loomlet import _core
 
+pytest.register_assert_rewrite("ending")
+
 Failures = list[tuple[loomlet.Tasklet, BaseException]]
 
 
@@ -84,6 +86,20 @@ def switches() -> Count:
     if not _core.soft() or "switch" in os.environ.get("LOOMLET_TORTURE", ""):
         pytest.skip("soft switching is off or not supported here")
     return Count()
+
+
+@pytest.fixture
+def caught() -> Callable[..., loomlet.Tasklet]:
+    """Spawns a call; the tasklet's result is the exception that came out of it, or None."""
+
+    def run(function: Callable[..., object], *args: object) -> BaseException | None:
+        try:
+            function(*args)
+        except BaseException as error:
+            return error
+        return None
+
+    return lambda function, *args: loomlet.spawn(run, function, *args)
 
 
 @pytest.fixture

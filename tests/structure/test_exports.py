@@ -48,6 +48,7 @@ PUBLIC = [
     "now",
     "on_stall",
     "run",
+    "run_blocking",
     "schedule",
     "select",
     "set_error_handler",
@@ -60,6 +61,7 @@ PUBLIC = [
 STUB = tree.PACKAGE / "_core.pyi"
 # Dunder methods say how an object takes part in the language: these have a meaning of ours.
 DUNDERS = {"__iter__", "__next__", "__len__", "__bool__", "__enter__", "__exit__", "__call__"}
+BY_NAME = {"timeout", "blocking", "thread_id", "file", "offset", "count"}
 Members = dict[str, ast.stmt]
 
 
@@ -208,7 +210,7 @@ def test_what_takes_no_keyword_says_so(name: str) -> None:
         return
     for parameter in list(inspect.signature(built).parameters.values())[bound:]:
         if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
-            assert parameter.name in ("timeout", "blocking", "thread_id"), parameter
+            assert parameter.name in BY_NAME, parameter
 
 
 def test_the_module_shows_the_linker_only_its_entry() -> None:

@@ -165,7 +165,7 @@ def test_help_names_every_experiment(capsys: pytest.CaptureFixture[str]) -> None
         main(["bench", "--help"])
     assert caught.value.code == 0
     printed = capsys.readouterr().out
-    for name in ("taskspeed", "ring", "memory", "preempt", "all", "demo", "list", "report"):
+    for name in ("taskspeed", "ring", "memory", "preempt", "net", "all", "demo", "list", "report"):
         assert re.search(rf"^ +{name}\b", printed, re.MULTILINE)
 
 

@@ -14,7 +14,7 @@ from loomlet.bench.model import BenchError, Document, Missing, Row
 
 ROWS = (
     Row("loomlet", "N=100 M=10", "s", 1.0, 0.9, 1.2, 3),
-    Row("asyncio", "N=100 M=10", "s", 40.0, 39.0, 41.0, 3, 10),
+    Row("asyncio", "N=100 M=10", "s", 40.0, 39.0, 41.0, 3, 10, (41.0, 39.0, 40.0)),
 )
 MISSING = (Missing("go", "apt install golang-go"), Missing("greenlet", "too large", "N=1000000"))
 RESULT = Document("ring", "CPython 3.13.0", {"cores": 2}, ROWS, MISSING)
@@ -33,7 +33,9 @@ def test_the_json_has_the_promised_keys_and_no_others() -> None:
     promised = ["system", "case", "unit", "median", "min", "max", "runs"]
     assert list(data["rows"][0]) == promised
     assert data["rows"][1] == dict(
-        zip(promised, ["asyncio", "N=100 M=10", "s", 40.0, 39.0, 41.0, 3], strict=True), scaled=10
+        zip(promised, ["asyncio", "N=100 M=10", "s", 40.0, 39.0, 41.0, 3], strict=True),
+        scaled=10,
+        values=[41.0, 39.0, 40.0],
     )
     assert data["missing"][0] == {"system": "go", "how": "apt install golang-go"}
     assert data["missing"][1]["case"] == "N=1000000"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from loomlet.bench import memory, preempt, ring, taskspeed
+from loomlet.bench import memory, net, preempt, ring, taskspeed
 from loomlet.bench.catalogue import EXPERIMENTS
-from loomlet.bench.model import BenchError, Job, Row
+from loomlet.bench.model import BenchError, Job, Missing, Row
 from loomlet.bench.peers import PROGRAMS, SYSTEMS
 
 
@@ -129,7 +129,46 @@ def test_a_slice_that_makes_no_sense_is_refused(case: str) -> None:
         preempt.cells(True, [case])
 
 
+@pytest.mark.parametrize("case", ["echo N=5 size=8", "connect N=3", "parked N=7", "timers N=9"])
+def test_servers_and_timers_of_any_size_can_be_asked_for(case: str) -> None:
+    (cell,) = net.cells(False, [case])
+    assert cell.case == case
+    assert ("threads" in {job.system for job in cell.jobs}) == case.startswith(("echo", "connect"))
+
+
+@pytest.mark.parametrize(
+    "case", ["", "echo", "echo N=0", "echo N=5 size=9", "timeout N=5", "connect", "jump N=5", "dns"]
+)
+def test_a_server_that_makes_no_sense_is_refused(case: str) -> None:
+    with pytest.raises(BenchError, match="expected a case like"):
+        net.cells(True, [case])
+
+
+def test_threads_ask_redis_in_a_crowd_of_fifty() -> None:
+    (cell,) = net.cells(False, ["redis N=1000"])
+    counts = {job.system: job.parameters["count"] for job in cell.jobs}
+    assert counts == {"loomlet": 1000, "gevent": 1000, "threads": 50}
+
+
+def test_without_redis_its_case_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(net, "lacks_redis", lambda: "get it")
+    redis, calls = net.cells(True, ["redis N=5", "blocking"])
+    assert redis.lacks == Missing("redis", "get it", "redis N=5")
+    assert calls.lacks is None
+
+
+def test_a_connection_that_was_not_served_is_a_failure() -> None:
+    (cell,) = net.cells(True, ["echo N=5 size=64"])
+    output = {"seconds": 2.0, "requests": 1000, "served": 4}
+    with pytest.raises(BenchError, match="expected all of 5 to be served"):
+        net.samples(cell.jobs[0], output)
+    (sample,) = net.samples(cell.jobs[0], {**output, "served": 5})
+    assert (sample.value, sample.unit) == (2e6, "ns")
+
+
 def test_rates_are_words_for_the_reader() -> None:
     assert taskspeed.rate(Row("go", "channel hop", "ns", 100, 100, 100, 1)) == "10.00 M/s"
     assert ring.rate(Row("go", "N=100 M=10000", "s", 0.5, 0.5, 0.5, 1)) == "2.00 M/s"
+    assert net.rate(Row("go", "connect N=2", "ns", 1e5, 1e5, 1e5, 1)) == "10,000 /s"
+    assert net.rate(Row("go", "parked N=2", "B", 1e5, 1e5, 1e5, 1)) == ""
     assert memory.rate(Row("go", "N=10", "ns", 1000, 1000, 1000, 1)) == "1,000 k/s"

@@ -76,10 +76,10 @@ def test_systems_take_turns_and_the_order_rotates(monkeypatch: pytest.MonkeyPatc
     assert [(row.system, row.runs) for row in document.rows] == [("loomlet", 3), ("b", 3), ("c", 3)]
 
 
-def test_a_row_holds_median_minimum_maximum_and_runs() -> None:
-    values = [7.0, 1.0, 4.0, 100.0, 2.0]
+def test_a_row_holds_median_minimum_maximum_runs_and_values() -> None:
+    values = (7.0, 1.0, 4.0, 100.0, 2.0)
     rows = measure.summarise([Sample("go", "N=1 M=1", "s", value, 10) for value in values])
-    assert rows == [Row("go", "N=1 M=1", "s", 4.0, 1.0, 100.0, 5, 10)]
+    assert rows == [Row("go", "N=1 M=1", "s", 4.0, 1.0, 100.0, 5, 10, values)]
 
 
 def test_units_of_one_case_are_kept_apart() -> None:
@@ -114,6 +114,15 @@ def test_a_peer_that_fails_is_named_once_and_not_run_again(monkeypatch: pytest.M
     assert document.missing == (Missing("go", "ended with status 1: no such queue", "case"),)
     assert watch.ended == watch.announced == 6
     assert {row.system for row in document.rows} == {"loomlet"}
+
+
+def test_a_cell_that_lacks_something_is_named_and_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measure, "SYSTEMS", {"loomlet": Fake("loomlet", "1 / 0")})
+    watch, lacks = Watch(), Missing("server", "get it", "case")
+    cell = Cell("case", 2, [Job("fake", "loomlet", "case", {})], lacks)
+    document = measure.measure(experiment("loomlet"), [cell], ["loomlet"], watch)
+    assert (document.rows, document.missing) == ([], (lacks,))
+    assert watch.announced == watch.ended == 2
 
 
 def test_a_failure_of_loomlet_itself_ends_the_benchmark(monkeypatch: pytest.MonkeyPatch) -> None:

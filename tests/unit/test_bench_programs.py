@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from loomlet import _core
-from loomlet.bench import freeze, measure, memory, preempt, ring, taskspeed
+from loomlet.bench import freeze, measure, memory, net, peers, preempt, ring, taskspeed
 from loomlet.bench.model import BenchError, Job
 from loomlet.bench.peers import PROGRAMS, SYSTEMS
 from loomlet.bench.programs import driver
@@ -73,7 +73,7 @@ def test_spinners_take_turns(system: str) -> None:
     (cell,) = preempt.cells(True, ["slice=0.001"])
     work = job(list(cell.jobs), system)
     cases = {each.case for each in preempt.samples(work, measure.execute(work))}
-    rows = set(preempt.WHATS) if system == "loomlet" else {"turn", "uneven", "wait"}
+    rows = set(preempt.WHATS) if system == "loomlet" else {"turn", "uneven", "wait", "wait p99"}
     assert cases == {f"slice=0.001 {row}" for row in rows}
 
 
@@ -94,6 +94,83 @@ def test_tasklets_and_closures_become_bytes(system: str) -> None:
         assert {"local resume", "moved resume"} <= set(cases)
     else:
         assert not cases
+
+
+def small(case: str, system: str) -> Job:
+    """A job of the experiment on networking that takes a moment."""
+    (cell,) = net.cells(True, [case])
+    whole = job(list(cell.jobs), system)
+    few = {"count": 500} if case in net.SINGLE else {}
+    return Job(net.NAME, system, case, {**whole.parameters, **few, "seconds": 0.05})
+
+
+@pytest.mark.parametrize("case", ["echo N=3 size=64", "echo N=3 size=80000", "connect N=2"])
+@pytest.mark.parametrize("system", net.SYSTEMS)
+def test_a_server_answers_every_connection(system: str, case: str) -> None:
+    work = small(case, system)
+    output = measure.execute(work)
+    assert output["served"] == work.parameters["count"]
+    (found,) = net.samples(work, output)
+    assert found.case == case
+    assert found.value > 100
+
+
+@pytest.mark.parametrize("system", net.SYSTEMS)
+def test_parked_connections_take_memory(system: str) -> None:
+    if system in net.WITHOUT["parked"]:
+        pytest.skip(f"{system} takes no part: a thread for each")
+    work = small("parked N=1500", system)  # fewer are lost in what the interpreter gives back
+    (found,) = net.samples(work, measure.execute(work))
+    assert (found.unit, found.value > 50) == ("B", True)
+
+
+@pytest.mark.parametrize("system", net.SYSTEMS)
+def test_time_limits_and_timers_are_counted(system: str) -> None:
+    if system in net.WITHOUT["timeout"]:
+        pytest.skip(f"{system} takes no part: no time limits")
+    found = [
+        sample
+        for work in (small("timeout", system), small("timers N=300", system))
+        for sample in net.samples(work, measure.execute(work))
+    ]
+    assert [each.case for each in found] == ["timeout", "timers N=300 set", "timers N=300 cancel"]
+    assert all(each.value > 1 for each in found)
+
+
+@pytest.mark.parametrize("case", ["blocking", "dns N=20"])
+@pytest.mark.parametrize("system", net.SYSTEMS)
+def test_calls_and_names_are_done_elsewhere(system: str, case: str) -> None:
+    if system in net.WITHOUT[case.split(maxsplit=1)[0]]:
+        pytest.skip(f"{system} takes no part")
+    work = small(case, system)
+    (found,) = net.samples(work, measure.execute(work))
+    assert (found.case, found.unit, found.value > 100) == (case, "ns", True)
+
+
+@pytest.mark.parametrize("system", net.SYSTEMS)
+def test_clients_of_redis_are_answered(system: str) -> None:
+    if system in net.WITHOUT["redis"]:
+        pytest.skip(f"{system} takes no part: redis-py would hold up all others")
+    if why := peers.lacks_redis():
+        pytest.skip(f"no redis: {why}")
+    work = small("redis N=60", system)
+    output = measure.execute(work)
+    assert output["served"] == (50 if system == "threads" else 60)
+    assert output["requests"] > 0
+
+
+@pytest.mark.parametrize("case", ["echo N=3 size=64", "echo N=3 size=80000", "connect N=2"])
+def test_without_go_a_client_in_python_asks(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers.Go, "version", lambda self: None)
+    assert peers.load_client()[-1].endswith("client.py")
+    work = small(case, "loomlet")
+    assert net.samples(work, measure.execute(work))[0].value > 100
+
+
+def test_without_go_connections_are_parked_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers.Go, "version", lambda self: None)
+    work = small("parked N=20", "loomlet")
+    assert measure.execute(work)["parked"] == 20
 
 
 def test_a_meter_refuses_a_count_that_is_off() -> None:

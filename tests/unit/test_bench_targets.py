@@ -46,6 +46,14 @@ def test_a_quotient_to_reach_is_judged(greenlet: float, word: str) -> None:
     assert verdict(document, "greenlet switch / schedule()") == (greenlet / 100, word)
 
 
+def test_a_quotient_is_that_of_the_rounds() -> None:
+    """A machine that was slow in two of three rounds has slowed both sides."""
+    soft = Row("loomlet", "frame switch soft", "ns", 20.0, 10.0, 22.0, 3, 1, (10.0, 20.0, 22.0))
+    noop = Row("loomlet", "no-op C call", "ns", 5.0, 5.0, 10.0, 3, 1, (5.0, 10.0, 5.0))
+    document = Document("taskspeed", "", {}, [soft, noop])
+    assert verdict(document, "schedule() / no-op C call") == (2.0, "yes")
+
+
 def test_what_was_not_measured_is_called_that() -> None:
     assert verdict(speed(soft=1.0), "greenlet switch / schedule()") == (None, "not measured")
 

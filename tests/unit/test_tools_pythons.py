@@ -6,18 +6,14 @@ and a PATH on which no program is found, so that nothing can be downloaded by ac
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
 import os
-import select
 import subprocess
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from tools_as_modules import TOOLS, run_tool, tool
 
-SCRIPT = Path(__file__).resolve().parents[2] / "tools" / "pythons"
 FETCHED = ("3.13t", "3.14", "3.15")
 
 
@@ -25,14 +21,7 @@ def call(cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the script with this cache folder, no pyenv, and no program on PATH."""
     nothing = str(cache / "nothing")
     changed = {"LOOMLET_PYTHONS": str(cache), "PATH": nothing, "PYENV_ROOT": nothing}
-    return subprocess.run(
-        [sys.executable, str(SCRIPT), *arguments],
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={**os.environ, **changed},
-    )
+    return run_tool("pythons", *arguments, **changed)
 
 
 def make_ready(cache: Path, name: str) -> Path:
@@ -47,21 +36,11 @@ def make_ready(cache: Path, name: str) -> Path:
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
     """The script as a module, for its functions."""
-    loader = importlib.machinery.SourceFileLoader("tools_pythons", str(SCRIPT))
-    spec = importlib.util.spec_from_loader(loader.name, loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[loader.name] = module
-    writes, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-    try:
-        loader.exec_module(module)
-    finally:
-        sys.dont_write_bytecode = writes
-    return module
+    return tool("pythons")
 
 
 def test_script_is_executable() -> None:
-    assert os.access(SCRIPT, os.X_OK)
+    assert os.access(TOOLS / "pythons", os.X_OK)
 
 
 def test_help_tells_names_cache_and_options(tmp_path: Path) -> None:
@@ -135,85 +114,6 @@ def test_time_limit_is_told(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "3.15: could not be had: the time limit is reached" in done.stderr
     assert done.stdout == f"3.14 {executable}\n"
-
-
-def test_late_program_dies_with_its_children(
-    tmp_path: Path, script: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The pipe ends only when every process that holds it is gone."""
-    pipe, started = tmp_path / "pipe", tmp_path / "started"
-    os.mkfifo(pipe)
-    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-
-    def left(_: object) -> float:
-        if started.exists():
-            raise script.CannotGet("late")
-        return 0.05
-
-    monkeypatch.setattr(script.Runner, "left", left)
-    runner = script.Runner("3.14", tmp_path / "log", 0.0)
-    command = f"exec 3>'{pipe}'; sleep 600 & touch '{started}'; wait"
-    with pytest.raises(script.CannotGet, match="late"):
-        runner.attempt(["sh", "-c", command])
-    ended, _, _ = select.select([reader], [], [], 30)
-    assert ended
-    assert os.read(reader, 1) == b""
-    os.close(reader)
-
-
-def test_cache_that_was_moved_is_not_trusted(tmp_path: Path, script: ModuleType) -> None:
-    executable = make_ready(tmp_path / "old", "3.14")
-    assert script.ready_path(tmp_path / "old" / "3.14") == executable
-    (tmp_path / "old").rename(tmp_path / "new")
-    assert script.ready_path(tmp_path / "new" / "3.14") is None
-
-
-def test_folder_without_executable_is_not_trusted(tmp_path: Path, script: ModuleType) -> None:
-    make_ready(tmp_path, "3.14").unlink()
-    assert script.ready_path(tmp_path / "3.14") is None
-
-
-def test_mirrors_of_a_stanza_file(tmp_path: Path, script: ModuleType) -> None:
-    (tmp_path / "sources.list.d").mkdir()
-    (tmp_path / "sources.list.d" / "a.sources").write_text(
-        "# a comment\nTypes: deb\nURIs: http://tools.test/node\nSuites: any\nComponents: main\n\n"
-        "Types: deb deb-src\nURIs: http://mirror.test/debian/\nSuites: bookworm\n"
-        "# between\nComponents: main\nSigned-By: /keys/archive.gpg\n\n"
-        "Types: deb\nURIs: http://mirror.test/debian-security\nSuites: bookworm\n"
-        "Components: main\n \nEnabled: no\nTypes: deb\nURIs: http://off.test/debian\n"
-        "Suites: bookworm\nComponents: main\n"
-    )
-    found = script.machine_mirrors(tmp_path, "bookworm")
-    assert found == [script.Mirror("http://mirror.test/debian/", "/keys/archive.gpg")]
-
-
-def test_embedded_key_is_kept_whole(tmp_path: Path, script: ModuleType) -> None:
-    key = "\n -----BEGIN-----\n .\n abc=\n -----END-----"
-    (tmp_path / "sources.list.d").mkdir()
-    (tmp_path / "sources.list.d" / "a.sources").write_text(
-        f"Types: deb\nURIs: http://a.test/debian\nSuites: x\nComponents: main\nSigned-By:{key}\n"
-    )
-    (mirror,) = script.machine_mirrors(tmp_path, "")
-    assert mirror.signed_by == key
-    assert f"Signed-By: {key}\n" in script.stanza(mirror, "deb", ["sid"], "Packages")
-
-
-def test_mirrors_of_a_line_file_named_ones_first(tmp_path: Path, script: ModuleType) -> None:
-    (tmp_path / "sources.list").write_text(
-        "deb http://dated.test/archive/2025 bookworm main contrib # why\n"
-        "#deb http://off.test/debian bookworm main\n"
-        "deb http://other.test/tools stable main\n"
-        "deb [arch=amd64 signed-by=/keys/k.gpg] http://mirror.test/debian bookworm main\n"
-        "deb http://mirror.test/debian-security bookworm main\n"
-    )
-    assert script.machine_mirrors(tmp_path, "bookworm") == [
-        script.Mirror("http://mirror.test/debian", "/keys/k.gpg"),
-        script.Mirror("http://dated.test/archive/2025", ""),
-    ]
-
-
-def test_no_mirror_without_configuration(tmp_path: Path, script: ModuleType) -> None:
-    assert script.machine_mirrors(tmp_path, "bookworm") == []
 
 
 def test_paths_point_to_the_unpacked_folder(tmp_path: Path, script: ModuleType) -> None:

@@ -38,8 +38,11 @@ def test_endings_are_no_exceptions(ending):
 @pytest.mark.parametrize("code", sorted(errors._makers))
 def test_every_code_of_the_core_has_an_exception(code):
     """Each code makes an exception of ours or a builtin; state errors have all three parts."""
-    facts = (2, None, 0, None, -1, SimpleNamespace(name="<the thing>"))
-    error = errors.make(code, facts if code == errors._NO_IMAGE else "<the thing>")
+    facts = {
+        errors._NO_IMAGE: (2, None, 0, None, -1, SimpleNamespace(name="<the thing>")),
+        errors._ENDED: (SimpleNamespace(name="<the thing>"), 4, b"ab"),
+    }
+    error = errors.make(code, facts.get(code, "<the thing>"))
     assert isinstance(error, (LoomletError, TaskletExit, Cancelled, TimeoutError, RuntimeError))
     if isinstance(error, (TaskletError, ChannelClosed)):
         text = str(error)

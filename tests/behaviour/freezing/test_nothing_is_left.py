@@ -10,7 +10,6 @@ pickles of anything: ordinary ones are the control experiment.  It is emptied be
 """
 
 import array
-import ctypes
 import gc
 import itertools
 import pickle
@@ -23,6 +22,7 @@ import steps
 
 import loomlet
 from loomlet import Channel
+from loomlet.testing.leaks import clear_caches
 
 ROUNDS = 150
 MANY = 1000
@@ -46,7 +46,7 @@ def counted(*objects):
     A free-threaded Python gives references and blocks back when it likes.
     """
     gc.collect()
-    ctypes.pythonapi.PyType_ClearCache()
+    clear_caches()
     if FREE_THREADED:
         return (len(gc.get_objects()),)
     references = [sys.getrefcount(thing) for thing in objects]
@@ -156,7 +156,7 @@ def test_ordinary_pickles_fill_the_same_cache():
         kept.append(pickle.loads(pickle.dumps([range, number])))
         kept = kept[-number % 97 :]
     before = sys.getallocatedblocks()
-    ctypes.pythonapi.PyType_ClearCache()
+    clear_caches()
     assert sys.getallocatedblocks() < before
 
 

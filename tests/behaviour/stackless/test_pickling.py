@@ -1,7 +1,6 @@
 """Pickling of tasklets, by every protocol and both picklers."""
 
 import copy
-import os
 import pickle
 import sys
 import types
@@ -10,7 +9,6 @@ import pytest
 
 import loomlet
 import loomlet.compat.stackless as stackless
-from loomlet import _core
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
@@ -28,10 +26,6 @@ def test_the_current_tasklet_reduces(raises):
         stackless.getcurrent().__reduce__()
 
 
-started = pytest.mark.skipif(
-    not _core.soft() or "switch" in os.environ.get("LOOMLET_TORTURE", ""),
-    reason="one that has started is pickled without a C stack",
-)
 log = []
 
 
@@ -64,7 +58,7 @@ def waits(ch):
     log.append(total)
 
 
-@started
+@pytest.mark.usefixtures("soft")
 def test_one_that_is_blocked(through):
     """Spec 8, pickling tasklets: loaded paused; the original goes on waiting."""
     ch = stackless.channel()
@@ -86,7 +80,7 @@ def pauses():
     log.append("behind")
 
 
-@started
+@pytest.mark.usefixtures("soft")
 def test_one_that_is_paused(through):
     """Spec 8, pickling tasklets: each copy runs what is left."""
     log.clear()
@@ -169,7 +163,7 @@ def test_the_state_of_a_new_one():
     assert len(state[3]) == 1
 
 
-@started
+@pytest.mark.usefixtures("soft")
 def test_the_state_of_one_that_waits():
     """Spec 8, the flag word: whether it is blocked, with the sign of the direction."""
     ch = stackless.channel()
@@ -216,7 +210,7 @@ def handles():
         log.append(sys.exc_info()[1].args)
 
 
-@started
+@pytest.mark.usefixtures("soft")
 def test_the_handled_exception(through):
     """Spec 8, the state: type, value and traceback of what it handles come along."""
     log.clear()
@@ -233,7 +227,7 @@ def test_the_handled_exception(through):
     task.kill()
 
 
-@started
+@pytest.mark.usefixtures("soft")
 def test_a_pending_exception(through):
     """Spec 8, the state: one that is to be raised is a bomb in the mail slot."""
     ch = stackless.channel()

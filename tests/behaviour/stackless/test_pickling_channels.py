@@ -1,17 +1,11 @@
 """Pickling of channels, with those who wait, by every protocol and both picklers."""
 
-import os
-
 import pytest
 
 import loomlet
 import loomlet.compat.stackless as stackless
-from loomlet import _core
 
-pytestmark = pytest.mark.skipif(
-    not _core.soft() or "switch" in os.environ.get("LOOMLET_TORTURE", ""),
-    reason="one that has started is pickled without a C stack",
-)
+pytestmark = pytest.mark.usefixtures("soft")
 log = []
 
 

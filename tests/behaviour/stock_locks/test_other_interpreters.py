@@ -1,10 +1,8 @@
 """Only the locks of our interpreter know tasklets, but every lock of the process works."""
 
-import importlib.util
+import textwrap
 
-import pytest
-
-NAMES = ("_interpreters", "_xxsubinterpreters")
+from interpreters import VISIT, needs_interpreters
 
 PROGRAM = """
     import textwrap, threading
@@ -38,28 +36,13 @@ PROGRAM = """
     '''
     INSIDE = textwrap.dedent(INSIDE)
 
-    try:
-        import _interpreters as interpreters
-    except ImportError:
-        import _xxsubinterpreters as interpreters
-
-    def visit():
-        if hasattr(interpreters, "exec"):
-            other = interpreters.create()
-            failed = interpreters.exec(other, INSIDE)
-        else:
-            other = interpreters.create(isolated=False)
-            failed = interpreters.run_string(other, INSIDE)
-        assert failed is None, failed
-        interpreters.destroy(other)
-
     _core._own_stock_locks()
     lock = threading.Lock()
     lock.acquire()
     waiting = loomlet.spawn(lock.acquire)
     loomlet.schedule()
-    visit()
-    thread = threading.Thread(target=visit)
+    visit(INSIDE)
+    thread = threading.Thread(target=visit, args=(INSIDE,))
     thread.start()
     thread.join()
     print(waiting.state)
@@ -68,10 +51,10 @@ PROGRAM = """
     """
 
 
-@pytest.mark.skipif(not any(map(importlib.util.find_spec, NAMES)), reason="no interpreters module")
+@needs_interpreters
 def test_a_sub_interpreter(python):
     """Threads, locks and conditions work there, on a thread with tasklets and on one without."""
-    done = python(PROGRAM)
+    done = python(VISIT + textwrap.dedent(PROGRAM))
     assert (done.stdout, done.stderr) == ("fine\nfine\nblocked\nTrue\n", "")
 
 

@@ -1,0 +1,82 @@
+"""What the tests of unmodified libraries share: real servers, started once for all of them."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import running
+import waiting
+from running import Address
+
+from loomlet import patch
+
+
+def _server(name: str) -> Iterator[Address]:
+    with contextlib.ExitStack() as stack:
+        try:
+            address = stack.enter_context(running.running(name))
+        except running.NoServer as error:
+            pytest.skip(f"no {name} server: {error}")
+        yield address
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[Address]:
+    """Where a redis server is."""
+    yield from _server("redis")
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[Address]:
+    """Where a PostgreSQL server is."""
+    yield from _server("postgresql")
+
+
+@pytest.fixture(scope="session")
+def nginx_server() -> Iterator[Address]:
+    """Where an nginx is."""
+    yield from _server("nginx")
+
+
+@pytest.fixture(scope="session")
+def mariadb_server() -> Iterator[Address]:
+    """Where a MariaDB server is."""
+    yield from _server("mariadb")
+
+
+@pytest.fixture
+def alone(request: pytest.FixtureRequest) -> Callable[..., str]:
+    """Runs waiting.py in an interpreter of its own; what it printed, or its errors."""
+    here = Path(__file__).parent
+
+    def run(order: str, library: str, count: int, **env: str) -> str:
+        address = request.getfixturevalue(f"{waiting.SERVERS[library]}_server")
+        command = [sys.executable, "-P", str(here / "waiting.py"), order, library, str(count)]
+        paths = [str(here), str(here.parents[1]), os.environ.get("PYTHONPATH", "")]
+        done = subprocess.run(
+            [*command, json.dumps(dataclasses.asdict(address))],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), **env},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=400,
+        )
+        return done.stdout if done.returncode == 0 else done.stderr
+
+    return run
+
+
+@pytest.fixture(autouse=True)
+def patched() -> Iterator[None]:
+    """The standard library lets other tasklets run."""
+    patch.install()
+    yield
+    patch.uninstall()

@@ -1,0 +1,69 @@
+"""redis-py, unmodified, with a redis server."""
+
+import threading
+
+import pytest
+from crowd import MANY, Gate, crowd
+from waiting import all_wait_at_once
+
+import loomlet
+
+redis = pytest.importorskip("redis")
+
+
+@pytest.fixture
+def client(redis_server):
+    with redis.Redis(unix_socket_path=redis_server.path, max_connections=2 * MANY) as client:
+        client.flushall()
+        yield client
+
+
+def test_commands(client):
+    """Each with its own answer, by one pool of connections."""
+
+    def work(number):
+        client.set(f"key{number}", number)
+        return int(client.get(f"key{number}")) + int(client.incr(f"count{number}"))
+
+    assert crowd(work) == [number + 1 for number in range(MANY)]
+
+
+def test_all_wait_at_once(redis_server):
+    """A thousand blocking commands, which the server counts; then one value for each."""
+    all_wait_at_once("redis", redis_server, MANY)
+
+
+def test_publish_and_subscribe(redis_server):
+    """By TCP: subscribers in tasklets, the publisher in an OS thread."""
+    client = redis.Redis(port=redis_server.port, max_connections=MANY)
+    gate = Gate(100)
+
+    def publish():
+        with redis.Redis(port=redis_server.port) as other:
+            other.publish("news", "now")
+
+    def work(number):
+        with client.pubsub() as subscription:
+            subscription.subscribe("news")
+            assert subscription.get_message(timeout=60)["type"] == "subscribe"
+            gate.meet()
+            if number == 0:
+                threading.Thread(target=publish).start()
+            return subscription.get_message(timeout=60)["data"]
+
+    with client:
+        assert crowd(work, 100) == [b"now"] * 100
+
+
+def test_a_timeout_leaves_it_usable(client):
+    """A scope ends a wait inside the library; the next command is answered as ever."""
+
+    def late(number):
+        try:
+            with loomlet.timeout(0.05):
+                client.blpop(["nothing"])
+        except TimeoutError:
+            return client.echo(str(number))
+        return None
+
+    assert crowd(late, 50) == [str(number).encode() for number in range(50)]

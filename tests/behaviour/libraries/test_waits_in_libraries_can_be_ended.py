@@ -1,0 +1,73 @@
+"""Time limits, scopes and kill() inside unmodified libraries, which are of use afterwards."""
+
+import gc
+import os
+
+import pytest
+import waiting
+
+import loomlet
+from loomlet import net
+
+COUNT = 10
+LATE = 1000  # a number that the server does not count
+
+
+def late(ask):
+    """A time limit of ours; nothing else ends the request."""
+    with pytest.raises(TimeoutError, match="block is over"), loomlet.timeout(0.05):
+        ask(LATE)
+
+
+def cancelled(ask):
+    """A scope that somebody else cancels."""
+    with loomlet.CancelScope() as scope:
+        canceller = loomlet.spawn(lambda: (loomlet.sleep(0.05), scope.cancel()))
+        ask(LATE)
+    canceller.join()
+    assert scope.cancelled_caught
+
+
+def killed(ask):
+    """A tasklet that ends in the middle."""
+    victim = loomlet.spawn(ask, LATE)
+    loomlet.sleep(0.05)
+    victim.kill()
+    with pytest.raises(loomlet.TaskletExit):
+        victim.join()
+
+
+def open_descriptors():
+    """How many descriptors this process has open."""
+    return len(os.listdir("/proc/self/fd"))
+
+
+def wait_for_something():
+    """Makes the thread's poller, which stays."""
+    one, other = net.pair()
+    with one, other:
+        task = loomlet.spawn(one.wait_readable)
+        loomlet.schedule()
+        other.send_all(b"x")
+        task.join()
+
+
+@pytest.mark.parametrize("way", [late, cancelled, killed])
+@pytest.mark.parametrize("library", waiting.LIBRARIES)
+def test_a_wait_is_ended_and_the_library_goes_on(library, way, request):
+    """Ten at once, twice; then ten more get their answers, and no descriptor is left."""
+    pytest.importorskip(waiting.MODULES.get(library, library))
+    address = request.getfixturevalue(f"{waiting.SERVERS[library]}_server")
+
+    def main():
+        used = waiting.LIBRARIES[library](address, COUNT)
+        for _ in range(2):
+            waiting.together(lambda number: way(used.ask), COUNT)
+        waiting.ask_together(used, COUNT)
+        used.close()
+
+    loomlet.run(wait_for_something)
+    before = open_descriptors()
+    loomlet.run(main)
+    gc.collect()
+    assert open_descriptors() == before

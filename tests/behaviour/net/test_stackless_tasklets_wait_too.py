@@ -1,0 +1,26 @@
+"""Tasklets of the Stackless face wait for descriptors too."""
+
+
+def test_a_stackless_tasklet_waits(python):
+    """run() returns while all wait, as it does for channels; what has come is taken next time."""
+    done = python(
+        """
+        import loomlet.compat
+        loomlet.compat.install("stackless")
+        import stackless
+        from loomlet import net
+
+        one, other = net.pair()
+        got = []
+        stackless.tasklet(lambda: got.append(one.receive_some()))()
+        stackless.run()
+        print(got)
+        other.send_all(b"data")
+        stackless.schedule()
+        import loomlet
+        loomlet.sleep(0.01)
+        print(got)
+        one.close(), other.close()
+        """
+    )
+    assert (done.stdout, done.stderr) == ("[]\n[b'data']\n", "")

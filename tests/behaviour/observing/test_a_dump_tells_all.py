@@ -1,0 +1,323 @@
+"""dump(pid): every tasklet, its state, since when, its stack, and who holds the core."""
+
+import subprocess
+import sys
+
+import pytest
+
+from loomlet import observe
+
+STUCK = {
+    "C code that keeps the GIL": "ctypes.PyDLL(None).sleep(60)",
+    "C code that lets go of the GIL": "time.sleep(60)",
+    "a loop": "loop()",
+}
+
+
+@pytest.mark.parametrize("how", STUCK.values(), ids=STUCK.keys())
+def test_it_answers_while_the_program_is_stuck(begin, look, how):
+    """In C code, with the GIL and without, and in a loop that nobody interrupts."""
+    process = begin(
+        f"""
+        import ctypes, time
+        import loomlet
+
+        def loop():
+            with loomlet.nopreempt():
+                while True:
+                    pass
+
+        def stuck():
+            print("ready", flush=True)
+            {how}
+
+        def waits(channel):
+            channel.receive()
+
+        def main():
+            channel = loomlet.Channel(name="jobs")
+            loomlet.spawn(waits, channel)
+            loomlet.schedule()
+            task = loomlet.spawn(stuck)
+            task.name = "the bad one"
+            task.join()
+
+        loomlet.run(main)
+        """
+    )
+    depth = 2 if how == "loop()" else 1
+
+    def is_stuck(dump):
+        stacks = [task.stack for task in dump.tasks() if task.name == "the bad one"]
+        there = [stack for stack in stacks if len(stack) == depth and stack[0].lineno == 12]
+        return there and dump.threads[0].seconds > 0.05
+
+    found = look(process.pid, is_stuck)
+    assert (found.pid, found.whole, found.damaged) == (process.pid, True, 0)
+    thread = found.threads[0]
+    tasks = {task.id: task for task in thread.tasks}
+    bad = tasks[thread.current]
+    assert (thread.running, bad.name, bad.state) == (True, "the bad one", "running")
+    assert bad.seconds >= 0.05
+    functions = [frame.function for frame in bad.stack]
+    assert functions == (["stuck", "loop"] if how == "loop()" else ["stuck"])
+    assert bad.stack[0].lineno == 12
+    waiting = next(task for task in thread.tasks if task.state == "blocked" and task.id != 1)
+    states = {task.name.rpartition("-")[0] or task.name: task.state for task in thread.tasks}
+    assert states == {"main": "blocked", "waits": "blocked", "the bad one": "running"}
+    assert waiting.stack
+
+
+def test_stacks_are_whole(begin, look):
+    """The outermost function first, through generators and C code; long ones are cut."""
+    process = begin(
+        """
+        import loomlet
+
+        channel = loomlet.Channel()
+
+        def generator():
+            yield channel.receive()
+
+        def through_generator():
+            for value in generator():
+                pass
+
+        def through_c():
+            sorted([1], key=lambda _: channel.receive())
+
+        def deep(n):
+            return deep(n - 1) if n else channel.receive()
+
+        def main():
+            for function, *args in (through_generator,), (through_c,), (deep, 200):
+                loomlet.spawn(function, *args).name = function.__name__
+            loomlet.schedule()
+            print("ready", flush=True)
+            loomlet.sleep(60)
+
+        loomlet.run(main)
+        """
+    )
+    tasks = {task.name: task for task in look(process.pid).tasks()}
+    functions = {name: [f.function for f in task.stack] for name, task in tasks.items()}
+    assert functions["main"][-2:] == ["run", "main"]
+    assert functions["through_generator"] == ["through_generator", "generator"]
+    assert functions["through_c"] == ["through_c", "through_c.<locals>.<lambda>"]
+    deep = tasks["deep"].stack
+    assert {frame.function for frame in deep} == {"deep"}
+    assert deep[0].omitted + len(deep) == 201
+    lines = [frame.lineno for frame in tasks["through_generator"].stack]
+    assert lines == [10, 7]
+
+
+def test_every_state_is_told(begin, look):
+    """New ones that are ready, paused ones, and how long it has been so."""
+    process = begin(
+        """
+        import loomlet
+
+        def main():
+            pausing = loomlet.spawn(loomlet.Channel().receive)
+            loomlet.spawn(lambda: None).name = "ready"
+            pausing.remove()
+            pausing.name = "paused"
+            print("ready", flush=True)
+            with loomlet.nopreempt():
+                while True:
+                    pass
+
+        loomlet.run(main)
+        """
+    )
+    found = look(process.pid, lambda dump: min(task.seconds for task in dump.tasks()) > 0.05)
+    assert {task.name: task.state for task in found.tasks()} == {
+        "main": "running",
+        "ready": "runnable",
+        "paused": "paused",
+    }
+    assert found.threads[0].ready == 1
+    assert all(task.seconds >= 0.05 for task in found.tasks())
+
+
+def test_who_held_the_core_longest(begin, look):
+    """It is known by name afterwards, and so is the place where it let go."""
+    process = begin(
+        """
+        import time
+        import loomlet
+
+        def long():
+            time.sleep(0.3)  # holds the core
+            loomlet.schedule()
+
+        def main():
+            task = loomlet.spawn(long)
+            loomlet.spawn(loomlet.sleep, 0)
+            task.name = "long"
+            task.join()
+            print("ready", flush=True)
+            loomlet.sleep(60)
+
+        loomlet.run(main)
+        """
+    )
+    found = look(process.pid, lambda dump: not dump.threads[0].running)
+    longest = found.threads[0].longest
+    assert (longest.name, longest.function, longest.filename) == ("long", "long", "<string>")
+    assert longest.lineno in (6, 7)
+    assert 0.2 < longest.seconds < 30
+    assert not found.threads[0].running
+
+
+def test_a_sleep_is_no_hold(begin, look):
+    """While the thread sleeps nobody holds the core, and afterwards nobody has."""
+    process = begin(
+        """
+        import loomlet
+
+        def main():
+            loomlet.sleep(0.3)  # nobody runs
+            loomlet.spawn(loomlet.sleep, 0.2).join()
+            print("ready", flush=True)
+            loomlet.sleep(60)
+
+        loomlet.run(main)
+        """
+    )
+    thread = look(process.pid, lambda dump: not dump.threads[0].running).threads[0]
+    assert not thread.running
+    assert thread.longest is None or thread.longest.seconds < 0.15
+
+
+def test_threads_are_told_apart(begin, look):
+    """Each thread with its own tasklets."""
+    process = begin(
+        """
+        import threading
+        import loomlet
+
+        begun = threading.Barrier(3)
+
+        def thread(n):
+            def main():
+                loomlet.spawn(loomlet.sleep, 60).name = f"sleeper {n}"
+                loomlet.schedule()
+                begun.wait()
+                loomlet.sleep(60)
+            loomlet.run(main)
+
+        for n in range(2):
+            threading.Thread(target=thread, args=(n,), daemon=True).start()
+        begun.wait()
+        print("ready", flush=True)
+        threading.Event().wait()
+        """
+    )
+    found = look(process.pid)
+    names = sorted(sorted(task.name for task in thread.tasks) for thread in found.threads)
+    assert [["main", "sleeper 0"], ["main", "sleeper 1"]] == [n for n in names if len(n) == 2]
+    assert len({thread.ident for thread in found.threads}) == len(found.threads)
+
+
+def test_thousands_are_told(begin, look, command):
+    """Each of them is there; people see equal ones together, or all with --all."""
+    process = begin(
+        """
+        import loomlet
+
+        def worker(jobs):
+            for job in jobs:
+                pass
+
+        def main():
+            jobs = loomlet.Channel(name="jobs")
+            for n in range(20000):
+                loomlet.spawn(worker, jobs)
+            loomlet.schedule()
+            print("ready", flush=True)
+            loomlet.sleep(60)
+
+        loomlet.run(main)
+        """
+    )
+    found = look(process.pid)
+    assert (found.whole, found.damaged) == (True, 0)
+    assert len(list(found.tasks())) == 20001
+    done = command("dump", process.pid)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(done.stdout.splitlines()) < 30
+    assert "20000 tasklets blocked in iterate" in done.stdout
+    assert "waits for loomlet.Channel 'jobs'" in done.stdout
+    done = command("dump", "--all", process.pid)
+    assert done.stdout.count("blocked in iterate") == 20000
+
+
+def test_two_may_ask_at_once(begin):
+    """Everybody gets a whole answer, also more askers than copies live at a time."""
+    process = begin(
+        """
+        import loomlet
+
+        def main():
+            channel = loomlet.Channel()
+            for n in range(5000):
+                loomlet.spawn(channel.receive)
+            loomlet.schedule()
+            print("ready", flush=True)
+            loomlet.sleep(60)
+
+        loomlet.run(main)
+        """
+    )
+    text = (
+        "import sys; from loomlet import observe; d = observe.dump(int(sys.argv[1]));"
+        "print(d.whole, len(list(d.tasks())))"
+    )
+    line = [sys.executable, "-c", text, str(process.pid)]
+    askers = [subprocess.Popen(line, stdout=subprocess.PIPE, text=True) for _ in range(7)]
+    assert [asker.communicate()[0] for asker in askers] == ["True 5001\n"] * 7
+
+
+def test_a_process_may_ask_itself(begin):
+    """The answer comes from another thread."""
+    process = begin(
+        """
+        import os
+        import loomlet
+        from loomlet import observe
+
+        def main():
+            print("ready", flush=True)
+            print([task.name for task in observe.dump(os.getpid()).tasks()])
+
+        loomlet.run(main)
+        """
+    )
+    assert process.communicate() == ("['main']\n", "")
+
+
+def test_tasklets_that_come_and_go_meanwhile(begin):
+    """A hundred looks at a process that spawns, switches and ends tasklets all the time."""
+    process = begin(
+        """
+        import loomlet
+
+        def body(n):
+            loomlet.schedule()
+            return [n] * n
+
+        def main():
+            print("ready", flush=True)
+            while True:
+                for task in [loomlet.spawn(body, n) for n in range(50)]:
+                    task.join()
+
+        loomlet.run(main)
+        """
+    )
+    for _ in range(100):
+        found = observe.dump(process.pid)
+        assert found.threads[0].tasks[0].name == "main"
+        assert found.damaged <= 2
+    assert process.poll() is None

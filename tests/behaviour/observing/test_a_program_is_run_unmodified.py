@@ -1,0 +1,174 @@
+"""`python -m loomlet run script.py`: the program finds what it finds under `python script.py`."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+
+def test_it_is_main_with_its_own_arguments(command, script):
+    """argv, __name__, __file__, sys.path, and the module `__main__` are the program's."""
+    path = script(
+        """
+        import sys, __main__
+        import loomlet
+        print(sys.argv[1:], __name__, __file__ == sys.argv[0], sys.path[0])
+        print(__main__.__dict__ is globals(), __spec__ is None)
+        print(loomlet.current().is_main)
+        """
+    )
+    done = command("run", path, "--slice", "x", "-h")
+    words = f"['--slice', 'x', '-h'] __main__ True {os.path.realpath(path.parent)}"
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"{words}\nTrue True\nTrue\n"
+
+
+def test_it_imports_its_neighbours(command, script):
+    """Modules beside the script are found, from another folder too."""
+    script("VALUE = 7", "beside.py")
+    done = command("run", script("import beside; print(beside.VALUE)"))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "7\n", "")
+
+
+def test_its_blocking_calls_let_others_run(command, script):
+    """Who sleeps shorter is first, although the other one began to sleep before."""
+    path = script(
+        """
+        import time
+        import loomlet
+
+        def nap(seconds):
+            time.sleep(seconds)
+            print(seconds)
+
+        naps = [loomlet.spawn(nap, seconds) for seconds in (0.3, 0.2, 0)]
+        for each in naps:
+            each.join()
+        """
+    )
+    done = command("run", path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0\n0.2\n0.3\n", "")
+
+
+def test_its_main_module_lives_to_the_end(command, script):
+    """Exit functions still find it, and what it defines can be pickled."""
+    path = script(
+        """
+        import atexit, pickle
+
+        class Thing:
+            pass
+
+        def last():
+            print(type(pickle.loads(pickle.dumps(Thing()))).__module__)
+
+        atexit.register(last)
+        """
+    )
+    done = command("run", path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "__main__\n", "")
+
+
+def test_slices_are_on(command, script):
+    """A tasklet that computes without end does not keep the program from going on."""
+    path = script(
+        """
+        import sys, loomlet
+        stop = []
+        def spin():
+            while not stop:
+                pass
+        task = loomlet.spawn(spin)
+        loomlet.sleep(0.01)  # real time: the slice ends by the clock
+        stop.append(1)
+        task.join()
+        print("ended")
+        """
+    )
+    done = command("run", "--slice", "0.002", path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ended\n", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "told"),
+    [
+        ("import sys; sys.exit(5)", 5, ""),
+        ("raise SystemExit('no more')", 1, "no more\n"),
+        ("pass", 0, ""),
+    ],
+)
+def test_its_exit_status_is_the_process_s(command, script, text, status, told):
+    """SystemExit with a number or a text, and a plain end."""
+    done = command("run", script(text))
+    assert (done.returncode, done.stderr) == (status, told)
+
+
+def test_its_exceptions_are_shown_without_our_frames(command, script):
+    """The traceback is that of `python script.py`, to the letter."""
+    path = script(
+        """
+        def fail():
+            return 1 / 0
+
+        fail()
+        """
+    )
+    plain = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False)
+    done = command("run", path)
+    assert "ZeroDivisionError" in plain.stderr
+    assert (done.returncode, done.stderr) == (plain.returncode, plain.stderr)
+
+
+def test_a_syntax_error_is_shown_as_ever(command, script):
+    """As `python script.py` shows it."""
+    path = script("def f(:\n    pass\n")
+    plain = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False)
+    done = command("run", path)
+    assert "SyntaxError" in done.stderr
+    assert (done.returncode, done.stderr) == (plain.returncode, plain.stderr)
+
+
+def test_its_own_excepthook_is_called(command, script):
+    """What the program has put into sys.excepthook sees its exception."""
+    path = script(
+        """
+        import sys
+        sys.excepthook = lambda kind, error, tb: print(kind.__name__, tb.tb_frame.f_code.co_name)
+        raise KeyError(1)
+        """
+    )
+    done = command("run", path)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "KeyError <module>\n", "")
+
+
+def test_ctrl_c_ends_it_as_ever(script):
+    """The process dies of SIGINT, as shells want to know."""
+    path = script(
+        """
+        import loomlet
+        print("begun", flush=True)
+        loomlet.sleep(60)
+        """
+    )
+    line = [sys.executable, "-m", "loomlet", "run", str(path)]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"begun\n"
+        time.sleep(0.05)  # until it sleeps; earlier would do as well
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGINT
+    assert b"KeyboardInterrupt" in told
+
+
+def test_what_cannot_be_run_is_said(command, tmp_path):
+    """No such file, no such slice: one line, status 2."""
+    done = command("run", tmp_path / "missing.py")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("loomlet run: cannot open ")
+    assert "No such file" in done.stderr
+    done = command("run", "--slice", "0", tmp_path / "missing.py")
+    assert done.returncode == 2
+    assert "expected 0.0001 seconds or more, found 0" in done.stderr

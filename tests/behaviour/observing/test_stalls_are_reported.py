@@ -1,0 +1,141 @@
+"""Who holds the core while others wait is told on stderr by the watchdog, while it goes on."""
+
+import re
+
+import pytest
+
+import loomlet
+from loomlet import observe
+
+PROGRAM = """
+import ctypes, sys, threading, time
+import loomlet
+from loomlet import observe
+
+def in_c(call):
+    call()
+
+def other():
+    while True:
+        loomlet.schedule()
+
+def main():
+    loomlet.on_stall(lambda stall: None)
+    {before}
+    task = loomlet.spawn(in_c, {call})
+    task.name = "the bad one"
+    print("ready", flush=True)
+    task.join()
+
+loomlet.run(main, slice=0.005)
+"""
+KEEPS_GIL = "lambda: ctypes.PyDLL(None).usleep(500000)"
+LINE = PROGRAM.splitlines().index("    call()") + 1
+
+
+def told(process):
+    """What comes on stderr until the program has ended."""
+    _, text = process.communicate(timeout=60)
+    assert process.returncode == 0
+    return text
+
+
+@pytest.mark.parametrize("call", [KEEPS_GIL, "lambda: time.sleep(0.5)"])
+def test_a_stall_is_reported_once(begin, call):
+    """With the tasklet, the duration, the innermost functions and their lines."""
+    text = told(
+        begin(PROGRAM.format(before="loomlet.spawn(other)", call=call), LOOMLET_STALL="0.1")
+    )
+    lines = text.splitlines()
+    assert len(lines) == 2
+    found = re.match(
+        r"loomlet: tasklet the bad one has held the core for (\d+\.\d) s, and others wait \(1\): "
+        r"<string>:(\d+) in main.<locals>.<lambda>$",
+        lines[0],
+    )
+    assert found, text
+    assert 0.1 <= float(found[1]) <= 30
+    assert lines[1] == f"  called at <string>:{LINE} in in_c"
+
+
+def test_it_comes_while_python_is_stuck(begin):
+    """Before the call has ended: the GIL is not needed."""
+    call = "lambda: ctypes.PyDLL(None).sleep(15)"
+    program = PROGRAM.format(before="loomlet.spawn(other)", call=call)
+    process = begin(program, LOOMLET_STALL="0.1")
+    assert process.stderr.readline().startswith("loomlet: tasklet the bad one has held")
+    assert process.poll() is None
+
+
+def test_who_must_not_be_interrupted_is_reported(begin):
+    """A loop inside nopreempt() holds the core like a call of C."""
+    process = begin(
+        """
+        import time
+        import loomlet
+
+        def loop():
+            end = time.monotonic() + 0.5
+            with loomlet.nopreempt():
+                while time.monotonic() < end:
+                    pass
+
+        def main():
+            task = loomlet.spawn(loop)
+            loomlet.spawn(loomlet.schedule)
+            print("ready", flush=True)
+            task.join()
+
+        loomlet.run(main, slice=0.005)
+        """,
+        LOOMLET_STALL="0.1",
+    )
+    text = told(process)
+    assert re.match(r"loomlet: tasklet loop-\d+ has held the core for .* in loop$", text), text
+    assert text.count("\n") == 1
+
+
+NOBODY_WAITS = {
+    "nobody else": ("pass", "lambda: time.sleep(0.3)"),
+    "they wait for it": ("loomlet.spawn(loomlet.Channel().receive)", "lambda: time.sleep(0.3)"),
+    "they sleep for longer": ("loomlet.spawn(loomlet.sleep, 60)", "lambda: time.sleep(0.3)"),
+    "it sleeps": ("pass", "lambda: loomlet.sleep(0.3)"),
+    "it computes": (
+        "loomlet.spawn(other)",
+        "lambda end=time.time() + 0.3: [0 for _ in iter(lambda: time.time() < end, False)]",
+    ),
+    "a thread waits": (
+        "threading.Thread(target=lambda: time.sleep(0.3)).start()",
+        "lambda: loomlet.sleep(0.3)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "call"), NOBODY_WAITS.values(), ids=NOBODY_WAITS.keys())
+def test_where_nobody_waits_nothing_is_reported(begin, before, call):
+    """Idle is no stall, nor is a call that keeps nobody waiting, nor Python code that yields."""
+    process = begin(PROGRAM.format(before=before, call=call), LOOMLET_STALL="0.25")
+    assert told(process) == ""
+
+
+def test_it_can_be_turned_off(begin):
+    """LOOMLET_STALL=0, or report_stalls(None)."""
+    before = "loomlet.spawn(other)"
+    assert told(begin(PROGRAM.format(before=before, call=KEEPS_GIL), LOOMLET_STALL="0")) == ""
+    before += "; observe.report_stalls(None)"
+    assert told(begin(PROGRAM.format(before=before, call=KEEPS_GIL), LOOMLET_STALL="0.1")) == ""
+
+
+def test_arguments_are_checked(python):
+    """A number of seconds, from the program or the environment."""
+    before = observe.report_stalls(2.5)
+    assert observe.report_stalls(None) == 2.5
+    assert observe.report_stalls(before) is None
+    with pytest.raises(ValueError, match="expected a number of seconds > 0 or None, found 0"):
+        observe.report_stalls(0)
+    with pytest.raises(TypeError):
+        observe.report_stalls("soon")
+    assert observe.report_stalls(before) == before
+    done = python("import loomlet", LOOMLET_STALL="soon")
+    assert "LOOMLET_STALL takes a number of seconds, or 0, found 'soon'" in done.stderr
+    assert loomlet.current().is_main

@@ -1,0 +1,232 @@
+"""The socket of a process: who may use it, when it is there, and that it goes."""
+
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from loomlet import observe
+
+SLEEP = """
+import loomlet
+
+def main():
+    print("ready", flush=True)
+    loomlet.sleep(60)
+
+loomlet.run(main)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Doors of this test are made in a folder of its own."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    return tmp_path / f"loomlet-{os.geteuid()}"
+
+
+def test_only_the_user_may_knock(folder, begin):
+    """The folder has mode 0700, the socket 0600, named after the process."""
+    process = begin(SLEEP)
+    door = folder / str(process.pid)
+    assert stat.S_ISSOCK(door.stat().st_mode)
+    assert stat.S_IMODE(door.stat().st_mode) == 0o600
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_a_folder_of_others_is_not_used(folder, begin, tmp_path):
+    """Others could put a socket of theirs there: the next folder is taken."""
+    folder.mkdir()
+    folder.chmod(0o777)
+    other = tmp_path / "other"
+    other.mkdir()
+    process = begin(SLEEP, TMPDIR=str(other))
+    assert os.listdir(folder) == []
+    assert os.listdir(other / folder.name) == [str(process.pid)]
+    assert observe.dump(process.pid).whole  # found by what the system lists
+
+
+def test_it_goes_with_the_program(folder, python):
+    """At the end of the interpreter nothing is left."""
+    done = python("import loomlet; print(loomlet.run(lambda: 5))")
+    assert (done.stdout, done.stderr) == ("5\n", "")
+    assert os.listdir(folder) == []
+
+
+def test_what_was_left_behind_is_cleared(folder, begin, python):
+    """By the next process that opens its door; living ones keep theirs."""
+    living, killed = begin(SLEEP), begin(SLEEP)
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    assert sorted(os.listdir(folder)) == sorted([str(living.pid), str(killed.pid)])
+    assert python("import loomlet; loomlet.run(int)").returncode == 0
+    assert os.listdir(folder) == [str(living.pid)]
+
+
+def test_living_ones_are_not_disturbed(folder, python):
+    """Nobody knocks at a door to find out whether it is held."""
+    os.makedirs(folder, 0o700, exist_ok=True)
+    path = os.path.join(folder, "1")
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind(path)
+        door.listen()
+        door.setblocking(False)
+        assert python("import loomlet; loomlet.run(int)").returncode == 0
+        with pytest.raises(BlockingIOError):
+            door.accept()
+    assert os.listdir(folder) == ["1"]
+
+
+def test_an_import_opens_none(folder, python):
+    """Nor do tasklets without run(); serve() does, and withdraw() takes it away."""
+    done = python(
+        """
+        import os
+        import loomlet
+        from loomlet import observe
+
+        loomlet.spawn(int).join()
+        print(os.path.exists(os.environ["XDG_RUNTIME_DIR"] + f"/loomlet-{os.geteuid()}"))
+        path = observe.serve()
+        print(path == observe.serve(), observe.dump(os.getpid()).whole)
+        observe.withdraw()
+        print(os.path.exists(path))
+        observe.withdraw()
+        """
+    )
+    assert (done.stdout, done.stderr) == ("False\nTrue True\nFalse\n", "")
+
+
+def test_it_can_be_turned_off(folder, python):
+    """LOOMLET_DUMP=0: run() opens none."""
+    program = "import loomlet; loomlet.run(lambda: print(loomlet.serving._open))"
+    done = python(program, LOOMLET_DUMP="0")
+    assert (done.stdout, done.stderr) == ("None\n", "")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_the_child_of_a_fork_has_its_own(folder, begin, python):
+    """Both can be asked, each tells of itself, and both take theirs away."""
+    done = python(
+        """
+        import os, sys, warnings
+        import loomlet
+        from loomlet import observe
+
+        warnings.simplefilter("ignore", DeprecationWarning)
+
+        def main():
+            parent = os.getpid()
+            loomlet.spawn(loomlet.schedule).join()
+            child = os.fork()
+            me = os.getpid()
+            dump = observe.dump(me)
+            assert (dump.pid, dump.whole, os.path.basename(observe.serve())) == (me, True, str(me))
+            if child == 0:
+                assert observe.dump(parent).pid == parent
+                sys.exit(5)
+            print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+            assert observe.dump(me).whole
+
+        loomlet.run(main)
+        """
+    )
+    assert (done.stdout, done.stderr) == ("5\n", "")
+    assert os.listdir(folder) == []
+
+
+def test_the_program_does_not_see_the_copies(folder, python):
+    """No child to wait for, no SIGCHLD, no descriptor left; what it closes is closed."""
+    done = python(
+        """
+        import os, signal
+        import loomlet
+        from loomlet import observe
+
+        told = []
+        signal.signal(signal.SIGCHLD, lambda *args: told.append(args))
+
+        def main():
+            before = len(os.listdir("/proc/self/fd"))
+            for _ in range(10):
+                observe.dump(os.getpid())
+            try:
+                os.wait()
+            except ChildProcessError:
+                print("no child")
+            print(told, len(os.listdir("/proc/self/fd")) - before)
+
+        loomlet.run(main)
+        """
+    )
+    assert (done.stdout, done.stderr) == ("no child\n[] 0\n", "")
+
+
+def test_programs_may_close_what_they_do_not_know(folder, python):
+    """A descriptor number that means something else by now is left alone."""
+    done = python(
+        """
+        import os, socket
+        import loomlet
+        from loomlet import observe
+
+        def main():
+            os.closerange(3, 100)
+            pairs = [socket.socketpair() for _ in range(40)]
+            for _ in range(2):  # the first is answered if the thread waited already
+                try:
+                    told = observe.dump(os.getpid()).whole
+                except observe.DumpError:
+                    told = "no dump"
+            print(told)
+            for one, other in pairs:
+                one.sendall(b"x")
+                assert other.recv(1) == b"x"
+
+        loomlet.run(main)
+        """
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "no dump\n", "")
+
+
+def test_who_says_nothing_gets_nothing(folder, begin):
+    """A client that knocks and goes, or talks nonsense, does no harm."""
+    import socket
+
+    process = begin(SLEEP)
+    for words in (b"", b"hello\n", b"x" * 100):
+        with socket.socket(socket.AF_UNIX) as asker:
+            asker.connect(str(folder / str(process.pid)))
+            asker.sendall(words)
+    assert observe.dump(process.pid).whole
+
+
+def test_errors_say_what_is_wrong(folder, command, tmp_path):
+    """No such process, no loomlet in it: one line on stderr, status 1."""
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    done = command("dump", gone.pid)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"loomlet dump: expected the number of a process, found {gone.pid}: there is none\n"
+    )
+    done = command("dump", os.getppid())
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("loomlet dump: expected a process that answers for loomlet")
+    assert command("dump", "me").returncode == 2
+
+
+def test_a_process_that_ends_meanwhile(folder, begin):
+    """What has come until then is told, and that it is not all."""
+    process = begin(SLEEP)
+    asker = observe.asking._knock(process.pid)
+    process.kill()
+    process.wait()
+    with asker:
+        assert list(observe.asking._lines(asker)) == []
+    assert Path(folder).exists()

@@ -1,0 +1,111 @@
+"""`python -m loomlet doctor`: what the patch does not reach in a program."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from loomlet import _core
+from loomlet.doctor import elf, findings
+
+
+@pytest.fixture
+def doctor(tmp_path):
+    """Runs the command where modules beside it are found."""
+
+    def run(*words):
+        command = [sys.executable, "-m", "loomlet", "doctor", *words]
+        path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+        env = {**os.environ, "PYTHONPATH": path}
+        return subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+
+    return run
+
+
+def test_nothing_is_found(doctor):
+    """All parts can be installed, and nothing came with it."""
+    done = doctor("queue")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "can be installed on CPython" in done.stdout
+    assert all(f"  {part}\n" in done.stdout for part in findings.PARTS)
+    assert "Modules that wait in C: none" in done.stdout
+    assert "(a hint): none" in done.stdout
+
+
+def test_a_known_module_comes_with_advice(doctor):
+    """By its own name, however it was imported."""
+    pytest.importorskip("sqlite3", reason="this interpreter has no sqlite3")
+    done = doctor("sqlite3")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert f"  _sqlite3  {findings.KNOWN['_sqlite3']}\n" in done.stdout
+
+
+def test_a_script_is_not_run(doctor, tmp_path):
+    """What it imports is, anywhere in its text."""
+    (tmp_path / "beside.py").write_text("print('imported')")
+    script = tmp_path / "script.py"
+    script.write_text("print('run')\ndef later():\n    import beside\n    from beside import x\n")
+    done = doctor(str(script))
+    assert done.returncode == 0
+    assert done.stdout.startswith("imported\n")
+    assert "run\n" not in done.stdout.splitlines(keepends=True)
+
+
+def test_what_cannot_be_imported_is_named(doctor, tmp_path):
+    """And the rest is told all the same."""
+    (tmp_path / "broken.py").write_text("1/0")
+    (tmp_path / "wrong.py").write_text("not a program")
+    done = doctor("broken", "missing", str(tmp_path / "wrong.py"), str(tmp_path / "none.py"))
+    assert done.returncode == 2
+    lines = done.stderr.splitlines()
+    assert len(lines) == 4
+    assert lines[0] == "loomlet doctor: cannot import broken: ZeroDivisionError: division by zero"
+    assert lines[1].startswith("loomlet doctor: cannot import missing: ModuleNotFoundError")
+    assert all(line.startswith("loomlet doctor: cannot read ") for line in lines[2:])
+    assert "can be installed" in done.stdout
+
+
+def test_a_refusal_is_told_with_its_reason(doctor, tmp_path):
+    """A function that somebody has replaced."""
+    (tmp_path / "replaces.py").write_text("import time\ntime.sleep = print\n")
+    done = doctor("replaces")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "loomlet.patch cannot be installed on CPython" in done.stdout
+    assert "found <built-in function print>" in done.stdout
+
+
+def test_a_library_that_waits_is_listed(doctor, tmp_path):
+    """With the functions that it calls."""
+    socket = pytest.importorskip("_socket")
+    if not getattr(socket, "__file__", None):
+        pytest.skip("_socket is part of this interpreter's program: there is no library to look at")
+    copied = tmp_path / "library.so"
+    shutil.copy(socket.__file__, copied)
+    (tmp_path / "loads.py").write_text(f"import ctypes\nctypes.CDLL({str(copied)!r})\n")
+    done = doctor("loads")
+    assert (done.returncode, done.stderr) == (1, "")
+    line = next(line for line in done.stdout.splitlines() if str(copied) in line)
+    assert {"accept4", "connect", "recv", "sendto"} <= set(line.split())
+
+
+def test_the_names_that_a_library_wants(tmp_path):
+    """Of a library: what it takes from the C library; of anything else: nothing."""
+    library = Path(str(_core.__file__))
+    assert {"poll", "recv", "PyErr_SetString"} <= elf.wanted(library)
+    assert "PyInit__core" not in elf.wanted(library)
+    data = library.read_bytes()
+    damaged = tmp_path / "damaged"
+    for text in (b"", b"\x7fELF", b"no library", data[:200], data[: len(data) // 2]):
+        damaged.write_bytes(text)
+        assert elf.wanted(damaged) == frozenset()
+    assert elf.wanted(tmp_path / "none") == frozenset()
+
+
+def test_help_explains(doctor):
+    """What the lists mean."""
+    done = doctor("--help")
+    assert done.returncode == 0
+    assert "a hint, not a proof" in " ".join(done.stdout.split())

@@ -1,0 +1,93 @@
+"""Threads of the system are started where no scheduler would run a tasklet, or none is wanted."""
+
+import asyncio
+import threading
+import time
+
+import loomlet
+from loomlet import patch
+
+
+def native_id_of_a_new_thread():
+    """The system's number of the thread in which a new Thread runs."""
+    seen = []
+    thread = threading.Thread(target=lambda: seen.append(threading.get_native_id()))
+    thread.start()
+    thread.join()
+    return seen[0]
+
+
+def test_outside_run():
+    """No scheduler would run it."""
+    assert native_id_of_a_new_thread() != threading.get_native_id()
+
+
+def test_in_a_thread_that_has_no_run():
+    """One of the system's, also while another one is inside run()."""
+    seen = []
+
+    def main():
+        patch.uninstall()
+        begun = threading.Event()
+        other = threading.Thread(
+            target=lambda: (
+                begun.wait(),
+                seen.append(native_id_of_a_new_thread() == threading.get_native_id()),
+            )
+        )
+        other.start()
+        patch.install(threads=True)
+        begun.set()
+        other.join()
+
+    loomlet.run(main)
+    assert seen == [False]
+
+
+def test_each_run_has_its_own():
+    """In a second thread with a run() threads are tasklets of that thread."""
+    seen = []
+
+    def main():
+        seen.append(native_id_of_a_new_thread() == threading.get_native_id())
+
+    other = threading.Thread(target=loomlet.run, args=(main,))
+    other.start()
+    other.join()
+    assert seen == [True]
+
+
+def test_without_threads_in_install():
+    """install() alone leaves them to the system."""
+    patch.uninstall()
+    patch.install()
+    assert loomlet.run(native_id_of_a_new_thread) != threading.get_native_id()
+
+
+def test_once_asked_for_it_stays():
+    """A later install() without `threads`, of a library say, takes nothing back."""
+    patch.install()
+    assert loomlet.run(native_id_of_a_new_thread) == threading.get_native_id()
+
+
+def test_those_that_run_go_on_after_uninstall():
+    """They end as tasklets do, and who joins them goes on."""
+
+    def main():
+        thread = threading.Thread(target=time.sleep, args=(0.001,))
+        thread.start()
+        patch.uninstall()
+        thread.join()
+        assert not thread.is_alive()
+        assert native_id_of_a_new_thread() != threading.get_native_id()
+
+    loomlet.run(main)
+
+
+def test_code_of_a_running_event_loop():
+    """What asyncio gives to a thread is there because it blocks."""
+
+    async def main():
+        return await asyncio.to_thread(threading.get_native_id)
+
+    assert loomlet.run(asyncio.run, main()) != threading.get_native_id()

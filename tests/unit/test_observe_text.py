@@ -1,0 +1,92 @@
+"""What a dump looks like, and who waits for whom, from values made by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from loomlet.observe import graph, text
+from loomlet.observe.model import Dump, Frame, Hold, Target, Task, Thread
+from loomlet.observe.reading import Reader
+
+STACK = (Frame("main", "app.py", 10), Frame("work", "app.py", 20))
+
+
+def task(number: int, *holders: int, state: str = "blocked", seconds: float = 1.0) -> Task:
+    """A tasklet that joins others."""
+    targets = tuple(Target(16 * h, "loomlet.Tasklet", "", h, 0) for h in holders)
+    waits = "join" if state == "blocked" else ""
+    return Task(number, f"t{number}", state, seconds, waits, None, targets, STACK)
+
+
+@pytest.mark.parametrize(
+    ("waits", "rings"),
+    [
+        ({1: [2], 2: [3]}, []),
+        ({1: [2], 2: [1]}, [[1, 2]]),
+        ({3: [2], 2: [1], 1: [3]}, [[1, 3, 2]]),
+        ({1: [1]}, [[1]]),
+        ({1: [2, 3], 3: [4], 4: [1]}, [[1, 3, 4]]),
+        ({5: [1], 1: [2], 2: [1], 7: [8], 8: [7]}, [[1, 2], [7, 8]]),
+    ],
+)
+def test_rings_are_found(waits: dict[int, list[int]], rings: list[list[int]]) -> None:
+    """Each from its smallest id on, whatever leads to it."""
+    edges = graph.edges(task(number, *holders) for number, holders in waits.items())
+    assert sorted(graph.rings(edges)) == rings
+
+
+def test_a_long_chain_is_no_trouble() -> None:
+    """A hundred thousand tasklets that wait one for the next."""
+    edges = [graph.Edge(n, n + 1, "join", "Tasklet") for n in range(100_000)]
+    assert graph.rings(edges) == []
+    assert len(graph.rings([*edges, graph.Edge(100_000, 0, "join", "Tasklet")])) == 1
+
+
+def test_equal_ones_stand_together() -> None:
+    """Same state and stack: one entry, the biggest first; with `every` each for itself."""
+    tasks = [task(n, state="paused") for n in range(10)] + [task(99, 5, seconds=0.5)]
+    hold = Hold(7, "t7", 2.5, "work", "app.py", 21)
+    dump = Dump(5, 0.002, [Thread(77, 99, False, 3.0, 4, hold, tasks)], whole=True)
+    assert "\n".join(text.render(dump)) == (
+        "process 5: 11 tasklets in 1 thread; it stood still for 2.0 ms\n\n"
+        "thread 77: 11 tasklets, 4 of them runnable\n"
+        "  nobody runs for 3.0 s now\n"
+        "  the longest hold before was by t7: 2.5 s, until work (app.py:21)\n\n"
+        "10 tasklets paused, for 1.0 s: t0, t1, t2, t3, t4, t5, and 4 more\n"
+        "    main (app.py:10)\n    work (app.py:20)\n\n"
+        "1 tasklet blocked in join, for 500 ms: t99\n"
+        "    waits for loomlet.Tasklet at 0x50 of tasklet 5\n"
+        "    main (app.py:10)\n    work (app.py:20)\n\n"
+        "who waits for whom:\n"
+        "  t99 waits for t5 (join, loomlet.Tasklet)"
+    )
+    every = "\n".join(text.render(dump, every=True))
+    assert every.count("paused, for 1.0 s") == 10
+    assert "t3 (id 3) paused" in every
+
+
+def test_what_is_missing_is_said() -> None:
+    """A partial dump, tasklets that could not be read."""
+    told = "\n".join(text.render(Dump(5, 0.001, damaged=2)))
+    assert "2 tasklets could not be read" in told
+    assert "this dump is partial" in told
+
+
+def test_what_is_no_dump_is_refused() -> None:
+    """A line of another form is an error that shows it."""
+    with pytest.raises(ValueError, match="expected a line of a dump, found 'Q"):
+        Reader().take(["Q\t1"])
+    with pytest.raises(ValueError, match="expected a line of a dump"):
+        Reader().take(["T\t1"])
+
+
+def test_a_code_object_that_comes_again_may_be_another() -> None:
+    """Its address was used again: stacks after that are read anew."""
+    reader = Reader()
+    line = "T\t{}\t4\t1\t5\tname\t\t-\t\t16:3 "
+    reader.take(["S\t1\t1\t1\t0\t0\t0\t0\t\t\t\t0"])
+    reader.take(["C\t16\tone\ta.py", line.format(1), "C\t16\ttwo\tb.py", line.format(2)])
+    assert [t.stack for t in reader.dump.tasks()] == [
+        (Frame("one", "a.py", 3),),
+        (Frame("two", "b.py", 3),),
+    ]
