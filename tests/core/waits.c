@@ -25,15 +25,22 @@ typedef struct {
 
 static place sides[2];
 
-/* Announces, looks once more, sleeps: the rule of plat.h. */
-static void wait_for_work(place *mine)
+static void sleep_after(p_parker *parker, int64_t watch)
+{
+    if (watch > 0)
+        p_park_watch(parker, p_now() + watch);
+    p_park(parker, INT64_MAX);
+}
+
+/* Announces, looks once more, may watch, sleeps: the rule of plat.h. */
+static void wait_for_work(place *mine, int64_t watch)
 {
     while (!__atomic_load_n(&mine->work, __ATOMIC_SEQ_CST)) {
         p_park_prepare(&mine->parker);
         if (__atomic_load_n(&mine->work, __ATOMIC_SEQ_CST))
             p_park_cancel(&mine->parker);
         else
-            p_park(&mine->parker, INT64_MAX);
+            sleep_after(&mine->parker, watch);
     }
     __atomic_store_n(&mine->work, 0, __ATOMIC_SEQ_CST);
 }
@@ -49,7 +56,7 @@ static long passed; /* guarded by whose turn it is */
 static void *answer(void *unused)
 {
     for (int i = 0; i < HANDOVERS; i++) {
-        wait_for_work(&sides[1]);
+        wait_for_work(&sides[1], i % 3 * 1000);
         CHECK(passed++ == 2 * i + 1);
         give_work(&sides[0]);
     }
@@ -63,7 +70,7 @@ TEST(two_threads_wake_each_other_and_lose_nothing)
     for (int i = 0; i < HANDOVERS; i++) {
         CHECK(passed++ == 2 * i);
         give_work(&sides[1]);
-        wait_for_work(&sides[0]);
+        wait_for_work(&sides[0], i % 5 * 1000);
     }
     pthread_join(thread, NULL);
     CHECK(passed == 2 * HANDOVERS);
@@ -76,6 +83,38 @@ TEST(a_wake_up_between_announcing_and_sleeping_is_kept)
     p_unpark(&parker);
     p_park(&parker, INT64_MAX);
     CHECK(parker.word == 0);
+}
+
+TEST(a_wake_up_ends_a_watch_and_the_sleep_behind_it)
+{
+    p_parker parker = {0};
+    p_park_prepare(&parker);
+    p_unpark(&parker);
+    p_park_watch(&parker, INT64_MAX);
+    p_park(&parker, INT64_MAX);
+    CHECK(parker.word == P_AWAKE);
+}
+
+TEST(a_watch_in_vain_ends_at_its_time)
+{
+    p_parker parker = {0};
+    int64_t until = p_now() + 1000000;
+    p_park_prepare(&parker);
+    p_park_watch(&parker, until);
+    CHECK(p_now() >= until && parker.word == P_ASLEEP);
+    p_unpark(&parker);
+    p_park(&parker, INT64_MAX);
+}
+
+TEST(who_watches_is_woken_without_the_system)
+{
+    uint32_t word = P_WATCHING;
+    CHECK(!p_word_wake(&word) && word == P_WOKEN);
+    word = P_ASLEEP;
+    CHECK(p_word_wake(&word) && word == P_WOKEN);
+    CHECK(!p_word_wake(&word) && word == P_WOKEN);
+    word = P_AWAKE;
+    CHECK(!p_word_wake(&word) && word == P_AWAKE);
 }
 
 TEST(a_cancelled_sleep_leaves_nothing_behind)

@@ -364,6 +364,8 @@ void c_while_stopped(void (*work)(void *arg), void *arg);
 /* 0, or -1 with ImportError when this interpreter cannot carry us. */
 int c_check_interpreter(void);
 int c_finalizing(void);
+/* For a detached thread: comes back when the GIL is free, if there is one, or at that time. */
+void c_gil_watch(int64_t until);
 /* A thread state for the calling OS thread, which has none and stays detached;
  * NULL without memory. */
 PyThreadState *c_thread_new(void);

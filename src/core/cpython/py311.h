@@ -89,6 +89,12 @@ static inline PyObject *frame_executable(const c_frame *f)
     return (PyObject *)f->f_code;
 }
 
+/* Whether somebody has the GIL; atomic. */
+static inline int *gil_taken(void)
+{
+    return (int *)&_PyRuntime.ceval.gil.locked;
+}
+
 static inline c_frame *thread_frame(PyThreadState *ts)
 {
     return ts->cframe->current_frame;

@@ -90,6 +90,14 @@ static inline PyObject *frame_executable(const c_frame *f)
     return f->f_executable;
 }
 
+#ifndef Py_GIL_DISABLED
+/* Whether somebody has the GIL; atomic. */
+static inline int *gil_taken(void)
+{
+    return &PyInterpreterState_Main()->ceval.gil->locked;
+}
+#endif
+
 static inline c_frame *thread_frame(PyThreadState *ts)
 {
     return ts->current_frame;

@@ -116,6 +116,14 @@ static inline PyObject **thread_task(PyThreadState *ts)
     return &((_PyThreadStateImpl *)ts)->asyncio_running_task;
 }
 
+#ifndef Py_GIL_DISABLED
+/* Whether somebody has the GIL; atomic. */
+static inline int *gil_taken(void)
+{
+    return &PyInterpreterState_Main()->ceval.gil->locked;
+}
+#endif
+
 static inline c_frame *thread_frame(PyThreadState *ts)
 {
     return ts->current_frame;

@@ -83,6 +83,17 @@ void c_thread_end(PyThreadState *ts)
     PyThreadState_DeleteCurrent();
 }
 
+void c_gil_watch(int64_t until)
+{
+#ifndef Py_GIL_DISABLED
+    int *taken = gil_taken();
+    while (__atomic_load_n(taken, __ATOMIC_RELAXED) && p_now() < until)
+        p_relax();
+#else
+    (void)until;
+#endif
+}
+
 int c_finalizing(void)
 {
     return Py_IsFinalizing();

@@ -8,6 +8,7 @@
 typedef struct worker {
     struct worker *below, *made; /* in the stack of the idle or unused; in the list of all */
     p_parker parker;
+    b_eager eager; /* whether to stay awake for a moment before sleeping */
     PyThreadState *ts;
     i_job *job;           /* handed over: written under lock, read by its thread at any time */
     int64_t since, until; /* idle; and how long */
@@ -81,6 +82,18 @@ static int is_over(worker *me)
     return over;
 }
 
+/* Until there may be a job.  Whoever gives one has the GIL, and keeps it for a moment. */
+static void sleep_idle(worker *me)
+{
+    int64_t watch = b_eager_watch(&me->eager), began = p_now();
+    if (watch > 0)
+        p_park_watch(&me->parker, began + watch);
+    p_park(&me->parker, me->until);
+    if (watch > 0)
+        c_gil_watch(began + watch);
+    b_eager_learn(&me->eager, watch, p_now() - began);
+}
+
 /* The next job, or NULL when the thread shall end.  `home` waits for the last one's outcome: it is
  * roused when this thread can be found, so that it need not start another for its next job. */
 static i_job *next_job(worker *me, s_sched *home)
@@ -90,7 +103,7 @@ static i_job *next_job(worker *me, s_sched *home)
         s_rouse(home);
     while (job == NULL) {
         if (__atomic_load_n(&me->job, __ATOMIC_ACQUIRE) == NULL)
-            p_park(&me->parker, me->until);
+            sleep_idle(me);
         job = handed(me);
         if (job == NULL && is_over(me))
             return NULL;
@@ -163,6 +176,7 @@ static int start(worker *w, i_job *job)
     if (w == NULL)
         return S_E_MEMORY;
     w->job = job;
+    w->eager = B_EAGER_BEGIN;
     size_t stack = PyThread_get_stacksize();
     PyThreadState *ts = PyEval_SaveThread();
     int code = p_thread_launch(begin, work, w, stack);

@@ -119,18 +119,58 @@ long p_door_hear(int fd, char *words, size_t size);
 
 /* ---- sleeping threads ----------------------------------------------------- */
 
-/* One word per scheduler.  A sleeper announces itself with p_park_prepare,
- * looks once more for work, then waits; a waker that changed the work calls
- * p_unpark, which costs a system call only when somebody sleeps.  Sequentially
- * consistent on both sides, so no wake-up is lost. */
+/* One word per sleeper.  It announces itself with p_park_prepare, looks once more for work,
+ * then waits; a waker that changed the work calls p_unpark, which costs a system call only
+ * when somebody sleeps, and none while he watches.  Sequentially consistent on both sides, so
+ * no wake-up is lost. */
 typedef struct {
     uint32_t word;
 } p_parker;
+
+enum {
+    P_AWAKE,
+    P_ASLEEP, /* or about to sleep */
+    P_WOKEN,
+    P_WATCHING, /* about to sleep and looking at the word */
+};
+
+/* An exchange and no store: some emulators let the owner's next load overtake a store. */
+static inline void p_word_announce(uint32_t *word)
+{
+    __atomic_exchange_n(word, P_ASLEEP, __ATOMIC_SEQ_CST);
+}
+static inline int p_word_change(uint32_t *word, uint32_t from, uint32_t to)
+{
+    return __atomic_compare_exchange_n(word, &from, to, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+/* Wakes the owner of a word, who may begin or end to watch meanwhile; whether the system must
+ * be asked to. */
+static inline int p_word_wake(uint32_t *word)
+{
+    uint32_t seen = P_ASLEEP;
+    do {
+        if (__atomic_compare_exchange_n(word, &seen, P_WOKEN, 0, __ATOMIC_SEQ_CST,
+                                        __ATOMIC_SEQ_CST))
+            return seen == P_ASLEEP;
+    } while (seen == P_ASLEEP || seen == P_WATCHING);
+    return 0;
+}
+/* Lets the other thread of the same core have more of it. */
+static inline void p_relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
 
 void p_park_prepare(p_parker *parker);
 void p_park_cancel(p_parker *parker);
 /* Sleeps until unparked, a signal, or `until` (p_now time; INT64_MAX = no limit). */
 void p_park(p_parker *parker, int64_t until);
+/* Before p_park: stays awake until unparked or until then. */
+void p_park_watch(p_parker *parker, int64_t until);
 void p_unpark(p_parker *parker);
 
 /* ---- descriptors that become ready (poll_epoll.c) ---------------------------- */

@@ -4,8 +4,8 @@
  * ring is an edge of its own, and its counter would last for centuries.  What is armed is
  * told once and by level: nothing is known of what others did to that descriptor meanwhile.
  *
- * Word: 0 awake, 1 about to sleep or asleep, 2 rung; as a parker's.  A ring between
- * p_poller_prepare and the system call is kept by the eventfd.  One that comes while the
+ * The word is that of a parker.  A ring between p_poller_prepare and the system call is kept by
+ * the eventfd, and one while the sleeper still watches by the word.  One that comes while the
  * sleeper wakes by itself is told by the next wait: that ends early, which is allowed.
  *
  * Time is nanoseconds (epoll_pwait2); where the kernel does not know that call, whole
@@ -81,12 +81,12 @@ void p_poller_remove(p_poller *poller, int fd)
 
 void p_poller_prepare(p_poller *poller)
 {
-    __atomic_store_n(&poller->word, 1, __ATOMIC_SEQ_CST);
+    p_word_announce(&poller->word);
 }
 
 void p_poller_cancel(p_poller *poller)
 {
-    __atomic_store_n(&poller->word, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&poller->word, P_AWAKE, __ATOMIC_SEQ_CST);
 }
 
 static int wait_ms(int set, struct epoll_event *found, int room, int64_t left)
@@ -100,7 +100,7 @@ static int wait_until(int set, struct epoll_event *found, int room, int64_t unti
     static int is_old;
     if (until == INT64_MAX)
         return epoll_wait(set, found, room, -1);
-    int64_t left = until - p_now();
+    int64_t left = until > 0 ? until - p_now() : 0;
     if (left <= 0)
         return epoll_wait(set, found, room, 0);
 #ifdef SYS_epoll_pwait2
@@ -127,27 +127,34 @@ static unsigned told(uint32_t events)
     return what;
 }
 
-/* Looks once, and then again and again for `watch` nanoseconds, but not beyond `until`. */
-static int look(int set, struct epoll_event *found, int room, int64_t watch, int64_t until)
+/* Looks again and again for `watch` nanoseconds, but not beyond `until`, and until rung. */
+static int look(p_poller *poller, struct epoll_event *found, int room, int64_t watch, int64_t until)
 {
-    int64_t end = watch > 0 ? p_now() + watch : 0;
-    int count;
-    if (end > until)
-        end = until;
+    int64_t end = p_now() + watch;
+    int count = 0;
+    if (!p_word_change(&poller->word, P_ASLEEP, P_WATCHING))
+        return 0;
     do
-        count = epoll_wait(set, found, room, 0);
-    while (count == 0 && end > 0 && p_now() < end);
+        count = epoll_wait(poller->set, found, room, 0);
+    while (count == 0 && __atomic_load_n(&poller->word, __ATOMIC_SEQ_CST) == P_WATCHING &&
+           p_now() < (end < until ? end : until));
+    p_word_change(&poller->word, P_WATCHING, P_ASLEEP);
     return count;
+}
+
+static int is_rung(p_poller *poller)
+{
+    return __atomic_load_n(&poller->word, __ATOMIC_SEQ_CST) == P_WOKEN;
 }
 
 int p_poller_wait(p_poller *poller, p_event *events, int room, int64_t watch, int64_t until)
 {
     struct epoll_event found[AT_ONCE];
     int most = room < AT_ONCE ? room : AT_ONCE, kept = 0;
-    int count = until == 0 || watch > 0 ? look(poller->set, found, most, watch, until) : 0;
-    if (count == 0 && until != 0)
-        count = wait_until(poller->set, found, most, until);
-    __atomic_store_n(&poller->word, 0, __ATOMIC_SEQ_CST);
+    int count = watch > 0 ? look(poller, found, most, watch, until) : 0;
+    if (count == 0)
+        count = wait_until(poller->set, found, most, is_rung(poller) ? 0 : until);
+    __atomic_store_n(&poller->word, P_AWAKE, __ATOMIC_SEQ_CST);
     for (int i = 0; i < count; i++) {
         if (found[i].data.u64 != BELL)
             events[kept++] = (p_event){found[i].data.u64, told(found[i].events)};
@@ -157,11 +164,8 @@ int p_poller_wait(p_poller *poller, p_event *events, int room, int64_t watch, in
 
 void p_poller_ring(p_poller *poller)
 {
-    uint32_t asleep = 1;
     uint64_t one = 1;
-    if (__atomic_compare_exchange_n(&poller->word, &asleep, 2, 0, __ATOMIC_SEQ_CST,
-                                    __ATOMIC_SEQ_CST) &&
-        write(poller->bell, &one, sizeof(one)) < 0)
+    if (p_word_wake(&poller->word) && write(poller->bell, &one, sizeof(one)) < 0)
         return; /* its counter is full: it rings already */
 }
 

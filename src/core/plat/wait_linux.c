@@ -1,6 +1,6 @@
 /* Clocks, parked threads and short locks on Linux: one futex word each.
  *
- * Parker word: 0 awake, 1 about to sleep or asleep, 2 woken.  p_park returns on
+ * Who watches between announcing and sleeping is woken by the word alone.  p_park returns on
  * a signal too, so that the caller can look at pending signals; a condition
  * variable would sleep through it.
  *
@@ -45,27 +45,34 @@ static void futex_wake(uint32_t *word)
 
 void p_park_prepare(p_parker *parker)
 {
-    __atomic_store_n(&parker->word, 1, __ATOMIC_SEQ_CST);
+    p_word_announce(&parker->word);
 }
 
 void p_park_cancel(p_parker *parker)
 {
-    __atomic_store_n(&parker->word, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&parker->word, P_AWAKE, __ATOMIC_SEQ_CST);
+}
+
+void p_park_watch(p_parker *parker, int64_t until)
+{
+    if (!p_word_change(&parker->word, P_ASLEEP, P_WATCHING))
+        return;
+    while (__atomic_load_n(&parker->word, __ATOMIC_SEQ_CST) == P_WATCHING && p_now() < until)
+        p_relax();
+    p_word_change(&parker->word, P_WATCHING, P_ASLEEP);
 }
 
 void p_park(p_parker *parker, int64_t until)
 {
     struct timespec limit = {until / 1000000000, until % 1000000000};
-    if (__atomic_load_n(&parker->word, __ATOMIC_SEQ_CST) == 1)
-        futex_wait(&parker->word, 1, until == INT64_MAX ? NULL : &limit);
-    __atomic_store_n(&parker->word, 0, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&parker->word, __ATOMIC_SEQ_CST) == P_ASLEEP)
+        futex_wait(&parker->word, P_ASLEEP, until == INT64_MAX ? NULL : &limit);
+    __atomic_store_n(&parker->word, P_AWAKE, __ATOMIC_SEQ_CST);
 }
 
 void p_unpark(p_parker *parker)
 {
-    uint32_t asleep = 1;
-    if (__atomic_compare_exchange_n(&parker->word, &asleep, 2, 0, __ATOMIC_SEQ_CST,
-                                    __ATOMIC_SEQ_CST))
+    if (p_word_wake(&parker->word))
         futex_wake(&parker->word);
 }
 

@@ -110,6 +110,8 @@ void s_holds_on(s_sched *s, s_tasklet *t);
 int s_poll_look(s_sched *s);
 void s_poll_glance(s_sched *s);
 void s_poll_sleep(s_sched *s, int64_t until);
+/* After a sleep, still detached: what came of the watch it began with. */
+void s_eager_learn(s_sched *s, int64_t watch, int64_t began);
 void s_poll_end(s_sched *s);
 void s_poll_after_fork(s_sched *s, int is_mine);
 

@@ -19,10 +19,6 @@
  * so the poller is looked at before.  Data on its way from another process do not hold up
  * virtual time.
  *
- * Eager.  Before it sleeps the thread stays awake for a moment where that has been of use
- * lately (b_eager.h), with the GIL released.  Two that answer each other save two wake-ups
- * for each message, which cost more than the rest of it.
- *
  * For ever?  The world outside can always make a descriptor ready: while one is waited for
  * there is no deadlock, here or in a thread that waits for this one.
  *
@@ -51,7 +47,6 @@ static int open_poller(s_sched *s)
     if (code == 0)
         __atomic_store_n(&s->polls, __atomic_add_fetch(&last_poller, 1, __ATOMIC_RELAXED),
                          __ATOMIC_SEQ_CST);
-    s->io_eager = B_EAGER_BEGIN;
     p_lock_give(&s->bell_lock);
     errno = why;
     return code;
@@ -102,15 +97,6 @@ void s_poll_glance(s_sched *s)
     s_poll_look(s);
 }
 
-/* Without the GIL. */
-static int wait_eagerly(s_sched *s, p_event *events, int64_t until)
-{
-    int64_t watch = b_eager_watch(&s->io_eager), began = p_now();
-    int count = p_poller_wait(&s->poller, events, EVENTS, watch, until);
-    b_eager_learn(&s->io_eager, watch, p_now() - began);
-    return count;
-}
-
 void s_poll_sleep(s_sched *s, int64_t until)
 {
     p_event events[EVENTS];
@@ -121,7 +107,9 @@ void s_poll_sleep(s_sched *s, int64_t until)
     }
     s_slices_sleep(s);
     PyThreadState *ts = PyEval_SaveThread();
-    int count = wait_eagerly(s, events, until);
+    int64_t watch = b_eager_watch(&s->eager), began = p_now();
+    int count = p_poller_wait(&s->poller, events, EVENTS, watch, until);
+    s_eager_learn(s, watch, began);
     PyEval_RestoreThread(ts);
     s_slices_wake(s);
     if (count > 0)

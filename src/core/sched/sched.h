@@ -245,10 +245,10 @@ struct s_sched {
 
     int has_mail;
     p_parker parker;
+    b_eager eager;        /* whether to stay awake for a moment before sleeping */
     Py_ssize_t io_waits;  /* tasklets that wait for descriptors: poll.c */
     Py_ssize_t job_waits; /* tasklets that wait for a function on another thread: io/pool.h */
     int64_t io_looked;    /* when the poller was last looked at */
-    b_eager io_eager;     /* whether to watch it before sleeping in it */
     void *io_scratch;     /* of the io room; PyMem_RawFree'd with the thread */
     PyObject *io_spare;   /* ... and a bytes object that nobody else has yet, or NULL */
     int asleep;           /* waits for ever inside loomlet */

@@ -47,12 +47,17 @@ class Load:
             sock.sendall(message)
 
     def run(self, seconds: float) -> float:
-        """Keeps them busy for that long, and until each has been served, or patience is over."""
+        """Keeps them busy for that long, and until each has been served and one was served now,
+        or patience is over."""
         started = time.perf_counter()
-        while (taken := time.perf_counter() - started) < (PATIENCE if self.silent else seconds):
+        while (taken := time.perf_counter() - started) < (PATIENCE if self.lacks() else seconds):
             for fd, _ in self.poller.poll(0.1):
                 self.turn(fd)
         return taken
+
+    def lacks(self) -> bool:
+        """Whether somebody was never answered, or nobody since it was last counted."""
+        return bool(self.silent) or self.answers == 0
 
     def turn(self, fd: int) -> None:
         """Reads what has come; once all of it has, the next message goes out."""
@@ -79,7 +84,7 @@ def echo(count: int, message: bytes, seconds: float, port: int) -> dict[str, Any
 def connect(count: int, message: bytes, seconds: float, port: int) -> dict[str, Any]:
     """Connects, asks once and leaves, so many at a time."""
     requests, started = 0, time.perf_counter()
-    while (taken := time.perf_counter() - started) < seconds:
+    while (taken := time.perf_counter() - started) < seconds or requests == 0:
         socks = [dial(port) for _ in range(count)]
         for sock in socks:
             with sock:

@@ -262,12 +262,13 @@ func (l *load) pull(k *link) {
 	}
 }
 
-// run keeps every connection busy for that long, and at first until each has been served, or patience
-// is over.
+// run keeps every connection busy for that long, and until each has been served and one was served
+// now, or patience is over.
 func (l *load) run(poller int, length time.Duration) time.Duration {
 	events := make([]syscall.EpollEvent, 1024)
 	started := time.Now()
-	for time.Since(started) < length || (l.served < len(l.links) && time.Since(started) < patience) {
+	lacks := func() bool { return l.served < len(l.links) || l.answers == 0 }
+	for time.Since(started) < length || (lacks() && time.Since(started) < patience) {
 		count, err := syscall.EpollWait(poller, events, 100)
 		if err == syscall.EINTR {
 			continue
@@ -314,11 +315,11 @@ func park(count, size, port int) {
 	time.Sleep(hour)
 }
 
-// visit connects, asks once, and leaves, over and over, from addresses of its own.
+// visit connects, asks once, and leaves, over and over but once at least, from addresses of its own.
 func visit(at, size, port int, until time.Time, found chan int) {
 	message, count := make([]byte, size), 0
 	server := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port}
-	for ; time.Now().Before(until); count++ {
+	for ; count == 0 || time.Now().Before(until); count++ {
 		from := &net.TCPAddr{IP: net.IPv4(127, 0, byte(1+at), byte(1+count%250))}
 		stream, err := net.DialTCP("tcp", from, server)
 		check(err)
