@@ -16,6 +16,9 @@
  * function's own thread to find out: should that wait inside loomlet, it looks too.  The main
  * tasklet gets the error, because it is the one that can report it; the others stay as they are.
  *
+ * A virtual clock jumps to the first timer instead.  It lets other threads in each time: one that
+ * is waited for by looking again and again has only that to go on.
+ *
  * Whatever must reach somebody while all sleep (a signal's exception, the
  * deadlock) goes to the main tasklet.
  */
@@ -125,6 +128,7 @@ void s_idle(s_sched *s)
     if (s->virtual_now >= 0 && first != NULL) {
         if (first->when > s->virtual_now)
             s->virtual_now = first->when;
+        PyEval_RestoreThread(PyEval_SaveThread());
         return;
     }
     if (first == NULL && s->io_waits == 0) {

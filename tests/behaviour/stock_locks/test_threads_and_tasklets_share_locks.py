@@ -214,3 +214,26 @@ def test_a_thread_that_is_blocked_for_long_does_not_count_as_deadlock():
     with lock:
         assert _core.current().is_main
     join()
+
+
+def test_a_thread_is_joined_under_a_virtual_clock(python):
+    """It runs although the clock of who waits for it jumps all the time."""
+    done = python(
+        """
+        import gc, threading
+        from loomlet import _core
+
+        def work():
+            for _ in range(10):
+                gc.collect()
+                sum(range(10_000))
+
+        _core._own_stock_locks()
+        _core._virtual_clock(0.0)
+        for _ in range(3):
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+        """
+    )
+    assert (done.returncode, done.stderr) == (0, "")
