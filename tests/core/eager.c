@@ -29,6 +29,22 @@ TEST(one_whose_peer_answers_at_once_watches)
         CHECK(sleeps(&e, SHORT));
 }
 
+TEST(a_sleep_that_was_mostly_wake_ups_is_short)
+{
+    b_eager e = B_EAGER_BEGIN;
+    CHECK(!sleeps(&e, B_EAGER * 2));
+    CHECK(sleeps(&e, SHORT));
+}
+
+TEST(a_watch_that_ends_a_little_too_soon_is_in_vain)
+{
+    b_eager e = B_EAGER_BEGIN;
+    CHECK(!sleeps(&e, SHORT));
+    CHECK(sleeps(&e, B_EAGER + 1));
+    CHECK(!sleeps(&e, SHORT));
+    CHECK(sleeps(&e, SHORT));
+}
+
 TEST(watches_in_vain_become_rare)
 {
     b_eager e = B_EAGER_BEGIN;

@@ -4,8 +4,8 @@
  * pays too.  Who answers somebody that answers at once saves both, and gives his processor
  * for nothing otherwise.  So what came of it decides: after a sleep that was short the next
  * one begins with a watch; after a watch in vain there is none until 1, then 3, 7, ... sleeps
- * have been short, up to B_EAGER_MOST.  One in whose time the thing came forgives all, and one
- * after which it came soon counts for nothing: that sleep was mostly the wake-up.
+ * have been short, up to B_EAGER_MOST.  One in whose time the thing came forgives all.  A sleep
+ * of up to twice the time is short: the rest of it may be wake-ups, one's own and the other's.
  *
  * So an idle thread never watches, one whose peer needs its processor soon does not, and what is
  * wasted is less than one watch for each sleep that was short.  Owned by one sleeper; no locking.
@@ -18,7 +18,7 @@
 
 #include <stdint.h>
 
-#define B_EAGER 50000 /* nanoseconds: what is short, and how long is watched */
+#define B_EAGER 50000 /* nanoseconds: how long is watched, and half of what is short */
 #define B_EAGER_MOST 127
 
 typedef struct {
@@ -37,14 +37,12 @@ static inline int64_t b_eager_watch(const b_eager *e)
 /* What was waited for came after `took` nanoseconds, `watched` of which were to be watched. */
 static inline void b_eager_learn(b_eager *e, int64_t watched, int64_t took)
 {
-    if (took > B_EAGER) {
-        if (watched > 0 && took > 2 * B_EAGER)
-            e->needed = e->vain = e->vain < B_EAGER_MOST ? e->vain * 2 + 1 : B_EAGER_MOST;
-    } else if (watched > 0) {
+    if (watched > 0 && took > B_EAGER)
+        e->needed = e->vain = e->vain < B_EAGER_MOST ? e->vain * 2 + 1 : B_EAGER_MOST;
+    else if (watched > 0)
         e->vain = 0;
-    } else {
+    else if (took <= 2 * B_EAGER)
         e->needed--;
-    }
 }
 
 #endif
