@@ -260,7 +260,7 @@ def memory(count: int, rounds: int, context: bool, flavour: str, meter: Any) -> 
     """Tasklets blocked in receive(), in a context of their own, which may hold a variable."""
     if context:
         SETTING.set("set before the spawn")
-    loomlet.run(fill, count, rounds, meter)
+    loomlet.run(fill, count, rounds, meter, slice=None)  # one turn each, however busy the machine
 
 
 give_up = schedule
