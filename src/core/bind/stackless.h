@@ -3,6 +3,7 @@
 #define LOOMLET_BIND_STACKLESS_H
 
 #include "bind/bind.h"
+#include "sched/mail.h"
 #include "sched/preempt.h"
 #include "sched/watchdog.h"
 

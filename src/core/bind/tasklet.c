@@ -2,6 +2,7 @@
 #include <stddef.h>
 
 #include "bind/bind.h"
+#include "sched/mail.h"
 
 #define SELF ((s_tasklet *)self)
 
@@ -385,13 +386,13 @@ static PyGetSetDef getset[] = {
     {"waiting_for", get_waiting_for, NULL,
      PyDoc_STR("What a blocked tasklet waits for: a channel, a tuple of channels (select), a\n"
                "tasklet or group (join), a lock, a stream or listener, a function (run_blocking),\n"
-               "a float (sleep: the time of waking).\n"
+               "a name of a host (getaddrinfo), a float (sleep: the time of waking).\n"
                "None otherwise."),
      NULL},
     {"waiting_in", get_waiting_in, NULL,
      PyDoc_STR("The operation that blocks it: 'send', 'receive', 'iterate', 'select', 'join',\n"
-               "'acquire', 'sleep', 'read', 'write', 'accept', 'connect', 'run_blocking'; None\n"
-               "otherwise."),
+               "'acquire', 'sleep', 'read', 'write', 'accept', 'connect', 'run_blocking',\n"
+               "'getaddrinfo'; None otherwise."),
      NULL},
     {"is_main", get_is_main, NULL, PyDoc_STR("True for the thread's own flow of control."), NULL},
     {"_failure", get_failure, NULL, NULL, NULL},

@@ -198,13 +198,5 @@ static void tell(s_tasklet *t)
 
 void i_jobs_after_fork(s_sched *s)
 {
-    s_tasklet **found;
-    Py_ssize_t count = s_tasklets(s, &found);
-    tell(s->main);
-    for (Py_ssize_t i = 0; i < count; i++) {
-        tell(found[i]);
-        Py_DECREF((PyObject *)found[i]);
-    }
-    if (count >= 0)
-        PyMem_RawFree(found);
+    s_for_each(s, tell);
 }

@@ -82,18 +82,6 @@ static int is_over(worker *me)
     return over;
 }
 
-/* Until there may be a job.  Whoever gives one has the GIL, and keeps it for a moment. */
-static void sleep_idle(worker *me)
-{
-    int64_t watch = b_eager_watch(&me->eager), began = p_now();
-    if (watch > 0)
-        p_park_watch(&me->parker, began + watch);
-    p_park(&me->parker, me->until);
-    if (watch > 0)
-        c_gil_watch(began + watch);
-    b_eager_learn(&me->eager, watch, p_now() - began);
-}
-
 /* The next job, or NULL when the thread shall end.  `home` waits for the last one's outcome: it is
  * roused when this thread can be found, so that it need not start another for its next job. */
 static i_job *next_job(worker *me, s_sched *home)
@@ -103,7 +91,7 @@ static i_job *next_job(worker *me, s_sched *home)
         s_rouse(home);
     while (job == NULL) {
         if (__atomic_load_n(&me->job, __ATOMIC_ACQUIRE) == NULL)
-            sleep_idle(me);
+            p_park_eagerly(&me->parker, &me->eager, me->until, c_gil_watch);
         job = handed(me);
         if (job == NULL && is_over(me))
             return NULL;

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/sendfile.h>
@@ -226,14 +225,4 @@ long p_write_piece(int fd, const void *from, size_t size)
         done = write(fd, from, size < PIPE_BUF ? size : PIPE_BUF);
     while (again(done));
     return outcome(done);
-}
-
-int p_is_address(const char *host)
-{
-    struct addrinfo hints = {.ai_flags = AI_NUMERICHOST}, *found = NULL;
-    if (*host != 0 && getaddrinfo(host, NULL, &hints, &found) != 0)
-        return 0;
-    if (found != NULL)
-        freeaddrinfo(found);
-    return 1;
 }

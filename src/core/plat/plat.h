@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/b_eager.h"
+
 /* ---- address space (memory_mmap.c) ---------------------------------------- */
 
 /* Address space whose pages cost memory once they are touched; never given back.
@@ -171,6 +173,8 @@ void p_park_cancel(p_parker *parker);
 void p_park(p_parker *parker, int64_t until);
 /* Before p_park: stays awake until unparked or until then. */
 void p_park_watch(p_parker *parker, int64_t until);
+/* Both of them, where it pays; after a watch then(its end) is called, if there is one. */
+void p_park_eagerly(p_parker *parker, b_eager *eager, int64_t until, void (*then)(int64_t until));
 void p_unpark(p_parker *parker);
 
 /* ---- descriptors that become ready (poll_epoll.c) ---------------------------- */
@@ -277,9 +281,36 @@ int p_takes_pieces(int fd);
 /* Writes what goes without waiting, in whatever mode the descriptor is: not more than may be
  * written to a pipe at once.  -EAGAIN when nothing does. */
 long p_write_piece(int fd, const void *from, size_t size);
+
+/* ---- names (names_posix.c) ------------------------------------------------------------- */
+
 /* Whether a host is an address already (`127.0.0.1`, `::1`, ``), so that nobody has to look it
  * up. */
 int p_is_address(const char *host);
+
+/* One of the addresses that a name stands for. */
+typedef struct {
+    int family, type, protocol, has_host; /* without a host: of no family that is known here */
+    int port, is_long;                    /* long ones have what follows, too */
+    uint32_t flow, scope;
+    const char *name; /* the canonical one, or "" */
+    char host[64];
+} p_address;
+
+/* What a lookup has found, and how far it was read. */
+typedef struct {
+    void *all, *at;
+    int code;  /* 0, or one of the system's numbers for lookups: p_names_reason() */
+    int error; /* an errno when the code says no more than that there is one, else 0 */
+} p_names;
+
+/* Blocks for as long as the system takes, and knows no cancelling.  NULL: no host, no service;
+ * family, type, protocol and flags as in getaddrinfo(3). */
+void p_names_look_up(p_names *names, const char *host, const char *service, const int kind[4]);
+/* 1, or 0 behind the last. */
+int p_names_next(p_names *names, p_address *address);
+void p_names_end(p_names *names);
+const char *p_names_reason(int code);
 
 /* ---- child processes (child_linux.c) ----------------------------------------------- */
 
@@ -336,5 +367,21 @@ void p_thread_join(p_thread *thread);
  * for; when that is 0 run(arg) follows, else the thread ends.  Nobody joins it.  What begin(arg)
  * returned, or -1 when the system gives no thread. */
 int p_thread_launch(int (*begin)(void *arg), void (*run)(void *arg), void *arg, size_t stack);
+/* One that knows no Python and takes no signals: 0, or -1.  Nobody joins it. */
+int p_thread_spare(void (*run)(void *arg), void *arg);
+
+/* ---- errands (errands.c) ------------------------------------------------------------- */
+
+/* Something that blocks and knows no Python, done on a thread that others wait for only if they
+ * want to.  It is its sender's again when run() is called. */
+typedef struct p_errand {
+    struct p_errand *next;
+    void (*run)(struct p_errand *errand);
+} p_errand;
+
+/* Any thread.  0, or -1: there is no thread for it, and nothing has happened. */
+int p_errand_send(p_errand *errand);
+/* In the child of a fork: none is on its way. */
+void p_errands_after_fork(void);
 
 #endif

@@ -1,8 +1,8 @@
-/* Threads of our own: one that knows no Python, and those that run the program's functions.
+/* Threads of our own: some that know no Python, and those that run the program's functions.
  *
- * The first takes no signals, which belong to the interpreter's threads, and it is woken
- * from a timed sleep as exactly as the system can: its timer slack, 50 us by
- * default, is the least that there is.  A fork leaves it behind: p_process tells.
+ * Those without Python take no signals, which belong to the interpreter's threads.  The first is
+ * woken from a timed sleep as exactly as the system can: its timer slack, 50 us by default, is the
+ * least that there is.  A fork leaves it behind: p_process tells.
  *
  * Starting returns when the thread has entered our code.  Before that the system and
  * the sanitizers take locks of their own on it (ASan the allocator's, to ask for the
@@ -33,20 +33,26 @@ static void wait_for_entry(p_thread *thread)
     p_lock_give(&thread->starting);
 }
 
+/* One that takes no signals. */
+static int create(pthread_t *made, pthread_attr_t *attributes, void *(*run)(void *arg), void *arg)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int code = pthread_create(made, attributes, run, arg);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(attributes);
+    return code == 0 ? 0 : -1;
+}
+
 int p_thread_start(p_thread *thread, void (*run)(void))
 {
     pthread_attr_t attributes;
-    sigset_t all, before;
     pthread_t made;
-    sigfillset(&all);
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK);
     *thread = (p_thread){.run = run, .starting = {1}};
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int code = pthread_create(&made, &attributes, enter, thread);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    if (code != 0)
+    if (create(&made, &attributes, enter, thread) < 0)
         return -1;
     thread->handle = (uintptr_t)made;
     wait_for_entry(thread);
@@ -59,6 +65,35 @@ void p_thread_join(p_thread *thread)
 }
 
 /* Lies on the stack of the thread that starts another one, until that has begun. */
+typedef struct {
+    void (*run)(void *arg);
+    void *arg;
+    p_lock starting;
+} spare;
+
+static void *enter_spare(void *arg)
+{
+    spare *with = arg, self = *with;
+    prctl(PR_SET_NAME, "loomlet errands");
+    p_lock_give(&with->starting);
+    self.run(self.arg);
+    return NULL;
+}
+
+int p_thread_spare(void (*run)(void *arg), void *arg)
+{
+    spare with = {run, arg, {1}};
+    pthread_attr_t attributes;
+    pthread_t made;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    if (create(&made, &attributes, enter_spare, &with) < 0)
+        return -1;
+    p_lock_take(&with.starting);
+    return 0;
+}
+
+/* The same for p_thread_launch. */
 typedef struct {
     int (*begin)(void *arg);
     void (*run)(void *arg);

@@ -70,6 +70,17 @@ void p_park(p_parker *parker, int64_t until)
     __atomic_store_n(&parker->word, P_AWAKE, __ATOMIC_SEQ_CST);
 }
 
+void p_park_eagerly(p_parker *parker, b_eager *eager, int64_t until, void (*then)(int64_t until))
+{
+    int64_t watch = b_eager_watch(eager), began = p_now();
+    if (watch > 0)
+        p_park_watch(parker, until < began + watch ? until : began + watch);
+    p_park(parker, until);
+    if (watch > 0 && then != NULL)
+        then(began + watch);
+    b_eager_learn(eager, watch, p_now() - began);
+}
+
 void p_unpark(p_parker *parker)
 {
     if (p_word_wake(&parker->word))

@@ -16,6 +16,9 @@
  * function's own thread to find out: should that wait inside loomlet, it looks too.  The main
  * tasklet gets the error, because it is the one that can report it; the others stay as they are.
  *
+ * A scheduler whose tasklets wait for a parcel is never asleep for ever: its sender is no thread of
+ * Python's, and would not be counted.
+ *
  * A virtual clock jumps to the first timer instead.  It lets other threads in each time: one that
  * is waited for by looking again and again has only that to go on.
  *
@@ -88,13 +91,6 @@ static void deadlocked(s_sched *s)
         s_tell(s, s->main, error);
 }
 
-void s_eager_learn(s_sched *s, int64_t watch, int64_t began)
-{
-    if (watch > 0)
-        c_gil_watch(began + watch);
-    b_eager_learn(&s->eager, watch, p_now() - began);
-}
-
 static void sleep_until(s_sched *s, int64_t until)
 {
     int64_t cap = p_now() + LONGEST;
@@ -109,11 +105,7 @@ static void sleep_until(s_sched *s, int64_t until)
     }
     s_slices_sleep(s);
     PyThreadState *ts = PyEval_SaveThread();
-    int64_t watch = b_eager_watch(&s->eager), began = p_now();
-    if (watch > 0)
-        p_park_watch(&s->parker, until < began + watch ? until : began + watch);
-    p_park(&s->parker, until < cap ? until : cap);
-    s_eager_learn(s, watch, began);
+    p_park_eagerly(&s->parker, &s->eager, until < cap ? until : cap, c_gil_watch);
     PyEval_RestoreThread(ts);
     s_slices_wake(s);
 }
@@ -131,7 +123,7 @@ void s_idle(s_sched *s)
         PyEval_RestoreThread(PyEval_SaveThread());
         return;
     }
-    if (first == NULL && s->io_waits == 0) {
+    if (first == NULL && s->io_waits == 0 && s->parcels == 0) {
         __atomic_store_n(&s->asleep, 1, __ATOMIC_SEQ_CST);
         if (s->job_waits == 0 && is_alone(s) && !__atomic_load_n(&s->has_mail, __ATOMIC_SEQ_CST)) {
             s->asleep = 0;

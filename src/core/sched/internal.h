@@ -3,6 +3,7 @@
 #define LOOMLET_SCHED_INTERNAL_H
 
 #include "base/b_check.h"
+#include "sched/mail.h"
 #include "sched/sched.h"
 
 #define SCRIBBLE 0xDB /* what torture fills memory with */
@@ -76,8 +77,6 @@ int s_begin(s_tasklet *t);
 void s_move_roll(s_tasklet *t, s_sched *to);
 /* Of an unreachable tasklet that no C frame holds. */
 void s_adopt(s_sched *s, s_tasklet *t);
-/* Takes no more mail. */
-void s_close_mail(s_sched *s);
 /* At the end of a thread: its Stackless tasklets that no C frame holds, and its dead ones. */
 void s_orphan_all(s_sched *s);
 void s_orphan_dead(s_sched *s);
@@ -110,8 +109,6 @@ void s_holds_on(s_sched *s, s_tasklet *t);
 int s_poll_look(s_sched *s);
 void s_poll_glance(s_sched *s);
 void s_poll_sleep(s_sched *s, int64_t until);
-/* After a sleep, still detached: what came of the watch it began with. */
-void s_eager_learn(s_sched *s, int64_t watch, int64_t began);
 void s_poll_end(s_sched *s);
 void s_poll_after_fork(s_sched *s, int is_mine);
 

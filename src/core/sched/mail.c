@@ -9,6 +9,10 @@
  * sleeper looks for mail after it announced that it sleeps (plat.h), so that no
  * mail waits for a thread that sleeps.
  *
+ * A parcel is put before the others by one exchange of a word, because its sender is no thread of
+ * the interpreter's: a fork may leave it behind anywhere, and then the word is as it was or
+ * as it shall be.
+ *
  * A tasklet may move while its mail is on the way: the letter is sent on, and who is
  * woken is woken at its home.  A thread that has ended takes no mail.
  */
@@ -132,6 +136,43 @@ static void take_mail(s_sched *s, b_link *woken, s_letter **letters)
     p_lock_give(&s->mail_lock);
 }
 
+/* ---- parcels ------------------------------------------------------------------------ */
+
+static s_parcel closed_box; /* in the place of a first parcel: no more are taken */
+
+int s_send_parcel(s_sched *to, s_parcel *parcel)
+{
+    s_parcel *seen = __atomic_load_n(&to->arrived, __ATOMIC_ACQUIRE);
+    do {
+        if (seen == &closed_box)
+            return S_E_THREAD;
+        parcel->next = seen;
+    } while (!__atomic_compare_exchange_n(&to->arrived, &seen, parcel, 0, __ATOMIC_SEQ_CST,
+                                          __ATOMIC_ACQUIRE));
+    __atomic_store_n(&to->has_mail, 1, __ATOMIC_SEQ_CST);
+    s_rouse(to);
+    return S_OK;
+}
+
+/* The first one first.  `rest` is left in their place. */
+static void open_parcels(s_sched *s, s_parcel *rest)
+{
+    s_parcel *turned = NULL, *at = __atomic_exchange_n(&s->arrived, rest, __ATOMIC_SEQ_CST);
+    while (at != NULL && at != &closed_box) {
+        s_parcel *next = at->next;
+        at->next = turned;
+        turned = at;
+        at = next;
+    }
+    while (turned != NULL) {
+        s_parcel *next = turned->next;
+        turned->open(s, turned);
+        turned = next;
+    }
+}
+
+/* ---- all of it ---------------------------------------------------------------------- */
+
 void s_read_mail(s_sched *s)
 {
     if (!__atomic_load_n(&s->has_mail, __ATOMIC_SEQ_CST))
@@ -149,6 +190,7 @@ void s_read_mail(s_sched *s)
         open_letter(s, letter);
         letter = next;
     }
+    open_parcels(s, NULL);
 }
 
 /* Who is woken now has survived being killed, and has nobody to run it. */
@@ -170,4 +212,5 @@ void s_close_mail(s_sched *s)
         throw_away(letter);
         letter = next;
     }
+    open_parcels(s, &closed_box);
 }

@@ -109,7 +109,9 @@ void s_poll_sleep(s_sched *s, int64_t until)
     PyThreadState *ts = PyEval_SaveThread();
     int64_t watch = b_eager_watch(&s->eager), began = p_now();
     int count = p_poller_wait(&s->poller, events, EVENTS, watch, until);
-    s_eager_learn(s, watch, began);
+    if (watch > 0)
+        c_gil_watch(began + watch);
+    b_eager_learn(&s->eager, watch, p_now() - began);
     PyEval_RestoreThread(ts);
     s_slices_wake(s);
     if (count > 0)

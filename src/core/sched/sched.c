@@ -190,6 +190,7 @@ s_sched *s_self_make(void)
     s->main->stackless = s_hook.main_type != NULL;
     s->current = (s_tasklet *)Py_NewRef((PyObject *)s->main);
     s->closed = 0;
+    __atomic_store_n(&s->arrived, NULL, __ATOMIC_RELEASE);
     __atomic_store_n(&s->ended, 0, __ATOMIC_RELEASE);
     s_self_ = s;
     s_trace_found(s);
@@ -289,6 +290,19 @@ Py_ssize_t s_tasklets(s_sched *s, s_tasklet ***found)
     }
     c_lock_give(&s->all_lock);
     return *found ? count : S_E_MEMORY;
+}
+
+void s_for_each(s_sched *s, void (*call)(s_tasklet *t))
+{
+    s_tasklet **found;
+    Py_ssize_t count = s_tasklets(s, &found);
+    call(s->main);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        call(found[i]);
+        Py_DECREF((PyObject *)found[i]);
+    }
+    if (count >= 0)
+        PyMem_RawFree(found);
 }
 
 static int kill(s_sched *s, s_tasklet *t)

@@ -248,6 +248,7 @@ struct s_sched {
     b_eager eager;        /* whether to stay awake for a moment before sleeping */
     Py_ssize_t io_waits;  /* tasklets that wait for descriptors: poll.c */
     Py_ssize_t job_waits; /* tasklets that wait for a function on another thread: io/pool.h */
+    Py_ssize_t parcels;   /* parcels that tasklets wait for */
     int64_t io_looked;    /* when the poller was last looked at */
     void *io_scratch;     /* of the io room; PyMem_RawFree'd with the thread */
     PyObject *io_spare;   /* ... and a bytes object that nobody else has yet, or NULL */
@@ -273,27 +274,11 @@ struct s_sched {
     int closed;       /* takes no more mail */
     b_link mail;      /* tasklets woken by other threads */
     struct s_letter *letters, **letters_end;
-    p_lock bell_lock; /* the poller is opened, closed and rung under it */
+    struct s_parcel *arrived; /* the last one first; atomic */
+    p_lock bell_lock;         /* the poller is opened, closed and rung under it */
     p_poller poller;
     uint64_t polls; /* 0: there is no poller; else a number that no other one has had */
 };
-
-/* Requests to another thread's tasklet. */
-enum s_request {
-    S_ASK_INSERT,
-    S_ASK_REMOVE,
-    S_ASK_RUN,
-    S_ASK_THROW,
-    S_ASK_INTERRUPT,
-    S_ASK_CANCEL
-};
-
-typedef struct s_letter {
-    struct s_letter *next;
-    enum s_request request;
-    s_tasklet *task; /* owned */
-    PyObject *error; /* owned, may be NULL */
-} s_letter;
 
 /* What the scheduler asks of the rooms above it; set once at import. */
 typedef struct {
@@ -363,6 +348,8 @@ int s_switch_trap(s_sched *s, int change);
 /* The tasklets that have not ended, as new references in a PyMem_RawMalloc'ed array;
  * their number, or S_E_MEMORY. */
 Py_ssize_t s_tasklets(s_sched *s, s_tasklet ***found);
+/* The main one first; none but that without memory. */
+void s_for_each(s_sched *s, void (*call)(s_tasklet *t));
 /* Ends every tasklet of this scheduler but the current one; their `finally` runs. */
 int s_kill_all(s_sched *s);
 /* From now on main tasklets are of that type, those that exist too. */
@@ -496,9 +483,6 @@ static inline void s_wake(s_sched *s, s_tasklet *t)
 /* The same for a tasklet of another thread, which is not woken yet: whom to s_rouse for that,
  * attached or not; NULL when nobody can run it any more. */
 s_sched *s_wake_at_home(s_tasklet *t);
-/* Steals `error`.  S_E_THREAD: that thread has ended. */
-int s_post(s_sched *to, enum s_request request, s_tasklet *t, PyObject *error);
-void s_read_mail(s_sched *s);
 /* Ends the wait of a blocked tasklet with `error` (stolen).  1 when it did. */
 int s_interrupt(s_sched *s, s_tasklet *t, PyObject *error);
 /* Wakes `t` with `error` (stolen), whatever it waits for. */
