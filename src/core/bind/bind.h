@@ -110,7 +110,8 @@ int bind_set_trace(PyObject *self, PyObject *value, void *which);
 /* ---- functions.c, select.c, blocking.c, inspect.c: the module's functions ------------------ */
 
 extern PyMethodDef bind_functions[], bind_inspect_functions[], bind_stock_functions[];
-extern PyMethodDef bind_blocking_functions[], bind_loop_functions[], bind_patch_functions[];
+extern PyMethodDef bind_blocking_functions[], bind_names_functions[], bind_loop_functions[],
+    bind_patch_functions[];
 extern PyMethodDef bind_thread_functions[], bind_observe_functions[], bind_preempt_functions[];
 extern PyMethodDef bind_snapshot_functions[], bind_snapshot_parts[];
 PyObject *bind_select(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);

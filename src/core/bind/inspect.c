@@ -1,6 +1,7 @@
 /* Looking and testing: counters, soft switching on and off, clocks, seeds, yardsticks. */
 #include "base/b_check.h"
 #include "bind/patch_threads.h"
+#include "io/lookup.h"
 #include "io/pool.h"
 #include "sched/preempt.h"
 #include "sync/news.h"
@@ -196,6 +197,7 @@ static PyObject *after_fork(PyObject *module, PyObject *unused)
     y_news_after_fork(s_self_);
     s_slices_after_fork(1);
     i_pool_after_fork(s_self_);
+    i_lookups_after_fork(s_self_);
     bind_threads_after_fork();
     Py_RETURN_NONE;
 }

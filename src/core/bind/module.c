@@ -54,20 +54,12 @@ static int add_stackless(PyObject *module)
 
 static int add_functions(PyObject *module)
 {
-    static PyMethodDef *const functions[] = {bind_functions,
-                                             bind_blocking_functions,
-                                             bind_inspect_functions,
-                                             bind_preempt_functions,
-                                             bind_loop_functions,
-                                             bind_observe_functions,
-                                             bind_snapshot_functions,
-                                             bind_snapshot_parts,
-                                             bind_stock_functions,
-                                             bind_patch_functions,
-                                             bind_thread_functions,
-                                             bind_callback_functions,
-                                             bind_stackless_info_functions,
-                                             bind_stackless_functions};
+    static PyMethodDef *const functions[] = {
+        bind_functions,          bind_blocking_functions,       bind_names_functions,
+        bind_inspect_functions,  bind_preempt_functions,        bind_loop_functions,
+        bind_observe_functions,  bind_snapshot_functions,       bind_snapshot_parts,
+        bind_stock_functions,    bind_patch_functions,          bind_thread_functions,
+        bind_callback_functions, bind_stackless_info_functions, bind_stackless_functions};
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
         if (PyModule_AddFunctions(module, functions[i]) < 0)
             return -1;

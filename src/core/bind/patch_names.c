@@ -1,13 +1,14 @@
 /* Looking names up for tasklets: getaddrinfo and the other functions of the socket module.
  *
  * The C library's lookups cannot be made to let others run: they read files, ask servers and wait
- * in their own code.  So the original is called on a thread of the pool (io/pool.h) while the
- * tasklet waits, which is soft.  A wait that is ended leaves a lookup that goes on alone, and
- * what it finds is dropped.
+ * in their own code.  So they are made on another thread while the tasklet waits, which is soft:
+ * getaddrinfo as names.c tells, the originals of the others on a thread of the pool (io/pool.h).
+ * A wait that is ended leaves a lookup that goes on alone, and what it finds is dropped.
  *
  * A host that is an address already is not looked up but read: that does not wait, and is
  * done here.  A thousand connections to an address start no threads.
  */
+#include "bind/names.h"
 #include "bind/patch.h"
 #include "io/pool.h"
 
@@ -43,7 +44,9 @@ static PyObject *getaddrinfo_(PyObject *module, PyObject *const *args, Py_ssize_
     int given = nargs == 0 && kwnames != NULL; /* the host is among the names */
     s_sched *s = given || !is_address(args, nargs) ? bind_patch_sched() : NULL;
     c_site site = BIND_SITE(module, args, bind_slots(nargs, kwnames), getaddrinfo_);
-    return look_up(s, &addrinfo, args, nargs, kwnames, &site);
+    if (s == NULL || kwnames != NULL)
+        return look_up(s, &addrinfo, args, nargs, kwnames, &site);
+    return bind_look_up(s, addrinfo.original, args, nargs, &site);
 }
 
 static PyObject *getnameinfo_(PyObject *module, PyObject *const *args, Py_ssize_t nargs)

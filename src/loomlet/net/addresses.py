@@ -1,12 +1,14 @@
 """Addresses as people write them, and what the system wants instead.
 
 (host, port) is TCP, a path is a UNIX socket.  A numeric host, or none ('' is every interface), is
-taken as it is.  A name is looked up by the C library, whose call blocks: on a thread of the pool
-of run_blocking(), so that a tasklet waits for it and not a thread.
+taken as it is.  A name is looked up by the C library, whose call blocks: on another thread, so
+that a tasklet waits for it and not its own.  A program that has put a function of its own in the
+place of socket.getaddrinfo has that called, on a thread of the pool of run_blocking().
 """
 
 from __future__ import annotations
 
+import _socket
 import os
 import socket
 from typing import Any, TypeAlias
@@ -17,6 +19,10 @@ __all__ = ["Address", "Candidate", "candidates", "resolve"]
 
 Address: TypeAlias = tuple[str, int] | str | os.PathLike[str]
 Candidate: TypeAlias = tuple[int, Any]  # family, and the address as the socket module takes it
+
+_GETADDRINFO = socket.getaddrinfo
+_FAMILIES = {int(each): each for each in socket.AddressFamily}
+_KINDS = {int(each): each for each in socket.SocketKind}
 
 
 def candidates(address: Address, passive: bool = False) -> list[Candidate]:
@@ -40,7 +46,11 @@ def resolve(
 
     Raises socket.gaierror when the name is not known.
     """
-    return _core.run_blocking(socket.getaddrinfo, host, port, family, type, 0, flags)
+    asked = (host, port, family, type, 0, flags)
+    if socket.getaddrinfo is not _GETADDRINFO:
+        return _core.run_blocking(socket.getaddrinfo, *asked)
+    found = _core._look_up(_socket.getaddrinfo, *asked)
+    return [(_FAMILIES.get(n, n), _KINDS.get(k, k), *rest) for n, k, *rest in found]
 
 
 def _numeric(host: str, port: int, flags: int) -> list[Any]:

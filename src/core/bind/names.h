@@ -1,0 +1,12 @@
+/* getaddrinfo for tasklets, patched or not. */
+#ifndef LOOMLET_BIND_NAMES_H
+#define LOOMLET_BIND_NAMES_H
+
+#include "bind/bind.h"
+
+/* getaddrinfo(*args) while the current tasklet waits; `original` is called where its arguments
+ * are unusual. */
+PyObject *bind_look_up(s_sched *s, PyObject *original, PyObject *const *args, Py_ssize_t nargs,
+                       const c_site *site);
+
+#endif

@@ -1,0 +1,207 @@
+/* Lookups of names.  See lookup.h. */
+#include "io/lookup.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "sched/mail.h"
+
+typedef struct {
+    p_errand errand;
+    s_parcel parcel;
+    s_sched *home;
+    s_tasklet *waiter; /* the place in a queue that it has: owned; NULL: it went on */
+    PyObject *asked;
+    int unwanted; /* atomic */
+    int kind[4];
+    const char *host, *service;
+    p_names found;
+    char words[];
+} lookup;
+
+/* ---- the wait ------------------------------------------------------------------- */
+
+/* It does not wait any more; its reference is the caller's. */
+static s_tasklet *release(lookup *l)
+{
+    s_tasklet *t = l->waiter;
+    l->waiter = NULL;
+    t->on = NULL;
+    t->home->parcels--;
+    Py_CLEAR(l->asked);
+    return t;
+}
+
+static int leave(s_tasklet *t)
+{
+    lookup *l = t->on;
+    if (l == NULL)
+        return 0;
+    __atomic_store_n(&l->unwanted, 1, __ATOMIC_RELAXED);
+    release(l);
+    return 1;
+}
+
+static PyObject *asked_by(s_tasklet *t)
+{
+    lookup *l = t->on;
+    return l != NULL ? Py_NewRef(l->asked) : NULL;
+}
+
+static const s_wait_kind waiting = {.name = "getaddrinfo", .detach = leave, .object = asked_by};
+
+/* ---- what was found -------------------------------------------------------------- */
+
+static PyObject *target_of(const p_address *a)
+{
+    if (!a->has_host)
+        return Py_BuildValue("(iy)", a->family, "");
+    return a->is_long ? Py_BuildValue("(siII)", a->host, a->port, a->flow, a->scope)
+                      : Py_BuildValue("(si)", a->host, a->port);
+}
+
+static int add(PyObject *list, const p_address *a)
+{
+    PyObject *item =
+        Py_BuildValue("(iiisN)", a->family, a->type, a->protocol, a->name, target_of(a));
+    int code = item != NULL ? PyList_Append(list, item) : -1;
+    Py_XDECREF(item);
+    return code;
+}
+
+static PyObject *refusal(const p_names *found)
+{
+    if (found->error != 0) {
+        errno = found->error;
+        return PyErr_SetFromErrno(PyExc_OSError);
+    }
+    PyObject *module = PyImport_ImportModule("_socket");
+    PyObject *type = module ? PyObject_GetAttrString(module, "gaierror") : NULL;
+    PyObject *args = Py_BuildValue("(is)", found->code, p_names_reason(found->code));
+    if (type != NULL && args != NULL)
+        PyErr_SetObject(type, args);
+    Py_XDECREF(args);
+    Py_XDECREF(type);
+    Py_XDECREF(module);
+    return NULL;
+}
+
+static PyObject *answer(p_names *found)
+{
+    p_address address;
+    if (found->code != 0)
+        return refusal(found);
+    PyObject *list = PyList_New(0);
+    while (list != NULL && p_names_next(found, &address))
+        if (add(list, &address) < 0)
+            Py_CLEAR(list);
+    return list;
+}
+
+/* ---- there and back ---------------------------------------------------------------- */
+
+static void end(lookup *l)
+{
+    p_names_end(&l->found);
+    PyMem_RawFree(l);
+}
+
+static void come_home(s_sched *s, s_parcel *parcel)
+{
+    lookup *l = B_CONTAINER(parcel, lookup, parcel);
+    if (l->waiter != NULL) {
+        PyObject *pending = PyErr_GetRaisedException();
+        PyObject *value = answer(&l->found);
+        PyObject *error = value == NULL ? PyErr_GetRaisedException() : NULL;
+        s_tasklet *t = release(l);
+        t->wait.value = value;
+        t->error = error;
+        s_wake(s, t);
+        PyErr_SetRaisedException(pending);
+    }
+    end(l);
+}
+
+/* On a thread of the errands'. */
+static void find(p_errand *errand)
+{
+    lookup *l = B_CONTAINER(errand, lookup, errand);
+    if (!__atomic_load_n(&l->unwanted, __ATOMIC_RELAXED))
+        p_names_look_up(&l->found, l->host, l->service, l->kind);
+    if (s_send_parcel(l->home, &l->parcel) < 0)
+        end(l);
+}
+
+static char *copy(const char **to, char *at, const char *from, size_t size)
+{
+    if (from != NULL)
+        *to = memcpy(at, from, size);
+    return at + size;
+}
+
+static lookup *new_lookup(s_sched *s, const i_question *q)
+{
+    size_t host = q->host ? strlen(q->host) + 1 : 0,
+           service = q->service ? strlen(q->service) + 1 : 0;
+    lookup *l = c_out_of_memory() ? NULL : PyMem_RawCalloc(1, sizeof(*l) + host + service);
+    if (l == NULL)
+        return NULL;
+    *l = (lookup){.errand.run = find, .parcel.open = come_home, .home = s};
+    memcpy(l->kind, q->kind, sizeof(l->kind));
+    copy(&l->service, copy(&l->host, l->words, q->host, host), q->service, service);
+    l->asked = Py_NewRef(q->asked);
+    return l;
+}
+
+/* As it was before: nobody looks for anything. */
+static void undo(lookup *l)
+{
+    s_tasklet *t = release(l);
+    t->kind = NULL;
+    t->state = S_RUNNING;
+    end(l);
+}
+
+PyObject *i_look_up(s_sched *s, const i_question *question, const c_site *site, int *code)
+{
+    s_tasklet *me = s->current;
+    *code = s_may_block(s);
+    lookup *l = *code == S_OK ? new_lookup(s, question) : NULL;
+    if (l == NULL) {
+        *code = *code == S_OK ? S_E_MEMORY : *code;
+        return NULL;
+    }
+    l->waiter = me;
+    me->kind = &waiting;
+    me->on = l;
+    me->state = S_BLOCKED;
+    s->parcels++;
+    if (p_errand_send(&l->errand) == 0)
+        return s_suspend(s, site);
+    undo(l);
+    *code = S_E_NO_THREAD;
+    return NULL;
+}
+
+/* ---- fork --------------------------------------------------------------------------------- */
+
+/* Its thread is not here, nor what it has found. */
+static void tell(s_tasklet *t)
+{
+    lookup *l = t->state == S_BLOCKED && t->kind == &waiting ? t->on : NULL;
+    if (l == NULL)
+        return;
+    PyObject *error = s_hook.error(S_E_FORKED, NULL);
+    s_interrupt(t->home, t, error != NULL ? error : PyErr_GetRaisedException());
+    PyMem_RawFree(l);
+}
+
+void i_lookups_after_fork(s_sched *s)
+{
+    p_errands_after_fork();
+    if (s == NULL)
+        return;
+    __atomic_store_n(&s->has_mail, 1, __ATOMIC_SEQ_CST);
+    s_read_mail(s);
+    s_for_each(s, tell);
+}
