@@ -1,7 +1,7 @@
 /* Whether to stay awake for a moment before a sleep.
  *
- * To be woken costs tens of microseconds, most of all in a virtual machine, and whoever wakes
- * pays too.  Who answers somebody that answers at once saves both, and gives his processor
+ * To be woken costs tens of microseconds, a hundred and more in a virtual machine, and whoever
+ * wakes pays too.  Who answers somebody that answers at once saves both, and gives his processor
  * for nothing otherwise.  So what came of it decides: after a sleep that was short the next
  * one begins with a watch; after a watch in vain there is none until 1, then 3, 7, ... sleeps
  * have been short, up to B_EAGER_MOST.  One in whose time the thing came forgives all.  A sleep
@@ -9,6 +9,10 @@
  *
  * So an idle thread never watches, one whose peer needs its processor soon does not, and what is
  * wasted is less than one watch for each sleep that was short.  Owned by one sleeper; no locking.
+ *
+ * The time is about what a wake-up costs where it is dear: who watches for so long before he
+ * sleeps never loses more than twice what the better choice would have cost.  Half of it was too
+ * little to ever begin, where each answer took two such wake-ups.
  *
  * Rejected: a fixed time (a thread that is woken now and then would waste it each time);
  * asking how many processors there are (a quota or a neighbour says more than the number).
@@ -18,7 +22,7 @@
 
 #include <stdint.h>
 
-#define B_EAGER 50000 /* nanoseconds: how long is watched, and half of what is short */
+#define B_EAGER 100000 /* nanoseconds: how long is watched, and half of what is short */
 #define B_EAGER_MOST 127
 
 typedef struct {

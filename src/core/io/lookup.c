@@ -37,7 +37,7 @@ static int leave(s_tasklet *t)
     lookup *l = t->on;
     if (l == NULL)
         return 0;
-    __atomic_store_n(&l->unwanted, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&l->unwanted, 1, __ATOMIC_RELEASE);
     release(l);
     return 1;
 }
@@ -122,13 +122,14 @@ static void come_home(s_sched *s, s_parcel *parcel)
     end(l);
 }
 
-/* On a thread of the errands'. */
+/* On a thread of the errands'.  When home has ended with somebody who still waits there he keeps
+ * what he waits for. */
 static void find(p_errand *errand)
 {
     lookup *l = B_CONTAINER(errand, lookup, errand);
     if (!__atomic_load_n(&l->unwanted, __ATOMIC_RELAXED))
         p_names_look_up(&l->found, l->host, l->service, l->kind);
-    if (s_send_parcel(l->home, &l->parcel) < 0)
+    if (s_send_parcel(l->home, &l->parcel) < 0 && __atomic_load_n(&l->unwanted, __ATOMIC_ACQUIRE))
         end(l);
 }
 

@@ -154,10 +154,11 @@ int s_send_parcel(s_sched *to, s_parcel *parcel)
     return S_OK;
 }
 
-/* The first one first.  `rest` is left in their place. */
-static void open_parcels(s_sched *s, s_parcel *rest)
+/* The first one first. */
+static void open_parcels(s_sched *s)
 {
-    s_parcel *turned = NULL, *at = __atomic_exchange_n(&s->arrived, rest, __ATOMIC_SEQ_CST);
+    s_parcel *rest = s->closed ? &closed_box : NULL, *turned = NULL;
+    s_parcel *at = __atomic_exchange_n(&s->arrived, rest, __ATOMIC_SEQ_CST);
     while (at != NULL && at != &closed_box) {
         s_parcel *next = at->next;
         at->next = turned;
@@ -190,7 +191,7 @@ void s_read_mail(s_sched *s)
         open_letter(s, letter);
         letter = next;
     }
-    open_parcels(s, NULL);
+    open_parcels(s);
 }
 
 /* Who is woken now has survived being killed, and has nobody to run it. */
@@ -212,5 +213,5 @@ void s_close_mail(s_sched *s)
         throw_away(letter);
         letter = next;
     }
-    open_parcels(s, &closed_box);
+    open_parcels(s);
 }
