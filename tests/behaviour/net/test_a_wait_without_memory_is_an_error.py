@@ -36,6 +36,13 @@ def test_a_wait_without_memory_is_an_error(pair, count):
     assert task.result() == b"more"
 
 
+@pytest.mark.parametrize("count", range(1, 4))
+def test_a_lookup_without_memory_is_an_error(count):
+    """Nobody waits then, and the next lookup works."""
+    attempt(count, lambda: loomlet.spawn(net.resolve, "localhost", 80).result())
+    assert net.resolve("localhost", 80)
+
+
 def test_a_stream_without_memory_leaves_its_descriptor():
     """The caller still owns the number."""
     one, other = net.pair()
