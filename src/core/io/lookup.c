@@ -1,7 +1,6 @@
 /* Lookups of names.  See lookup.h. */
 #include "io/lookup.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "sched/mail.h"
@@ -69,33 +68,36 @@ static int add(PyObject *list, const p_address *a)
     return code;
 }
 
-static PyObject *refusal(const p_names *found)
-{
-    if (found->error != 0) {
-        errno = found->error;
-        return PyErr_SetFromErrno(PyExc_OSError);
-    }
-    PyObject *module = PyImport_ImportModule("_socket");
-    PyObject *type = module ? PyObject_GetAttrString(module, "gaierror") : NULL;
-    PyObject *args = Py_BuildValue("(is)", found->code, p_names_reason(found->code));
-    if (type != NULL && args != NULL)
-        PyErr_SetObject(type, args);
-    Py_XDECREF(args);
-    Py_XDECREF(type);
-    Py_XDECREF(module);
-    return NULL;
-}
-
-static PyObject *answer(p_names *found)
+static PyObject *list_of(p_names *found)
 {
     p_address address;
-    if (found->code != 0)
-        return refusal(found);
     PyObject *list = PyList_New(0);
     while (list != NULL && p_names_next(found, &address))
         if (add(list, &address) < 0)
             Py_CLEAR(list);
     return list;
+}
+
+/* socket.gaierror: found before it is needed, because nothing may be imported between tasklets. */
+static PyObject *gaierror; /* atomic */
+
+static int find_gaierror(void)
+{
+    if (__atomic_load_n(&gaierror, __ATOMIC_ACQUIRE) != NULL)
+        return S_OK;
+    PyObject *module = PyImport_ImportModule("_socket");
+    PyObject *type = module ? PyObject_GetAttrString(module, "gaierror") : NULL;
+    Py_XDECREF(module);
+    __atomic_store_n(&gaierror, type, __ATOMIC_RELEASE);
+    return type != NULL ? S_OK : S_E_SET;
+}
+
+/* Made and not raised: what the current tasklet handles just now is none of its context. */
+static PyObject *refusal(const p_names *found)
+{
+    if (found->error != 0)
+        return PyObject_CallFunction(PyExc_OSError, "is", found->error, strerror(found->error));
+    return PyObject_CallFunction(gaierror, "is", found->code, p_names_reason(found->code));
 }
 
 /* ---- there and back ---------------------------------------------------------------- */
@@ -111,11 +113,11 @@ static void come_home(s_sched *s, s_parcel *parcel)
     lookup *l = B_CONTAINER(parcel, lookup, parcel);
     if (l->waiter != NULL) {
         PyObject *pending = PyErr_GetRaisedException();
-        PyObject *value = answer(&l->found);
-        PyObject *error = value == NULL ? PyErr_GetRaisedException() : NULL;
+        int failed = l->found.code != 0;
+        PyObject *made = failed ? refusal(&l->found) : list_of(&l->found);
+        failed |= made == NULL;
         s_tasklet *t = release(l);
-        t->wait.value = value;
-        t->error = error;
+        *(failed ? &t->error : &t->wait.value) = made != NULL ? made : PyErr_GetRaisedException();
         s_wake(s, t);
         PyErr_SetRaisedException(pending);
     }
@@ -167,6 +169,8 @@ PyObject *i_look_up(s_sched *s, const i_question *question, const c_site *site, 
 {
     s_tasklet *me = s->current;
     *code = s_may_block(s);
+    if (*code == S_OK)
+        *code = find_gaierror();
     lookup *l = *code == S_OK ? new_lookup(s, question) : NULL;
     if (l == NULL) {
         *code = *code == S_OK ? S_E_MEMORY : *code;

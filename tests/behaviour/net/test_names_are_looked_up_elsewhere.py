@@ -71,6 +71,17 @@ def test_an_unknown_name_is_an_error(mode):
         assert isinstance(task.result(), socket.gaierror)
 
 
+def test_its_error_has_no_context_of_others():
+    """What the tasklet handles that runs while the answer comes is none of the lookup's."""
+    task = loomlet.spawn(refused, lambda address: net.resolve(*address))
+    try:
+        raise KeyError("mine")
+    except KeyError:
+        while task.state != "done":
+            loomlet.schedule()
+    assert task.result().__context__ is None
+
+
 def refused(call):
     """The error of a call with a name that does not exist."""
     with pytest.raises(socket.gaierror) as caught:
