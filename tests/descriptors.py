@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Iterator
 
 import loomlet
-from loomlet import net, observe
+from loomlet import _core, net, observe
 
 
 def open_descriptors() -> int:
@@ -26,10 +27,18 @@ def wait_for_something() -> None:
         assert task.result() == b"x"
 
 
+def wait_for_lookups() -> None:
+    """Of names, for which nobody waits any more: they read files and tell nobody when they end."""
+    while _core._lookups_left():
+        time.sleep(0.001)
+
+
 @contextlib.contextmanager
 def none_is_left() -> Iterator[int]:
     """Fails a block after which one is open that was not before; gives how many were."""
     wait_for_something()
+    wait_for_lookups()
     before = open_descriptors()
     yield before
+    wait_for_lookups()
     assert open_descriptors() == before

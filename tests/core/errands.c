@@ -97,8 +97,11 @@ TEST(errands_that_hang_are_all_begun)
     send(errands, HANGING, hang);
     wait_until_hanging(HANGING);
     CHECK(run_count == 0);
+    CHECK(p_errands_left() == HANGING);
     open_gate();
     wait_for_runs(HANGING);
+    while (p_errands_left() > 0)
+        usleep(100); /* lets the threads find out that nothing is left */
 }
 
 TEST(who_hangs_holds_up_nobody)

@@ -109,7 +109,15 @@ static PyObject *look_up(PyObject *module, PyObject *const *args, Py_ssize_t nar
     return bind_look_up(s, args[0], args + 1, nargs - 1, &site);
 }
 
+/* _lookups_left(): how many threads look names up, also for those who wait no more. */
+static PyObject *lookups_left(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyLong_FromLong(p_errands_left());
+}
+
 PyMethodDef bind_names_functions[] = {
     {"_look_up", BIND_FN(look_up), METH_FASTCALL, NULL},
+    {"_lookups_left", lookups_left, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -271,6 +271,14 @@ int p_errand_send(p_errand *errand)
     return take_back(errand) ? -1 : 0;
 }
 
+int p_errands_left(void)
+{
+    p_lock_take(&lock);
+    int left = working > 0 || first == NULL ? working : 1;
+    p_lock_give(&lock);
+    return left;
+}
+
 void p_errands_after_fork(void)
 {
     lock.word = 0;

@@ -381,6 +381,8 @@ typedef struct p_errand {
 
 /* Any thread.  0, or -1: there is no thread for it, and nothing has happened. */
 int p_errand_send(p_errand *errand);
+/* How many threads are at work on errands; 0: none is left. */
+int p_errands_left(void);
 /* In the child of a fork: none is on its way. */
 void p_errands_after_fork(void);
 

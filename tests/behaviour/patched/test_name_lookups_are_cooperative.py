@@ -12,7 +12,7 @@ import pytest
 from originals import errors_of
 
 import loomlet
-from loomlet import blocking, patch
+from loomlet import _core, blocking, patch
 from loomlet.testing import assert_no_leaks
 
 SERVER = ("127.0.0.1", 80)
@@ -47,7 +47,7 @@ def look_up(request):
 
 def at_rest():
     """Waits for lookups that go on alone."""
-    while blocking.threads().idle < blocking.threads().all:
+    while blocking.threads().idle < blocking.threads().all or _core._lookups_left():
         loomlet.sleep(0.001)
 
 
