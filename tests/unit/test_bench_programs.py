@@ -49,9 +49,9 @@ def test_blocked_tasks_take_memory_and_end(system: str) -> None:
 
 @pytest.mark.parametrize("system", memory.WITH_CONTEXT)
 def test_memory_can_be_measured_with_a_context_variable_set(system: str) -> None:
-    (cell,) = memory.cells(False, ["N=500 context"])
+    (cell,) = memory.cells(False, ["N=20000 context"])
     work = job(list(cell.jobs), system)
-    assert memory.samples(work, measure.execute(work))[0].case == "N=500 context"
+    assert memory.samples(work, measure.execute(work))[0].case == "N=20000 context"
 
 
 @pytest.mark.parametrize("system", taskspeed.SYSTEMS)
