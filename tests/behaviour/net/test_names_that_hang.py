@@ -15,8 +15,10 @@ from pathlib import Path
 import pytest
 
 CALLS = {
-    "net": "look_up = net.resolve",
-    "patched": "patch.install(); from socket import getaddrinfo as look_up",
+    "net": "look_up, dial = net.resolve, net.connect",
+    "patched": """
+    patch.install()
+    look_up, dial = socket.getaddrinfo, socket.create_connection""",
 }
 
 BEGIN = """
@@ -93,11 +95,12 @@ def test_who_waits_can_be_ended(run: Run) -> None:
         killed, thrown, left = hang(3)
         killed.kill()
         thrown.throw(KeyError("x"))
-        try:
-            with loomlet.timeout(0.001):
-                look_up("hang-4", 80)
-        except TimeoutError:
-            print("late")
+        for call, *args in (look_up, "hang-4", 80), (dial, ("hang-5", 80)):
+            try:
+                with loomlet.timeout(0.001):
+                    call(*args)
+            except TimeoutError:
+                print("late")
         print(killed.state, thrown.result(), left.state, left.waiting_for)
         until.touch()
         print(sorted(left.result()) == stock)
@@ -105,7 +108,7 @@ def test_who_waits_can_be_ended(run: Run) -> None:
             assert sorted(look_up("localhost", 80)) == stock
     loomlet.run(main)
     """)
-        == "late\ndone KeyError blocked hang-2\nTrue\n"
+        == "late\nlate\ndone KeyError blocked hang-2\nTrue\n"
     )
 
 
