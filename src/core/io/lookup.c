@@ -9,9 +9,8 @@ typedef struct {
     p_errand errand;
     s_parcel parcel;
     s_sched *home;
-    s_tasklet *waiter; /* the place in a queue that it has: owned; NULL: it went on */
+    s_tasklet *waiter; /* the place in a queue that it has: owned; NULL: it went on; atomic */
     PyObject *asked;
-    int unwanted; /* atomic */
     int kind[4];
     const char *host, *service;
     p_names found;
@@ -20,15 +19,21 @@ typedef struct {
 
 /* ---- the wait ------------------------------------------------------------------- */
 
-/* It does not wait any more; its reference is the caller's. */
+/* It does not wait any more; its reference is the caller's.  That is said last: then the lookup
+ * may be gone. */
 static s_tasklet *release(lookup *l)
 {
     s_tasklet *t = l->waiter;
-    l->waiter = NULL;
     t->on = NULL;
     t->home->parcels--;
     Py_CLEAR(l->asked);
+    __atomic_store_n(&l->waiter, NULL, __ATOMIC_RELEASE);
     return t;
+}
+
+static int is_wanted(const lookup *l)
+{
+    return __atomic_load_n(&l->waiter, __ATOMIC_ACQUIRE) != NULL;
 }
 
 static int leave(s_tasklet *t)
@@ -36,7 +41,6 @@ static int leave(s_tasklet *t)
     lookup *l = t->on;
     if (l == NULL)
         return 0;
-    __atomic_store_n(&l->unwanted, 1, __ATOMIC_RELEASE);
     release(l);
     return 1;
 }
@@ -129,9 +133,9 @@ static void come_home(s_sched *s, s_parcel *parcel)
 static void find(p_errand *errand)
 {
     lookup *l = B_CONTAINER(errand, lookup, errand);
-    if (!__atomic_load_n(&l->unwanted, __ATOMIC_RELAXED))
+    if (is_wanted(l))
         p_names_look_up(&l->found, l->host, l->service, l->kind);
-    if (s_send_parcel(l->home, &l->parcel) < 0 && __atomic_load_n(&l->unwanted, __ATOMIC_ACQUIRE))
+    if (s_send_parcel(l->home, &l->parcel) < 0 && !is_wanted(l))
         end(l);
 }
 

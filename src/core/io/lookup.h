@@ -7,7 +7,7 @@
  * Who owns a lookup.  The errand, from the sending until its parcel is opened; the tasklet only
  * points to it.  `waiter` belongs to the home thread: one that is interrupted takes itself out,
  * and what is found is dropped.  A lookup whose tasklet does not wait any more when its turn comes
- * is not made; the thread looks at `unwanted` for that.
+ * is not made; its thread reads `waiter` for that, and no more of it.
  *
  * Fork.  In the child no errand is on its way: who waits for one is told.
  *

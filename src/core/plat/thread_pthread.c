@@ -33,26 +33,27 @@ static void wait_for_entry(p_thread *thread)
     p_lock_give(&thread->starting);
 }
 
-/* One that takes no signals. */
-static int create(pthread_t *made, pthread_attr_t *attributes, void *(*run)(void *arg), void *arg)
+/* What is started meanwhile takes none. */
+static void block_signals(sigset_t *before)
 {
-    sigset_t all, before;
+    sigset_t all;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int code = pthread_create(made, attributes, run, arg);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(attributes);
-    return code == 0 ? 0 : -1;
+    pthread_sigmask(SIG_SETMASK, &all, before);
 }
 
 int p_thread_start(p_thread *thread, void (*run)(void))
 {
     pthread_attr_t attributes;
+    sigset_t before;
     pthread_t made;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK);
     *thread = (p_thread){.run = run, .starting = {1}};
-    if (create(&made, &attributes, enter, thread) < 0)
+    block_signals(&before);
+    int code = pthread_create(&made, &attributes, enter, thread);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    if (code != 0)
         return -1;
     thread->handle = (uintptr_t)made;
     wait_for_entry(thread);
@@ -65,35 +66,6 @@ void p_thread_join(p_thread *thread)
 }
 
 /* Lies on the stack of the thread that starts another one, until that has begun. */
-typedef struct {
-    void (*run)(void *arg);
-    void *arg;
-    p_lock starting;
-} spare;
-
-static void *enter_spare(void *arg)
-{
-    spare *with = arg, self = *with;
-    prctl(PR_SET_NAME, "loomlet errands");
-    p_lock_give(&with->starting);
-    self.run(self.arg);
-    return NULL;
-}
-
-int p_thread_spare(void (*run)(void *arg), void *arg)
-{
-    spare with = {run, arg, {1}};
-    pthread_attr_t attributes;
-    pthread_t made;
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    if (create(&made, &attributes, enter_spare, &with) < 0)
-        return -1;
-    p_lock_take(&with.starting);
-    return 0;
-}
-
-/* The same for p_thread_launch. */
 typedef struct {
     int (*begin)(void *arg);
     void (*run)(void *arg);
@@ -130,6 +102,22 @@ int p_thread_launch(int (*begin)(void *arg), void (*run)(void *arg), void *arg, 
         return -1;
     p_lock_take(&with.starting);
     return with.begun;
+}
+
+static int begin_spare(void *unused)
+{
+    (void)unused;
+    prctl(PR_SET_NAME, "loomlet errands");
+    return 0;
+}
+
+int p_thread_spare(void (*run)(void *arg), void *arg)
+{
+    sigset_t before;
+    block_signals(&before);
+    int code = p_thread_launch(begin_spare, run, arg, 0);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return code;
 }
 
 int p_process(void)
