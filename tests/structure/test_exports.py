@@ -12,6 +12,7 @@ import inspect
 import shutil
 import subprocess
 import sysconfig
+from functools import cache
 from typing import Any
 
 import pytest
@@ -82,6 +83,7 @@ def members(body: list[ast.stmt]) -> Members:
     return {name: node for name, node in found.items() if not helper_type(node)}
 
 
+@cache
 def stub() -> Members:
     """The whole stub."""
     return members(ast.parse(STUB.read_text()).body)
@@ -116,36 +118,51 @@ def test_stub_and_module_have_the_same_names() -> None:
     assert stub().keys() == built
 
 
-@pytest.mark.parametrize("name", CLASSES)
-def test_stub_and_class_have_the_same_members(name: str) -> None:
+def test_stub_and_class_have_the_same_members() -> None:
     """Both ways; of the dunder methods those with a meaning of ours."""
-    built = {m for m in vars(getattr(_core, name)) if not m.startswith("__") or m in DUNDERS}
-    assert members(stub_class(name).body).keys() - {"__new__"} == built
+    wrong = []
+    for name in CLASSES:
+        built = {m for m in vars(getattr(_core, name)) if not m.startswith("__") or m in DUNDERS}
+        declared = members(stub_class(name).body).keys() - {"__new__"}
+        wrong += [f"{name}.{member}" for member in sorted(built ^ declared)]
+    tree.assert_none(wrong, "members that only the stub has, or only the module")
 
 
-@pytest.mark.parametrize("name", CLASSES)
-def test_final_classes_cannot_be_derived_from(name: str) -> None:
-    """The stub says @final exactly where the type refuses a subclass."""
-    final = any(ast.unparse(mark) == "final" for mark in stub_class(name).decorator_list)
-    kind: type[Any] = getattr(_core, name)
+def final(kind: type[Any]) -> bool:
+    """Whether a type refuses a subclass."""
     try:
         type("Derived", (kind,), {})
     except TypeError:
-        assert final
-    else:
-        assert not final
+        return True
+    return False
 
 
-@pytest.mark.parametrize("name", CLASSES)
-def test_attributes_can_be_set_as_the_stub_says(name: str) -> None:
+def test_final_classes_cannot_be_derived_from() -> None:
+    """The stub says @final exactly where the type refuses a subclass."""
+    wrong = []
+    for name in CLASSES:
+        marks = [ast.unparse(mark) for mark in stub_class(name).decorator_list]
+        if final(getattr(_core, name)) != ("final" in marks):
+            wrong.append(name)
+    tree.assert_none(wrong, "final in the stub or in the module, but not in both")
+
+
+def is_method(node: ast.stmt) -> bool:
+    """A function of the stub that is not a property."""
+    if not isinstance(node, ast.FunctionDef):
+        return False
+    return all(ast.unparse(mark) != "property" for mark in node.decorator_list)
+
+
+def test_attributes_can_be_set_as_the_stub_says() -> None:
     """A property of the stub is read-only, another attribute is not, methods are callable."""
-    for member, node in members(stub_class(name).body).items():
-        built = inspect.getattr_static(getattr(_core, name), member)
-        is_property = isinstance(node, ast.FunctionDef) and any(
-            ast.unparse(mark) == "property" for mark in node.decorator_list
-        )
-        is_method = isinstance(node, ast.FunctionDef) and not is_property
-        assert callable(built) == is_method, member
+    wrong = []
+    for name in CLASSES:
+        for member, node in members(stub_class(name).body).items():
+            built = inspect.getattr_static(getattr(_core, name), member)
+            if callable(built) != is_method(node):
+                wrong.append(f"{name}.{member}")
+    tree.assert_none(wrong, "methods in the stub or in the module, but not in both")
 
 
 def shown(node: ast.FunctionDef, bound: bool) -> list[tuple[str, str]]:
@@ -176,6 +193,7 @@ def told(built: Any, bound: bool) -> list[tuple[str, str]] | None:
     ]
 
 
+@cache
 def callables() -> dict[str, tuple[ast.FunctionDef, Any, bool]]:
     """Each function and method: its stub, the built one, and whether it has a self."""
     found: dict[str, tuple[ast.FunctionDef, Any, bool]] = {}
@@ -190,27 +208,37 @@ def callables() -> dict[str, tuple[ast.FunctionDef, Any, bool]]:
     return found
 
 
-@pytest.mark.parametrize("name", sorted(callables()))
-def test_parameters_are_those_of_the_stub(name: str) -> None:
-    """Names, order and defaults agree; what is public tells its parameters."""
-    node, built, bound = callables()[name]
-    found, expected = told(built, bound), shown(node, bound)
+def agrees(name: str, found: list[tuple[str, str]] | None, expected: list[tuple[str, str]]) -> bool:
+    """Names, order and defaults; the private may not tell, but then their number is right."""
     if name.rpartition(".")[2].startswith("_"):
-        assert found is None or len(found) == len(expected)
-    else:
-        assert found == expected, "the docstring's first line must tell them, $self and / too"
+        return found is None or len(found) == len(expected)
+    return found == expected
 
 
-@pytest.mark.parametrize("name", sorted(callables()))
-def test_what_takes_no_keyword_says_so(name: str) -> None:
+def test_parameters_are_those_of_the_stub() -> None:
+    """What is public tells its parameters."""
+    wrong = []
+    for name, (node, built, bound) in sorted(callables().items()):
+        found, expected = told(built, bound), shown(node, bound)
+        if not agrees(name, found, expected):
+            wrong.append(f"{name}: expected {expected}, found {found}")
+    tree.assert_none(wrong, "a docstring's first line must show the parameters, $self and / too")
+
+
+def by_name(built: Any, bound: bool) -> list[str]:
+    """The parameters that a function says can be given by name."""
+    parameters = list(inspect.signature(built).parameters.values())[bound:]
+    return [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+
+
+def test_what_takes_no_keyword_says_so() -> None:
     """A parameter that the signature offers by name can be given by name."""
-    _, built, bound = callables()[name]
-    private = name.rpartition(".")[2].startswith("_")
-    if not tells(built) or private or name.startswith("Stackless"):
-        return
-    for parameter in list(inspect.signature(built).parameters.values())[bound:]:
-        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
-            assert parameter.name in BY_NAME, parameter
+    wrong = []
+    for name, (_, built, bound) in sorted(callables().items()):
+        private = name.rpartition(".")[2].startswith("_")
+        if tells(built) and not private and not name.startswith("Stackless"):
+            wrong += [f"{name}({one})" for one in by_name(built, bound) if one not in BY_NAME]
+    tree.assert_none(wrong, "parameters that are offered by name")
 
 
 def test_the_module_shows_the_linker_only_its_entry() -> None:

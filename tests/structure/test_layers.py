@@ -1,12 +1,15 @@
 """The arrows point one way: in C between the rooms, in Python between the modules.
 
 A room may include headers of the rooms below it and its own.  Rooms on one level do not know each
-other.  An upward call is a callback handed down.
+other.  The same holds between the sub-rooms of a room: its own headers lie below them all, its own
+C files above them all.  An upward call is a callback handed down.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,13 +25,22 @@ C_LEVELS = (
     ("io",),
     ("bind",),
 )
+# The sub-rooms of a room, by level like the rooms; those on one level do not know each other.
+SUB_LEVELS: dict[str, tuple[tuple[str, ...], ...]] = {}
 C_LEVEL = {room: level for level, names in enumerate(C_LEVELS) for room in names}
+SUB_LEVEL = {
+    f"{room}/{name}": level
+    for room, levels in SUB_LEVELS.items()
+    for level, names in enumerate(levels)
+    for name in names
+}
 NO_PYTHON = {"base", "plat", "heap"}
 NO_SYSTEM = {"base"}
 INTERNALS = re.compile(
     r"\b(PY_VERSION_HEX|PY_M[AI][A-Z]+_VERSION|Py_BUILD_CORE\w*|_Py\w+|Py_GIL_\w+)"
 )
 VERSION_TESTS = {"layout.h", "cpython.h"}
+ONE_VERSION = re.compile(r"py3\d\d")
 
 # Modules by level; a name ending in "." stands for a whole package.  `loomlet` itself, the public
 # face, lies between the modules that it is made of and those that are made with it.
@@ -55,53 +67,129 @@ PYTHON_LEVELS = (
     ("loomlet.bench.",),
     ("loomlet.__main__",),
 )
+PYTHON_LEVEL = {name: level for level, names in enumerate(PYTHON_LEVELS) for name in names}
 
 
 def c_includes(path: Path) -> list[str]:
     """What a C file includes, as written between the quotes or brackets."""
-    return re.findall(r'^\s*#\s*include\s+["<]([^">]+)[">]', path.read_text(), re.MULTILINE)
+    return re.findall(r'^\s*#\s*include\s+["<]([^">]+)[">]', tree.text_of(path), re.MULTILINE)
 
 
-@pytest.mark.parametrize("path", tree.c_files(), ids=tree.name_of)
-def test_a_c_file_includes_only_what_lies_below(path: Path) -> None:
-    """Own room or a lower one; another room's internal.h never."""
-    room = path.parent.name
-    for name in c_includes(path):
-        other, _, header = name.partition("/")
-        if other not in C_LEVEL or not header:
-            continue
-        assert (tree.CORE / name).is_file(), f"{name} does not exist"
-        assert other == room or C_LEVEL[other] < C_LEVEL[room], f"{room} must not include {name}"
-        assert other == room or header != "internal.h", f"{name} belongs to {other} alone"
+def folder_level(folder: str, path: str) -> int:
+    """How high a file stands among the sub-rooms of its room."""
+    above = len(SUB_LEVEL) if path.endswith(".c") else -1
+    return SUB_LEVEL[folder] if "/" in folder else above
 
 
-def test_every_room_has_a_level_and_a_readme() -> None:
-    """A new room is entered above, and says what it is for."""
-    for room in tree.rooms():
-        assert room.name in C_LEVEL
-        assert (room / "README.md").is_file(), f"{room.name} has no README.md"
+def may_include(path: str, header: str) -> bool:
+    """Own folder or a lower one; another folder's internal.h never, but for that of the room."""
+    folder, other = (name.rpartition("/")[0] for name in (path, header))
+    room, other_room = folder.partition("/")[0], other.partition("/")[0]
+    if header.endswith("/internal.h") and other not in (folder, room):
+        return False
+    if other_room != room:
+        return C_LEVEL[other_room] < C_LEVEL[room]
+    return other == folder or folder_level(other, header) < folder_level(folder, path)
 
 
-@pytest.mark.parametrize("room", tree.rooms(), ids=tree.name_of)
-def test_a_readme_names_every_file_of_its_room(room: Path) -> None:
-    """The table of a room is complete; the files of one minor version stand there as a group."""
-    text = (room / "README.md").read_text()
-    for path in room.glob("*.[chS]"):
-        assert f"`{path.name}`" in text or re.match(r"py3\d\d", path.name), path.name
-    for name in re.findall(r"`(\w+\.[chS])`", text):
-        assert (room / name).is_file(), f"{name} is gone"
+def test_a_c_file_includes_only_what_lies_below() -> None:
+    """Between rooms and between sub-rooms; what is included exists."""
+    wrong = []
+    for path in tree.c_files():
+        for header in c_includes(path):
+            if header.partition("/")[0] not in C_LEVEL or "/" not in header:
+                continue
+            if not (tree.CORE / header).is_file():
+                wrong.append(f"{tree.in_core(path)}: {header} does not exist")
+            elif not may_include(tree.in_core(path), header):
+                wrong.append(f"{tree.in_core(path)}: {header}")
+    tree.assert_none(wrong, "a C file includes what lies above or beside it, or is private")
 
 
-@pytest.mark.parametrize("path", tree.c_files(), ids=tree.name_of)
-def test_python_is_known_only_where_it_may_be(path: Path) -> None:
-    """The pure rooms include no Python; the internals of CPython stay in their room."""
-    room, text = path.parent.name, tree.without_comments(path.read_text())
-    if room in NO_PYTHON:
-        assert not [name for name in c_includes(path) if name.lower().startswith("python")]
-        assert not re.search(r"\bPy[A-Z_]\w*", text)
-    if room != "cpython":
-        assert not INTERNALS.findall(text)
-        assert not [name for name in c_includes(path) if "pycore_" in name]
+def test_the_rule_of_includes_sees_arrows_back_up() -> None:
+    """Rooms, private headers, and a room's own files, which need no table."""
+    assert may_include("sched/switch.c", "cpython/cpython.h")
+    assert may_include("sched/switch.c", "sched/internal.h")
+    assert not may_include("cpython/frames.c", "sched/sched.h")
+    assert not may_include("chan/channel.c", "sync/sync.h")
+    assert not may_include("chan/channel.c", "sched/internal.h")
+
+
+def test_the_rule_of_includes_sees_sub_rooms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a table of two: upwards and sideways is forbidden, the room's own headers are not."""
+    levels = {"bind/low": 0, "bind/left": 1, "bind/right": 1}
+    monkeypatch.setitem(globals(), "SUB_LEVEL", levels)
+    for path, header in (
+        ("bind/left/a.c", "bind/low/low.h"),
+        ("bind/left/a.c", "bind/bind.h"),
+        ("bind/low/a.h", "bind/internal.h"),
+        ("bind/module.c", "bind/right/right.h"),
+    ):
+        assert may_include(path, header), (path, header)
+    for path, header in (
+        ("bind/low/a.c", "bind/left/left.h"),
+        ("bind/left/a.c", "bind/right/right.h"),
+        ("bind/bind.h", "bind/low/low.h"),
+        ("bind/left/a.c", "bind/low/internal.h"),
+        ("bind/module.c", "bind/low/internal.h"),
+        ("sched/a.c", "bind/low/low.h"),
+    ):
+        assert not may_include(path, header), (path, header)
+
+
+def test_every_room_has_a_level() -> None:
+    """A new room is entered above, and so is a new sub-room."""
+    known = C_LEVEL.keys() | SUB_LEVEL.keys()
+    tree.assert_none(
+        [name for name in map(tree.in_core, tree.folders()) if name not in known],
+        "rooms without a level: enter them in C_LEVELS or SUB_LEVELS",
+    )
+
+
+def readme_faults(folder: Path) -> Iterator[str]:
+    """What the README of a room or sub-room lacks, or names in vain."""
+    readme = folder / "README.md"
+    if not readme.is_file():
+        yield f"{tree.name_of(folder)} has no README.md"
+        return
+    text = tree.text_of(readme)
+    for path in folder.glob("*.[chS]"):
+        if f"`{path.name}`" not in text and not ONE_VERSION.match(path.name):
+            yield f"{tree.name_of(readme)} lacks {path.name}"
+    for path in folder.iterdir():
+        if path.is_dir() and f"`{path.name}/`" not in text:
+            yield f"{tree.name_of(readme)} lacks {path.name}/"
+    for name in re.findall(r"`(\w+(?:\.[chS]|/))`", text):
+        if not (folder / name).exists():
+            yield f"{tree.name_of(readme)} names {name}, which is gone"
+
+
+def test_a_readme_names_every_file_of_its_room() -> None:
+    """And every sub-room; the files of one minor version stand there as a group."""
+    faults = [fault for folder in tree.folders() for fault in readme_faults(folder)]
+    tree.assert_none(faults, "the table of a room is not complete")
+
+
+def test_the_pure_rooms_know_no_python() -> None:
+    """No header and no name of it."""
+    wrong = []
+    for path in tree.c_files():
+        if tree.room_of(path) in NO_PYTHON:
+            found = [name for name in c_includes(path) if name.lower().startswith("python")]
+            found += re.findall(r"\bPy[A-Z_]\w*", tree.code_of(path))
+            wrong += [f"{tree.in_core(path)}: {name}" for name in found]
+    tree.assert_none(wrong, "Python in a pure room")
+
+
+def test_the_internals_of_cpython_stay_in_their_room() -> None:
+    """Neither names of its own headers nor tests of its version are seen outside."""
+    wrong = []
+    for path in tree.c_files():
+        if tree.room_of(path) != "cpython":
+            found = INTERNALS.findall(tree.code_of(path))
+            found += [name for name in c_includes(path) if "pycore_" in name]
+            wrong += [f"{tree.in_core(path)}: {name}" for name in found]
+    tree.assert_none(wrong, "internals of CPython outside of its room")
 
 
 def test_version_tests_stand_in_few_files() -> None:
@@ -109,19 +197,29 @@ def test_version_tests_stand_in_few_files() -> None:
 
     A file of one version may leave itself out as a whole on the others.
     """
-    room = tree.CORE / "cpython"
-    condition = re.compile(r"^\s*#\s*(el)?if\b.*PY_VERSION", re.MULTILINE)
-    found = {path.name: condition.findall(path.read_text()) for path in room.glob("*.[ch]")}
-    own = {name for name, tests in found.items() if re.match(r"py3\d\d", name) and len(tests) == 1}
-    testing = {name for name, tests in found.items() if tests and name not in own}
-    assert testing <= VERSION_TESTS
+    condition = re.compile(r"^\s*#\s*(?:el)?if\b.*PY_VERSION.*", re.MULTILINE)
+    wrong = []
+    for path in tree.c_files():
+        found = condition.findall(tree.text_of(path))
+        own = ONE_VERSION.match(path.name) and len(found) == 1
+        if path.name not in VERSION_TESTS and not own:
+            wrong += [f"{tree.in_core(path)}: {line}" for line in found]
+    tree.assert_none(wrong, "tests of the version outside of the version files")
 
 
 def test_the_base_asks_nothing_of_the_system() -> None:
     """No header of the operating system in the lowest room."""
-    for room in NO_SYSTEM:
-        for path in (tree.CORE / room).glob("*.[ch]"):
-            assert not [n for n in c_includes(path) if n.startswith(("sys/", "linux/", "unistd"))]
+    system = ("sys/", "linux/", "unistd")
+    tree.assert_none(
+        [
+            f"{tree.in_core(path)}: {name}"
+            for path in tree.c_files()
+            if tree.room_of(path) in NO_SYSTEM
+            for name in c_includes(path)
+            if name.startswith(system)
+        ],
+        "the lowest room includes headers of the system",
+    )
 
 
 def module_of(path: Path) -> str:
@@ -130,6 +228,7 @@ def module_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@cache
 def python_modules() -> dict[str, Path]:
     """The modules of the package; the C module stands for its stub."""
     files = [*tree.PACKAGE.rglob("*.py"), *tree.PACKAGE.rglob("*.pyi")]
@@ -139,42 +238,49 @@ def python_modules() -> dict[str, Path]:
 def unit(module: str) -> str:
     """The entry of PYTHON_LEVELS that a module belongs to."""
     top = ".".join(module.split(".")[:2])
-    names = [name for level in PYTHON_LEVELS for name in level]
-    return top if top in names else f"{top}."
+    return top if top in PYTHON_LEVEL else f"{top}."
 
 
-def level_of(module: str) -> int:
-    """How high a module stands; AssertionError for one that is not entered above."""
-    name = unit(module)
-    for level, names in enumerate(PYTHON_LEVELS):
-        if name in names:
-            return level
-    raise AssertionError(f"{module} has no level: enter it in PYTHON_LEVELS")
+def lies_below(other: str, module: str) -> bool:
+    """Whether one module may be imported by another; the same package is as good as below."""
+    mine, its = unit(module), unit(other)
+    return PYTHON_LEVEL[its] < PYTHON_LEVEL[mine] or (its == mine and mine.endswith("."))
 
 
-def needed(path: Path, known: dict[str, Path]) -> set[str]:
+@cache
+def needed(path: Path) -> set[str]:
     """The modules of the package that a file imports; `from loomlet import run` needs loomlet."""
-    found = set()
+    known, found = python_modules(), set[str]()
     for name, _ in tree.imports(path):
         prefixes = [name.rsplit(".", cut)[0] for cut in range(name.count(".") + 1)]
         found.update([module for module in prefixes if module in known][:1])
     return found
 
 
-@pytest.mark.parametrize("module", sorted(python_modules()))
-def test_a_module_imports_only_what_lies_below(module: str) -> None:
+def test_every_module_has_a_level() -> None:
+    """A new module or package is entered above."""
+    tree.assert_none(
+        [name for name in sorted(python_modules()) if unit(name) not in PYTHON_LEVEL],
+        "modules without a level: enter them in PYTHON_LEVELS",
+    )
+
+
+def test_a_module_imports_only_what_lies_below() -> None:
     """Lower levels, or the same package; imports inside functions and for types count too."""
-    known = python_modules()
-    for other in needed(known[module], known):
-        below = level_of(other) < level_of(module)
-        same = unit(other) == unit(module) and unit(module).endswith(".")
-        assert below or same, f"{module} must not import {other}"
+    tree.assert_none(
+        [
+            f"{module} imports {other}"
+            for module, path in sorted(python_modules().items())
+            for other in sorted(needed(path))
+            if unit(module) in PYTHON_LEVEL and not lies_below(other, module)
+        ],
+        "a module imports what lies above or beside it",
+    )
 
 
 def test_no_modules_import_each_other() -> None:
     """No cycle anywhere, within a package neither."""
-    known = python_modules()
-    edges = {module: needed(path, known) - {module} for module, path in known.items()}
+    edges = {module: needed(path) - {module} for module, path in python_modules().items()}
     while edges:
         leaves = {module for module, others in edges.items() if not others & edges.keys()}
         assert leaves, f"these import each other: {sorted(edges)}"

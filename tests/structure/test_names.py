@@ -7,9 +7,9 @@ declare, and the labels of the assembler files.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import pytest
 import tree
 
 PREFIXES = {
@@ -39,42 +39,59 @@ BODY = re.compile(
 
 def prefixed(path: Path, name: str) -> bool:
     """Whether a name fits the room of the file that gives it."""
-    mine = name.startswith(PREFIXES[path.parent.name])
-    return mine or f"{path.parent.name}/{path.name}" in GIVEN.get(name, ())
+    mine = name.startswith(PREFIXES[tree.room_of(path)])
+    return mine or tree.in_core(path) in GIVEN.get(name, ())
 
 
-@pytest.mark.parametrize("path", tree.c_files(), ids=tree.name_of)
-def test_functions_that_others_see_carry_the_prefix(path: Path) -> None:
+def unfit(path: Path, names: Iterable[str]) -> list[str]:
+    """Those of the names that do not fit."""
+    return [f"{tree.in_core(path)}: {name}" for name in names if not prefixed(path, name)]
+
+
+def test_functions_that_others_see_carry_the_prefix() -> None:
     """Definitions that are not static."""
-    for function in tree.c_functions(path):
-        assert function.static or prefixed(path, function.name), function.name
+    wrong = []
+    for path in tree.c_files():
+        wrong += unfit(path, [f.name for f in tree.c_functions(path) if not f.static])
+    tree.assert_none(wrong, "functions without the prefix of their room")
 
 
-@pytest.mark.parametrize("path", [p for p in tree.c_files() if p.suffix == ".h"], ids=tree.name_of)
-def test_declarations_carry_the_prefix(path: Path) -> None:
-    """Prototypes and `extern` variables of a header."""
-    text = BODY.sub("", ATTRIBUTE.sub("", tree.without_comments(path.read_text())))
-    names = [found[1] for found in PROTOTYPE.finditer(text)]
+def declared(path: Path) -> Iterator[str]:
+    """The prototypes and `extern` variables of a header."""
+    text = BODY.sub("", ATTRIBUTE.sub("", tree.code_of(path)))
+    yield from (found[1] for found in PROTOTYPE.finditer(text))
     for found in VARIABLE.finditer(text):
-        names += [re.findall(r"\w+", part)[-1] for part in found[0].split("[")[0].split(",")]
-    for name in names:
-        assert prefixed(path, name), name
+        for part in found[0].split("[")[0].split(","):
+            yield re.findall(r"\w+", part)[-1]
 
 
-@pytest.mark.parametrize("path", [p for p in tree.c_files() if p.suffix == ".S"], ids=tree.name_of)
-def test_labels_carry_the_prefix_and_are_hidden(path: Path) -> None:
+def test_declarations_carry_the_prefix() -> None:
+    """What a header declares."""
+    wrong = []
+    for path in tree.c_files():
+        wrong += unfit(path, declared(path) if path.suffix == ".h" else ())
+    tree.assert_none(wrong, "declarations without the prefix of their room")
+
+
+def test_labels_carry_the_prefix_and_are_hidden() -> None:
     """Each global label of an assembler file is ours, and no other library sees it."""
-    text = path.read_text()
-    labels = re.findall(r"\.globl\s+(\w+)", text)
-    assert labels
-    for label in labels:
-        assert prefixed(path, label)
-        assert re.search(rf"\.hidden\s+{label}\b", text)
+    wrong = []
+    for path in tree.c_files():
+        text = tree.text_of(path)
+        labels = re.findall(r"\.globl\s+(\w+)", text)
+        wrong += unfit(path, labels)
+        for label in labels:
+            if not re.search(rf"\.hidden\s+{label}\b", text):
+                wrong.append(f"{tree.in_core(path)}: {label} is not hidden")
+        if path.suffix == ".S" and not labels:
+            wrong.append(f"{tree.in_core(path)} has no global label")
+    tree.assert_none(wrong, "labels of assembler files")
 
 
 def test_every_room_has_a_prefix() -> None:
     """A new room is entered above."""
-    assert {room.name for room in tree.rooms()} <= PREFIXES.keys()
+    names = {room.name for room in tree.rooms()}
+    tree.assert_none(sorted(names - PREFIXES.keys()), "rooms without a prefix in PREFIXES")
 
 
 def test_the_reading_finds_declarations() -> None:

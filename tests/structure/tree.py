@@ -1,5 +1,8 @@
 """The source tree as the structure tests read it: files, C functions, Python imports.
 
+A room is a folder of src/core; a sub-room is a folder in a room.  A rule is one test that lists all
+that break it (`assert_none`).
+
 The C reading relies on the common form (clang-format): a function's brace stands alone in the first
 column, its end likewise, and its head begins after a blank line, a comment or another end.
 """
@@ -9,10 +12,12 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 CORE = ROOT / "src" / "core"
@@ -33,14 +38,45 @@ def tracked() -> tuple[Path, ...]:
     return tuple(sorted(path for path in found if path.is_file()))
 
 
+def assert_none(offenders: Iterable[str], rule: str) -> None:
+    """Fails when there are offenders, and lists all of them under the rule."""
+    found = list(offenders)
+    if found:
+        pytest.fail("\n  ".join([f"{rule} ({len(found)}):", *found]), pytrace=False)
+
+
+@cache
+def text_of(path: Path) -> str:
+    """The text of a file, read once."""
+    return path.read_text()
+
+
 def rooms() -> list[Path]:
     """The folders of src/core."""
     return sorted(path for path in CORE.iterdir() if path.is_dir())
 
 
-def c_files() -> list[Path]:
+def folders() -> list[Path]:
+    """The rooms and their sub-rooms."""
+    return sorted(
+        [*rooms(), *(path for room in rooms() for path in room.iterdir() if path.is_dir())]
+    )
+
+
+def room_of(path: Path) -> str:
+    """The room of a file, whichever sub-room it is in."""
+    return path.relative_to(CORE).parts[0]
+
+
+def in_core(path: Path) -> str:
+    """The path of a file or folder of the core as an #include writes it."""
+    return path.relative_to(CORE).as_posix()
+
+
+@cache
+def c_files() -> tuple[Path, ...]:
     """All C sources and headers of the core."""
-    return sorted(path for path in CORE.rglob("*.[chS]") if path.is_file())
+    return tuple(sorted(path for path in CORE.rglob("*.[chS]") if path.is_file()))
 
 
 def python_files() -> list[Path]:
@@ -90,9 +126,20 @@ def _head(lines: list[str], brace: int) -> int:
     return first
 
 
-def c_functions(path: Path) -> Iterator[CFunction]:
+@cache
+def code_of(path: Path) -> str:
+    """The text of a C file without comments and strings."""
+    return without_comments(text_of(path))
+
+
+@cache
+def c_functions(path: Path) -> tuple[CFunction, ...]:
     """The functions defined in a C file."""
-    lines = without_comments(path.read_text()).split("\n")
+    return tuple(_read_functions(path))
+
+
+def _read_functions(path: Path) -> Iterator[CFunction]:
+    lines = code_of(path).split("\n")
     for brace, line in enumerate(lines):
         if line != "{":
             continue
@@ -107,7 +154,7 @@ def c_functions(path: Path) -> Iterator[CFunction]:
 
 def imports(path: Path) -> Iterator[tuple[str, ast.stmt]]:
     """The dotted names that a Python file imports, with `from a import b` as a.b."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(text_of(path))):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield alias.name, node
