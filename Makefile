@@ -35,7 +35,7 @@ check: build ## what a reviewer runs: format, lint, types, structure, quick test
 	$(RUN) ruff check .
 	$(RUN) mypy
 	$(VENV)/bin/clang-format --dry-run --Werror $(C_FILES)
-	$(RUN) pytest -q -m 'not slow and not stress' tests/structure tests/unit tests/core
+	$(RUN) pytest -q -m 'not slow and not stress' tests/structure tests/typing tests/unit tests/core
 
 format: build ## put all sources into the common form
 	$(RUN) ruff check -q --fix-only .
