@@ -26,7 +26,9 @@ C_LEVELS = (
     ("bind",),
 )
 # The sub-rooms of a room, by level like the rooms; those on one level do not know each other.
-SUB_LEVELS: dict[str, tuple[tuple[str, ...], ...]] = {}
+SUB_LEVELS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "bind": (("native", "debug"), ("net", "stackless"), ("patch", "snapshot")),
+}
 C_LEVEL = {room: level for level, names in enumerate(C_LEVELS) for room in names}
 SUB_LEVEL = {
     f"{room}/{name}": level

@@ -1,11 +1,6 @@
 /* Looking and testing: counters, soft switching on and off, clocks, seeds, yardsticks. */
 #include "base/b_check.h"
-#include "bind/patch_threads.h"
-#include "io/lookup.h"
-#include "io/pool.h"
-#include "sched/preempt.h"
-#include "sync/news.h"
-#include "sync/stock.h"
+#include "bind/bind.h"
 
 /* noop(): a call that does nothing; what a switch is measured against. */
 static PyObject *noop(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
@@ -189,19 +184,6 @@ static PyObject *cswitch_ns(PyObject *module, PyObject *args)
     return PyFloat_FromDouble((double)(end - begin) / (2.0 * (double)rounds));
 }
 
-static PyObject *after_fork(PyObject *module, PyObject *unused)
-{
-    (void)module, (void)unused;
-    s_after_fork();
-    y_stock_after_fork(s_self_);
-    y_news_after_fork(s_self_);
-    s_slices_after_fork(1);
-    i_pool_after_fork(s_self_);
-    i_lookups_after_fork(s_self_);
-    bind_threads_after_fork();
-    Py_RETURN_NONE;
-}
-
 PyMethodDef bind_inspect_functions[] = {
     {"noop", BIND_FN(noop), METH_FASTCALL, PyDoc_STR("noop()\n--\n\nDoes nothing: a yardstick.")},
     {"soft", BIND_FN(soft), METH_FASTCALL,
@@ -220,6 +202,5 @@ PyMethodDef bind_inspect_functions[] = {
     {"_fail_allocation", fail_allocation, METH_O, NULL},
     {"_torture", torture, METH_O, NULL},
     {"_depth_at", depth_at, METH_VARARGS, NULL},
-    {"_after_fork", after_fork, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

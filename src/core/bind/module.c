@@ -1,7 +1,12 @@
 /* The module loomlet._core: its types and functions put together. */
 #include "bind/descriptor.h"
+#include "bind/patch_threads.h"
 #include "bind/stackless.h"
+#include "io/lookup.h"
 #include "io/pool.h"
+#include "sched/preempt.h"
+#include "sync/news.h"
+#include "sync/stock.h"
 
 static int add_types(PyObject *module)
 {
@@ -52,6 +57,25 @@ static int add_stackless(PyObject *module)
     return bind_stackless_extend(&bind_stackless_tasklet_type);
 }
 
+/* _after_fork(): each room forgets in the child what belongs to threads that are not there. */
+static PyObject *after_fork(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    s_after_fork();
+    y_stock_after_fork(s_self_);
+    y_news_after_fork(s_self_);
+    s_slices_after_fork(1);
+    i_pool_after_fork(s_self_);
+    i_lookups_after_fork(s_self_);
+    bind_threads_after_fork();
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef fork_functions[] = {
+    {"_after_fork", after_fork, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
 static int add_functions(PyObject *module)
 {
     static PyMethodDef *const functions[] = {
@@ -59,7 +83,8 @@ static int add_functions(PyObject *module)
         bind_inspect_functions,  bind_preempt_functions,        bind_loop_functions,
         bind_observe_functions,  bind_snapshot_functions,       bind_snapshot_parts,
         bind_stock_functions,    bind_patch_functions,          bind_thread_functions,
-        bind_callback_functions, bind_stackless_info_functions, bind_stackless_functions};
+        bind_callback_functions, bind_stackless_info_functions, bind_stackless_functions,
+        fork_functions};
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
         if (PyModule_AddFunctions(module, functions[i]) < 0)
             return -1;
