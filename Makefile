@@ -30,7 +30,8 @@ test: build  ## every test
 
 check: build ## what a reviewer runs: format, lint, types, structure, quick tests
 	@$(VENV)/bin/python -c 'import clang_format, mypy, ruff' || { \
-	    echo 'loomlet: its tools are not to be had for this Python: make check PYTHON=3.13'; exit 1; }
+	    echo 'loomlet: this Python has no clang-format, mypy or ruff: make check PYTHON=3.13'; \
+	    exit 1; }
 	$(RUN) ruff format --check .
 	$(RUN) ruff check .
 	$(RUN) mypy

@@ -1,4 +1,7 @@
-"""Files and functions stay short enough to be read at one sitting.
+"""Files, functions and lines stay short enough to be read at one sitting.
+
+Text is wrapped at 100 columns.  Longer are only rows of tables, links that cannot be broken, and
+output that a page shows as it was printed.
 
 The aim is under 30 lines for a function; the limits here are what no reader should have to bear.
 An exception is named with its size, may only shrink, and leaves the list when it is short enough.
@@ -7,6 +10,7 @@ An exception is named with its size, may only shrink, and leaves the list when i
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,8 +18,14 @@ import tree
 
 FILE_LINES = 600
 FUNCTION_LINES = 60
+COLUMNS = 100
 
 C_EXCEPTIONS: dict[str, int] = {}
+TAB = 4
+# What a fenced block of a page may hold besides shown output.
+PROGRAMS = {"python", "c", "sh", "toml"}
+# What tests have recorded.
+DATA_SUFFIXES = {".txt", ".frozen"}
 SOURCE_SUFFIXES = {".c", ".h", ".S", ".py", ".pyi", ".go", ".erl", ".sh", ".md", ".toml"}
 
 
@@ -31,6 +41,51 @@ def test_files_are_short() -> None:
         [f"{tree.name_of(p)}: {lines}" for p, lines in lengths.items() if lines > FILE_LINES],
         f"files of more than {FILE_LINES} lines",
     )
+
+
+def unbreakable(line: str) -> bool:
+    """Whether a line is one link: nothing else is on it but a mark of a list or comment."""
+    return bool(re.fullmatch(r"\s*(?:\W+\s+)?\S*(?:://|\]\()\S*", line))
+
+
+def long_lines(path: Path) -> Iterator[int]:
+    """The numbers of the lines that are too long."""
+    fence: str | None = None
+    for number, line in enumerate(tree.text_of(path).splitlines(), 1):
+        markdown = path.suffix == ".md"
+        if markdown and (found := re.match(r"\s*```(\w*)", line)):
+            fence = found[1] if fence is None else None
+        free = markdown and (line.startswith("|") or (fence is not None and fence not in PROGRAMS))
+        if len(line.expandtabs(TAB)) > COLUMNS and not free and not unbreakable(line):
+            yield number
+
+
+def test_lines_are_short() -> None:
+    """At most 100 columns, in all texts."""
+    tree.assert_none(
+        [
+            f"{tree.name_of(path)}:{number}"
+            for path in tree.texts()
+            if path.suffix not in DATA_SUFFIXES
+            for number in long_lines(path)
+        ],
+        f"lines of more than {COLUMNS} columns",
+    )
+
+
+def test_the_reading_finds_long_lines(tmp_path: Path) -> None:
+    """Prose and programs are held, in Markdown too; rows, links and shown output are not."""
+    long = "word " * COLUMNS
+    link = "x" * COLUMNS
+    page = tmp_path / "page.md"
+    page.write_text(
+        f"{long}\n| {long} |\n- [{link}](to.md)\n- see [{link}](to.md)\n"
+        f"```\n{long}\n```\n{long}\n```python\n{long}\n```\n{long}\n"
+    )
+    assert list(long_lines(page)) == [1, 4, 8, 10, 12]
+    source = tmp_path / "source.c"
+    source.write_text(f"// {long}\n|{long}\n\t{'x' * (COLUMNS - TAB)}\n\t{link}\n")
+    assert list(long_lines(source)) == [1, 2, 4]
 
 
 def long_c_functions() -> dict[str, int]:

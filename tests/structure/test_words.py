@@ -23,11 +23,6 @@ DOCUMENTATION = {"docs.python.org", "peps.python.org", "www.w3.org"}
 NUMBERS = re.compile(r"\bissues? #?\d+\b", re.IGNORECASE)
 
 
-def texts() -> list[Path]:
-    """Every file that is text."""
-    return [path for path in tree.tracked() if b"\0" not in path.read_bytes()]
-
-
 def faults(path: Path, line: str) -> Iterator[str]:
     """What a line says that it must not."""
     if LEFTOVERS.search(line):
@@ -48,7 +43,7 @@ def test_only_fitting_words() -> None:
     tree.assert_none(
         [
             f"{tree.name_of(path)}:{number}: {fault}"
-            for path in texts()
+            for path in tree.texts()
             for number, line in enumerate(tree.text_of(path).splitlines(), 1)
             for fault in faults(path, line)
         ],

@@ -38,6 +38,12 @@ def tracked() -> tuple[Path, ...]:
     return tuple(sorted(path for path in found if path.is_file()))
 
 
+@cache
+def texts() -> tuple[Path, ...]:
+    """Every tracked file that is text."""
+    return tuple(path for path in tracked() if b"\0" not in path.read_bytes())
+
+
 def assert_none(offenders: Iterable[str], rule: str) -> None:
     """Fails when there are offenders, and lists all of them under the rule."""
     found = list(offenders)

@@ -1,13 +1,15 @@
 // The load client of the experiment on networking, and the peer: goroutines with blocking calls.
 //
-//	net KIND COUNT SIZE SECONDS                the peer; KIND is echo, connect, parked, timeout, timers
+//	net KIND COUNT SIZE SECONDS                the peer
 //	net client KIND COUNT SIZE SECONDS PORT    the client of every server
+//
+// KIND is echo, connect, parked, timeout or timers.
 //
 // The peer starts the client by itself. Server and client have a core each, where there are two.
 //
 // The echo client is one loop over epoll without goroutines, so that it costs as little as can be:
-// each connection sends a message, reads as much, and sends again. Answers count once each connection
-// has had one.
+// each connection sends a message, reads as much, and sends again. Answers count once each
+// connection has had one.
 package main
 
 import (
@@ -82,7 +84,8 @@ func startClient(arguments []string, port int) (*exec.Cmd, io.Reader) {
 	check(err)
 	for _, thread := range threads {
 		id := uintptr(number(thread.Name()))
-		syscall.RawSyscall(syscall.SYS_SCHED_SETAFFINITY, id, unsafe.Sizeof(first), uintptr(unsafe.Pointer(&first)))
+		syscall.RawSyscall(syscall.SYS_SCHED_SETAFFINITY, id, unsafe.Sizeof(first),
+			uintptr(unsafe.Pointer(&first)))
 	}
 	return client, out
 }
@@ -210,10 +213,11 @@ func newLoad(count, size, port int) *load {
 	return l
 }
 
-// move reads or writes what there is without waiting, and without the runtime's book-keeping for calls
-// that wait: how much, or nothing and EAGAIN.
+// move reads or writes what there is without waiting, and without the runtime's book-keeping for
+// calls that wait: how much, or nothing and EAGAIN.
 func move(call uintptr, fd int, data []byte) (int, error) {
-	done, _, code := syscall.RawSyscall(call, uintptr(fd), uintptr(unsafe.Pointer(&data[0])), uintptr(len(data)))
+	done, _, code := syscall.RawSyscall(call, uintptr(fd), uintptr(unsafe.Pointer(&data[0])),
+		uintptr(len(data)))
 	if code != 0 {
 		return 0, code
 	}
@@ -302,7 +306,8 @@ func (l *load) echo(seconds float64) {
 }
 
 func report(taken time.Duration, requests, served int) {
-	fmt.Printf("{\"seconds\": %.9f, \"requests\": %d, \"served\": %d}\n", taken.Seconds(), requests, served)
+	const format = "{\"seconds\": %.9f, \"requests\": %d, \"served\": %d}\n"
+	fmt.Printf(format, taken.Seconds(), requests, served)
 }
 
 // park connects and asks once, so often, and keeps the connections open till it is killed.
@@ -315,7 +320,7 @@ func park(count, size, port int) {
 	time.Sleep(hour)
 }
 
-// visit connects, asks once, and leaves, over and over but once at least, from addresses of its own.
+// visit connects, asks once, and leaves, over and over but once at least, from its own addresses.
 func visit(at, size, port int, until time.Time, found chan int) {
 	message, count := make([]byte, size), 0
 	server := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port}
