@@ -116,7 +116,7 @@ extern PyMethodDef bind_thread_functions[], bind_observe_functions[], bind_preem
 extern PyMethodDef bind_snapshot_functions[], bind_snapshot_parts[];
 PyObject *bind_select(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 
-/* ---- stackless_errors.c -------------------------------------------------------- */
+/* ---- errors.c -------------------------------------------------------- */
 
 /* As bind_fail, in the words of Stackless. */
 PyObject *bind_stackless_fail(int code, PyObject *about);
@@ -131,7 +131,7 @@ int bind_flag(PyObject *value, const char *refusal);
 /* cls(*args) for method(cls, *args), "tasklet.raise_exception" or "channel.send_exception". */
 PyObject *bind_raised_by(const char *method, PyObject *const *args, Py_ssize_t nargs);
 
-/* ---- stackless_bomb.c ------------------------------------------------------------ */
+/* ---- bomb.c ------------------------------------------------------------ */
 
 extern PyTypeObject bind_bomb_type;
 #define bind_is_bomb(o) Py_IS_TYPE((o), &bind_bomb_type)
@@ -140,7 +140,7 @@ PyObject *bind_bomb_of(PyObject *error);
 /* What a bomb raises, or the exception that came up on the way; never NULL. */
 PyObject *bind_bomb_error(PyObject *bomb);
 
-/* ---- stackless_channel.c, stackless_callbacks.c, stackless_extras.c ------------------- */
+/* ---- channel.c, callbacks.c, extras.c ------------------- */
 
 extern PyTypeObject bind_stackless_channel_type;
 int bind_stackless_channel_ready(void);

@@ -4,7 +4,7 @@
  * expected, what was found and what to do, and need not be fast.  Until that
  * module has handed its functions down, a plain RuntimeError serves.
  */
-#include "bind/stackless.h"
+#include "bind/stackless/stackless.h"
 
 static PyObject *make_error, *report_failure, *warn_abandoned, *exit_types;
 

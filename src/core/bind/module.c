@@ -1,7 +1,7 @@
 /* The module loomlet._core: its types and functions put together. */
-#include "bind/descriptor.h"
-#include "bind/patch_threads.h"
-#include "bind/stackless.h"
+#include "bind/net/descriptor.h"
+#include "bind/patch/threads.h"
+#include "bind/stackless/stackless.h"
 #include "io/lookup.h"
 #include "io/pool.h"
 #include "sched/preempt.h"

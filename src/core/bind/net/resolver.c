@@ -1,0 +1,123 @@
+/* getaddrinfo for tasklets: what is asked, in the C library's terms.
+ *
+ * The arguments are read here as _socket.getaddrinfo reads them, the audit event is the same, and
+ * the lookup itself needs no Python (io/lookup.h).  Whatever is not read at once, wrong types,
+ * names that cannot be encoded or are too long, numbers out of range, goes to the original on a
+ * thread of the pool, which knows what to say of it.
+ */
+#include "bind/net/resolver.h"
+#include "io/lookup.h"
+#include "io/pool.h"
+
+#include <limits.h>
+#include <string.h>
+
+#define LONGEST 1025 /* bytes of a name, with the end */
+
+typedef struct {
+    i_question question;
+    char host[LONGEST], service[LONGEST];
+} request;
+
+/* 1, or 0: it does not fit, or has a NUL. */
+static int copy(char *to, const char **place, const char *text, Py_ssize_t size)
+{
+    if (text == NULL || size >= LONGEST || strlen(text) != (size_t)size)
+        return 0;
+    memcpy(to, text, (size_t)size + 1);
+    *place = to;
+    return 1;
+}
+
+static int read_host(request *r, PyObject *host)
+{
+    PyObject *encoded = PyUnicode_Check(host) ? PyUnicode_AsEncodedString(host, "idna", NULL)
+                        : PyBytes_Check(host) ? Py_NewRef(host)
+                                              : NULL;
+    if (encoded == NULL)
+        return host == Py_None;
+    int read =
+        copy(r->host, &r->question.host, PyBytes_AS_STRING(encoded), PyBytes_GET_SIZE(encoded));
+    Py_DECREF(encoded);
+    return read;
+}
+
+static int read_service(request *r, PyObject *service)
+{
+    Py_ssize_t size = 0;
+    if (service == Py_None)
+        return 1;
+    if (PyUnicode_Check(service)) {
+        const char *text = PyUnicode_AsUTF8AndSize(service, &size);
+        return copy(r->service, &r->question.service, text, size);
+    }
+    long number = PyLong_CheckExact(service) ? PyLong_AsLong(service) : -1;
+    if (number == -1)
+        return 0;
+    snprintf(r->service, LONGEST, "%ld", number);
+    r->question.service = r->service;
+    return 1;
+}
+
+/* Family, type, protocol and flags, as far as they are given. */
+static int read_kind(request *r, PyObject *const *args, Py_ssize_t count)
+{
+    for (Py_ssize_t i = 0; i < count; i++) {
+        long number = PyLong_Check(args[i]) ? PyLong_AsLong(args[i]) : -1;
+        if (number < 0 || number > INT_MAX)
+            return 0;
+        r->question.kind[i] = (int)number;
+    }
+    return 1;
+}
+
+static int read_request(request *r, PyObject *const *args, Py_ssize_t nargs)
+{
+    r->question = (i_question){0};
+    int read = nargs >= 2 && nargs <= 6 && read_host(r, args[0]) && read_service(r, args[1]) &&
+               read_kind(r, args + 2, nargs - 2);
+    PyErr_Clear();
+    r->question.asked = read ? args[0] : NULL;
+    return read;
+}
+
+PyObject *bind_look_up(s_sched *s, PyObject *original, PyObject *const *args, Py_ssize_t nargs,
+                       const c_site *site)
+{
+    int code = S_E_SET;
+    request r;
+    PyObject *found = NULL;
+    if (!read_request(&r, args, nargs)) {
+        found = i_run_blocking(s, original, args, nargs, NULL, site, &code);
+    } else {
+        const int *kind = r.question.kind;
+        if (PySys_Audit("socket.getaddrinfo", "OOiii", args[0], args[1], kind[0], kind[1],
+                        kind[2]) == 0)
+            found = i_look_up(s, &r.question, site, &code);
+    }
+    return bind_result(found, code, (PyObject *)s->current);
+}
+
+static PyObject *look_up(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    s_sched *s = s_self();
+    if (s == NULL)
+        return NULL;
+    if (nargs < 1)
+        return PyErr_Format(PyExc_TypeError, "_look_up() expected the original getaddrinfo");
+    c_site site = BIND_SITE(module, args, nargs, look_up);
+    return bind_look_up(s, args[0], args + 1, nargs - 1, &site);
+}
+
+/* _lookups_left(): how many threads look names up, also for those who wait no more. */
+static PyObject *lookups_left(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyLong_FromLong(p_errands_left());
+}
+
+PyMethodDef bind_names_functions[] = {
+    {"_look_up", BIND_FN(look_up), METH_FASTCALL, NULL},
+    {"_lookups_left", lookups_left, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};

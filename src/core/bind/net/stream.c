@@ -1,0 +1,247 @@
+/* loomlet._core.Stream: bytes that come and go, and loomlet._core.Listener. */
+#include "bind/net/descriptor.h"
+
+#define SELF BIND_DESC(self)
+#define SOME 65536
+#define BYTES "a number of bytes"
+
+/* ---- streams ------------------------------------------------------------------- */
+
+/* An int of at least `least`; `what` is what a refusal calls it. */
+static int read_count(const char *what, PyObject *value, Py_ssize_t least, Py_ssize_t *count)
+{
+    *count = PyNumber_AsSsize_t(value, PyExc_OverflowError);
+    if (*count == -1 && PyErr_Occurred())
+        return -1;
+    if (*count >= least)
+        return 0;
+    PyErr_Format(PyExc_ValueError, "expected %s of at least %zd, found %zd", what, least, *count);
+    return -1;
+}
+
+static PyObject *receive(PyObject *self, Py_ssize_t most, const c_site *site)
+{
+    int code;
+    s_sched *s = s_self();
+    PyObject *got = s ? i_receive(s, SELF, most, site, &code) : NULL;
+    return s ? bind_result(got, code, self) : NULL;
+}
+
+/* What is told nothing but who calls. */
+typedef PyObject *operation(s_sched *s, i_desc *d, const c_site *site, int *code);
+
+static PyObject *operate(PyObject *self, operation *function, const c_site *site)
+{
+    int code;
+    s_sched *s = s_self();
+    PyObject *got = s ? function(s, SELF, site, &code) : NULL;
+    return s ? bind_result(got, code, self) : NULL;
+}
+
+static PyObject *receive_some(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    Py_ssize_t most = SOME;
+    if ((nargs > 1 && bind_count("receive_some", nargs, 1) < 0) ||
+        (nargs == 1 && read_count(BYTES, args[0], 1, &most) < 0))
+        return NULL;
+    c_site site = BIND_SITE(self, args, nargs, receive_some);
+    return receive(self, most, &site);
+}
+
+static PyObject *stream_next(PyObject *self)
+{
+    c_site site = {self, NULL, 0, (void *)stream_next, C_ITER};
+    return receive(self, SOME, &site);
+}
+
+static PyObject *receive_exactly(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    Py_ssize_t count;
+    int code;
+    s_sched *s = s_self();
+    if (s == NULL || bind_count("receive_exactly", nargs, 1) < 0 ||
+        read_count(BYTES, args[0], 0, &count) < 0)
+        return NULL;
+    c_site site = BIND_SITE(self, args, nargs, receive_exactly);
+    PyObject *got = i_receive_exactly(s, SELF, count, &site, &code);
+    return bind_result(got, code, self);
+}
+
+static PyObject *receive_into(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    int code;
+    s_sched *s = s_self();
+    if (s == NULL || bind_count("receive_into", nargs, 1) < 0)
+        return NULL;
+    PyObject *view = PyMemoryView_GetContiguous(args[0], PyBUF_WRITE, 'C');
+    if (view == NULL)
+        return NULL;
+    if (PyMemoryView_GET_BUFFER(view)->len == 0) {
+        Py_DECREF(view);
+        PyErr_SetString(PyExc_ValueError, "expected a buffer with room, found an empty one");
+        return NULL;
+    }
+    c_site site = BIND_SITE(self, args, nargs, receive_into);
+    PyObject *got = i_receive_into(s, SELF, view, &site, &code);
+    return bind_result(got, code, self);
+}
+
+static PyObject *send_all(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    int code;
+    s_sched *s = s_self();
+    if (s == NULL || bind_count("send_all", nargs, 1) < 0)
+        return NULL;
+    PyObject *data = PyBytes_CheckExact(args[0])
+                         ? Py_NewRef(args[0])
+                         : PyMemoryView_GetContiguous(args[0], PyBUF_READ, 'C');
+    if (data == NULL)
+        return NULL;
+    c_site site = BIND_SITE(self, args, nargs, send_all);
+    PyObject *done = i_send_all(s, SELF, data, &site, &code);
+    return bind_result(done, code, self);
+}
+
+static PyObject *send_file(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                           PyObject *kwnames)
+{
+    static const char *const names[] = {"file", "offset", "count", NULL};
+    PyObject *values[] = {NULL, NULL, Py_None};
+    Py_ssize_t offset = 0, count = PY_SSIZE_T_MAX;
+    int code;
+    s_sched *s = s_self();
+    if (s == NULL || bind_parse("send_file", names, 1, args, nargs, kwnames, values) < 0 ||
+        (values[1] != NULL && read_count("an offset", values[1], 0, &offset) < 0) ||
+        (values[2] != Py_None && read_count("a count", values[2], 0, &count) < 0))
+        return NULL;
+    int file = PyObject_AsFileDescriptor(values[0]);
+    if (file < 0)
+        return NULL;
+    c_site site = BIND_SITE(self, args, bind_slots(nargs, kwnames), send_file);
+    PyObject *sent = i_send_file(s, SELF, file, offset, count, &site, &code);
+    return bind_result(sent, code, self);
+}
+
+static PyObject *send_eof(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    int code = i_send_end(SELF);
+    return code < 0 ? bind_fail(code, self) : Py_NewRef(Py_None);
+}
+
+/* _connected(): waits until the connection attempt of its socket has ended. */
+static PyObject *connected(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    if (bind_count("_connected", nargs, 0) < 0)
+        return NULL;
+    c_site site = BIND_SITE(self, args, nargs, connected);
+    return operate(self, i_connected, &site);
+}
+
+static PyMethodDef stream_methods[] = {
+    {"receive_some", BIND_FN(receive_some), METH_FASTCALL,
+     PyDoc_STR("receive_some($self, max_bytes=65536, /)\n--\n\n"
+               "Waits until something comes and returns it, at most that many bytes and at most\n"
+               "65536 at once; b'' when the peer has ended its side.")},
+    {"receive_exactly", BIND_FN(receive_exactly), METH_FASTCALL,
+     PyDoc_STR("receive_exactly($self, count, /)\n--\n\n"
+               "Waits until that many bytes have come and returns them.  Raises EndOfStream, with\n"
+               "what came as its `partial`, when the peer ends its side before.")},
+    {"receive_into", BIND_FN(receive_into), METH_FASTCALL,
+     PyDoc_STR("receive_into($self, buffer, /)\n--\n\n"
+               "Waits until something comes, writes it into the buffer (bytearray, memoryview),\n"
+               "and returns how many bytes; 0 when the peer has ended its side.")},
+    {"send_all", BIND_FN(send_all), METH_FASTCALL,
+     PyDoc_STR("send_all($self, data, /)\n--\n\n"
+               "Sends all of it; waits while the peer does not take it.  When it is interrupted,\n"
+               "nobody can tell how much was sent: close the stream.")},
+    {"send_file", BIND_FN(send_file), METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR(
+         "send_file($self, file, offset=0, count=None)\n--\n\n"
+         "Sends a regular file (anything with fileno(), or a descriptor number) from `offset`\n"
+         "on: `count` bytes, or all there is.  Returns how many were sent, less than `count`\n"
+         "when the file ends before.  Its position stays as it is, and what a buffered file\n"
+         "has not yet written is not sent.  Else as send_all().")},
+    {"send_eof", send_eof, METH_NOARGS,
+     PyDoc_STR("send_eof($self, /)\n--\n\n"
+               "Tells the peer that nothing more will come; receiving goes on.")},
+    {"_connected", BIND_FN(connected), METH_FASTCALL, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+PyTypeObject bind_stream_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "loomlet._core.Stream",
+    .tp_doc = PyDoc_STR("Stream(fd, /)\n--\n\n"
+                        "Bytes both ways over a connected socket, a pipe or a terminal, which it\n"
+                        "takes over.  `for data in stream` ends when the peer ends its side."),
+    .tp_basicsize = sizeof(bind_descriptor),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .tp_base = &bind_descriptor_type,
+    .tp_methods = stream_methods,
+    .tp_iter = PyObject_SelfIter,
+    .tp_iternext = stream_next,
+};
+
+/* ---- listeners --------------------------------------------------------------------- */
+
+static PyObject *accept_(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    if (bind_count("accept", nargs, 0) < 0)
+        return NULL;
+    c_site site = BIND_SITE(self, args, nargs, accept_);
+    return operate(self, i_accept, &site);
+}
+
+static PyObject *listener_next(PyObject *self)
+{
+    c_site site = {self, NULL, 0, (void *)listener_next, C_ITER};
+    return operate(self, i_accept, &site);
+}
+
+static PyObject *listener_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    PyObject *number, *accepts = (PyObject *)&bind_stream_type;
+    if ((kwargs && PyDict_GET_SIZE(kwargs)) ||
+        !PyArg_ParseTuple(args, "O|O!:Listener", &number, &PyType_Type, &accepts))
+        return NULL;
+    if (!PyType_IsSubtype((PyTypeObject *)accepts, &bind_stream_type)) {
+        PyErr_Format(PyExc_TypeError, "expected a type of streams, found %R", accepts);
+        return NULL;
+    }
+    PyObject *self = bind_descriptor_from(type, number);
+    if (self != NULL)
+        ((bind_descriptor *)self)->accepts = Py_NewRef(accepts);
+    return self;
+}
+
+static PyObject *accepted(PyObject *listener, int fd)
+{
+    bind_descriptor *self = (bind_descriptor *)listener;
+    return bind_descriptor_make((PyTypeObject *)self->accepts, fd, self->desc->tcp);
+}
+
+void bind_net_init(void)
+{
+    i_hook.accepted = accepted;
+    i_init();
+}
+
+static PyMethodDef listener_methods[] = {
+    {"accept", BIND_FN(accept_), METH_FASTCALL,
+     PyDoc_STR("accept($self, /)\n--\n\nWaits for a connection and returns its stream.")},
+    {NULL, NULL, 0, NULL},
+};
+
+PyTypeObject bind_listener_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "loomlet._core.Listener",
+    .tp_doc = PyDoc_STR("Listener(fd, stream=Stream, /)\n--\n\n"
+                        "Connections to a listening socket, which it takes over.\n"
+                        "`for stream in listener` ends when it is closed."),
+    .tp_basicsize = sizeof(bind_descriptor),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .tp_base = &bind_descriptor_type,
+    .tp_new = listener_new,
+    .tp_methods = listener_methods,
+    .tp_iter = PyObject_SelfIter,
+    .tp_iternext = listener_next,
+};

@@ -1,0 +1,317 @@
+/* What frozen tasklets hold: generators, channels, scopes and locks as plain values. */
+#include "bind/snapshot/snapshot.h"
+#include "sched/scope.h"
+#include "sync/sync.h"
+
+/* ---- generators -------------------------------------------------------------------------- */
+
+static int want_generator(PyObject *object)
+{
+    if (c_is_generator(object))
+        return 1;
+    PyErr_Format(PyExc_TypeError, "expected a generator, found %.100s", Py_TYPE(object)->tp_name);
+    return 0;
+}
+
+/* _generator_tasklet(generator): the tasklet of this thread that it runs in, or None. */
+static PyObject *generator_tasklet(PyObject *module, PyObject *gen)
+{
+    (void)module;
+    s_tasklet **all;
+    s_sched *s = s_self();
+    if (s == NULL || !want_generator(gen))
+        return NULL;
+    PyObject *found = Py_NewRef(Py_None);
+    Py_ssize_t count = c_generator_runs(gen) ? s_tasklets(s, &all) : 0;
+    if (count < 0)
+        return bind_fail((int)count, gen);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (s_is_soft(all[i]) && c_generator_runs_in(&all[i]->c, gen))
+            Py_SETREF(found, Py_NewRef((PyObject *)all[i]));
+        Py_DECREF((PyObject *)all[i]);
+    }
+    if (count > 0)
+        PyMem_RawFree(all);
+    return found;
+}
+
+/* _generator_record(generator): without its frame if it runs. */
+static PyObject *generator_record(PyObject *module, PyObject *gen)
+{
+    (void)module;
+    return want_generator(gen) ? c_generator_read(gen, c_generator_runs(gen)) : NULL;
+}
+
+/* A function of the same code that can be called without arguments. */
+static PyObject *bare_function(PyFunctionObject *function)
+{
+    PyCodeObject *code = (PyCodeObject *)function->func_code;
+    PyObject *bare = PyFunction_New((PyObject *)code, function->func_globals);
+    PyObject *defaults = PyTuple_New(code->co_argcount), *named = PyDict_New();
+    int bad = bare == NULL || defaults == NULL || named == NULL;
+    for (int i = 0; !bad && i < code->co_argcount; i++)
+        PyTuple_SET_ITEM(defaults, i, Py_NewRef(Py_None));
+    for (int i = 0; !bad && i < code->co_kwonlyargcount; i++) {
+        PyObject *name = PyTuple_GET_ITEM(code->co_localsplusnames, code->co_argcount + i);
+        bad = PyDict_SetItem(named, name, Py_None) < 0;
+    }
+    if (bad || PyFunction_SetDefaults(bare, defaults) < 0 ||
+        PyFunction_SetKwDefaults(bare, named) < 0 ||
+        (function->func_closure && PyFunction_SetClosure(bare, function->func_closure) < 0))
+        Py_CLEAR(bare);
+    Py_XDECREF(defaults);
+    Py_XDECREF(named);
+    return bare;
+}
+
+/* _generator_empty(function): a generator, coroutine or asynchronous generator of its code that
+ * has not begun. */
+static PyObject *generator_empty(PyObject *module, PyObject *function)
+{
+    (void)module;
+    const int kinds = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
+    if (!PyFunction_Check(function) ||
+        !(((PyCodeObject *)PyFunction_GET_CODE(function))->co_flags & kinds))
+        return PyErr_Format(PyExc_TypeError, "expected a generator function, found %R", function);
+    PyObject *bare = bare_function((PyFunctionObject *)function);
+    PyObject *gen = bare != NULL ? PyObject_CallNoArgs(bare) : NULL;
+    Py_XDECREF(bare);
+    return gen;
+}
+
+/* _generator_fill(generator, record): the generator is new. */
+static PyObject *generator_fill(PyObject *module, PyObject *args)
+{
+    PyObject *gen, *record;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OO:_generator_fill", &gen, &record) || !want_generator(gen))
+        return NULL;
+    const char *wrong = c_generator_build(gen, record);
+    return wrong != NULL ? bind_does_not_fit(wrong) : Py_NewRef(Py_None);
+}
+
+/* _generator_finalizer(generator, new=None): that of an asynchronous one, or None; a callable
+ * takes its place. */
+static PyObject *generator_finalizer(PyObject *module, PyObject *args)
+{
+    PyObject *gen, *new = Py_None;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!|O:_generator_finalizer", &PyAsyncGen_Type, &gen, &new))
+        return NULL;
+    PyObject *old = Py_NewRef(bind_or_none(c_generator_finalizer(gen)));
+    if (new != Py_None)
+        c_generator_set_finalizer(gen, new);
+    return old;
+}
+
+/* _shim_learn(), called in an __init__: whether the frame below is known by now. */
+static PyObject *shim_learn(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyBool_FromLong(c_shim_learn(c_thread()));
+}
+
+/* ---- channels ---------------------------------------------------------------------------- */
+
+static PyObject *part_of(n_channel *ch, enum n_part part)
+{
+    PyObject **found;
+    Py_ssize_t count = n_copy(ch, part, &found);
+    if (count < 0)
+        return bind_fail((int)count, (PyObject *)ch);
+    PyObject *tuple = PyTuple_New(count);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (tuple != NULL)
+            PyTuple_SET_ITEM(tuple, i, found[i]);
+        else
+            Py_DECREF(found[i]);
+    }
+    PyMem_RawFree(found);
+    return tuple;
+}
+
+/* _channel_record(channel): (capacity, name, preference, closed, closing, schedule_all,
+ * buffered values, waiting senders, waiting receivers). */
+static PyObject *channel_record(PyObject *module, PyObject *object)
+{
+    (void)module;
+    if (!bind_is_channel(object))
+        return PyErr_Format(PyExc_TypeError, "expected a channel, found %.100s",
+                            Py_TYPE(object)->tp_name);
+    n_channel *ch = (n_channel *)object;
+    return Py_BuildValue("(nOiiiiNNN)", ch->capacity, bind_or_none(ch->name), ch->preference,
+                         ch->closed, ch->closing, ch->schedule_all, part_of(ch, N_VALUES),
+                         part_of(ch, N_SENDERS), part_of(ch, N_RECEIVERS));
+}
+
+/* _channel_fill(channel, preference, closed, closing, schedule_all, values): an empty one. */
+static PyObject *channel_fill(PyObject *module, PyObject *args)
+{
+    PyObject *object, *values;
+    int preference, closed, closing, schedule_all;
+    (void)module;
+    s_sched *s = s_self();
+    if (s == NULL || !PyArg_ParseTuple(args, "OipppO!:_channel_fill", &object, &preference, &closed,
+                                       &closing, &schedule_all, &PyTuple_Type, &values))
+        return NULL;
+    if (!bind_is_channel(object) || preference < -1 || preference > 1)
+        return bind_does_not_fit("the channel is none");
+    n_channel *ch = (n_channel *)object;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(values); i++) {
+        int done = n_try_send(s, ch, PyTuple_GET_ITEM(values, i));
+        if (done < 0)
+            return bind_fail(done, object);
+        if (done == 0)
+            return bind_does_not_fit("the channel holds more than its capacity");
+    }
+    ch->preference = (signed char)preference;
+    ch->closed = (char)closed;
+    ch->closing = (char)closing;
+    ch->schedule_all = (char)schedule_all;
+    Py_RETURN_NONE;
+}
+
+/* ---- scopes ------------------------------------------------------------------------------- */
+
+/* _scope_record(scope): (state, seconds or None, relative, called, expired, caught, shield), who
+ * has entered it or None, the living children of a group, how many have failed. */
+static PyObject *scope_record(PyObject *module, PyObject *object)
+{
+    (void)module;
+    s_sched *s = s_self();
+    if (s == NULL || !bind_is_scope(object))
+        return s ? bind_does_not_fit("the scope is none") : NULL;
+    s_scope *scope = (s_scope *)object;
+    int64_t left = scope->deadline;
+    if (left != S_FOREVER && !scope->relative)
+        left = left > s_now(s) ? left - s_now(s) : 0;
+    PyObject *seconds =
+        left == S_FOREVER ? Py_NewRef(Py_None) : PyFloat_FromDouble((double)left / 1e9);
+    PyObject *children = scope->children ? PyDict_Keys(scope->children) : PyList_New(0);
+    Py_ssize_t failed = scope->failed ? PyList_GET_SIZE(scope->failed) : 0;
+    return Py_BuildValue("((iNiiiii)ONn)", scope->state, seconds, scope->relative, scope->called,
+                         scope->expired, scope->caught, scope->shield,
+                         bind_or_none((PyObject *)scope->task), children, failed);
+}
+
+/* _scope_fill(scope, record): one that was not entered.  One that was is not yet: _scope_enter. */
+static PyObject *scope_fill(PyObject *module, PyObject *args)
+{
+    PyObject *object, *seconds;
+    int state, relative, called, expired, caught, shield;
+    int64_t left = 0;
+    (void)module;
+    s_sched *s = s_self();
+    if (s == NULL || !PyArg_ParseTuple(args, "O(iOppppp):_scope_fill", &object, &state, &seconds,
+                                       &relative, &called, &expired, &caught, &shield))
+        return NULL;
+    if (!bind_is_scope(object) || ((s_scope *)object)->state != S_SCOPE_NEW)
+        return bind_does_not_fit("the scope is none, or was entered");
+    if (seconds != Py_None && bind_seconds(seconds, &left) < 0)
+        return NULL;
+    s_scope *scope = (s_scope *)object;
+    scope->deadline = seconds == Py_None ? S_FOREVER : relative ? left : s_now(s) + left;
+    scope->relative = (unsigned char)relative;
+    scope->called = (unsigned char)called;
+    scope->expired = (unsigned char)expired;
+    scope->caught = (unsigned char)caught;
+    scope->shield = (unsigned char)shield;
+    if (state == S_SCOPE_LEFT)
+        scope->state = S_SCOPE_LEFT;
+    Py_RETURN_NONE;
+}
+
+/* _scope_enter(scope, tasklet): a paused tasklet is inside; the outermost scope first. */
+static PyObject *scope_enter(PyObject *module, PyObject *args)
+{
+    PyObject *scope, *t;
+    (void)module;
+    s_sched *s = s_self();
+    if (s == NULL || !PyArg_ParseTuple(args, "OO:_scope_enter", &scope, &t))
+        return NULL;
+    if (!bind_is_scope(scope) || !bind_is_tasklet(t) || ((s_tasklet *)t)->state != S_PAUSED ||
+        ((s_tasklet *)t)->home != s)
+        return bind_does_not_fit("a scope is entered by a paused tasklet");
+    int code = s_scope_enter_as(s, (s_tasklet *)t, (s_scope *)scope);
+    return code < 0 ? bind_fail(code, scope) : Py_NewRef(Py_None);
+}
+
+/* _scope_adopt(group, tasklet): a paused tasklet becomes a child. */
+static PyObject *scope_adopt(PyObject *module, PyObject *args)
+{
+    PyObject *group, *t;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OO:_scope_adopt", &group, &t))
+        return NULL;
+    if (!PyObject_TypeCheck(group, &bind_group_type) || !bind_is_tasklet(t) ||
+        ((s_tasklet *)t)->state == S_DONE || ((s_tasklet *)t)->scope != NULL)
+        return bind_does_not_fit("a group has tasklets that are in no other one");
+    int code = s_scope_adopt((s_scope *)group, (s_tasklet *)t);
+    return code < 0 ? bind_fail(code, group) : Py_NewRef(Py_None);
+}
+
+/* _tasklet_scopes(tasklet): (its own scopes, outermost first; the group it is a child of, or
+ * None). */
+static PyObject *tasklet_scopes(PyObject *module, PyObject *object)
+{
+    (void)module;
+    if (!bind_is_tasklet(object))
+        return PyErr_Format(PyExc_TypeError, "expected a tasklet, found %R", object);
+    PyObject *own = PyList_New(0);
+    s_scope *at = (s_scope *)((s_tasklet *)object)->scope;
+    for (; own != NULL && at != NULL && at->task == (s_tasklet *)object; at = at->parent)
+        if (PyList_Append(own, (PyObject *)at) < 0)
+            Py_CLEAR(own);
+    if (own == NULL || PyList_Reverse(own) < 0)
+        return NULL;
+    int child = ((s_tasklet *)object)->owned && at != NULL;
+    return Py_BuildValue("(NO)", own, child ? (PyObject *)at : Py_None);
+}
+
+/* ---- locks --------------------------------------------------------------------------------- */
+
+/* _lock_record(lock): None, or the id of the tasklet that holds it. */
+static PyObject *lock_record(PyObject *module, PyObject *lock)
+{
+    (void)module;
+    if (!Py_IS_TYPE(lock, &bind_lock_type))
+        return PyErr_Format(PyExc_TypeError, "expected a lock, found %R", lock);
+    if (!((y_lock *)lock)->held)
+        Py_RETURN_NONE;
+    return PyLong_FromUnsignedLongLong(((y_lock *)lock)->holder);
+}
+
+/* _lock_fill(lock, tasklet): a free lock is held by that tasklet. */
+static PyObject *lock_fill(PyObject *module, PyObject *args)
+{
+    PyObject *object, *t;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!O!:_lock_fill", &bind_lock_type, &object, &bind_tasklet_type,
+                          &t))
+        return NULL;
+    y_lock *lock = (y_lock *)object;
+    if (lock->held)
+        return bind_does_not_fit("a lock is held twice");
+    lock->held = 1;
+    lock->holder = ((s_tasklet *)t)->id;
+    Py_RETURN_NONE;
+}
+
+PyMethodDef bind_snapshot_parts[] = {
+    {"_generator_tasklet", generator_tasklet, METH_O, NULL},
+    {"_generator_record", generator_record, METH_O, NULL},
+    {"_generator_empty", generator_empty, METH_O, NULL},
+    {"_generator_fill", generator_fill, METH_VARARGS, NULL},
+    {"_generator_finalizer", generator_finalizer, METH_VARARGS, NULL},
+    {"_shim_learn", shim_learn, METH_NOARGS, NULL},
+    {"_channel_record", channel_record, METH_O, NULL},
+    {"_channel_fill", channel_fill, METH_VARARGS, NULL},
+    {"_scope_record", scope_record, METH_O, NULL},
+    {"_scope_fill", scope_fill, METH_VARARGS, NULL},
+    {"_scope_enter", scope_enter, METH_VARARGS, NULL},
+    {"_scope_adopt", scope_adopt, METH_VARARGS, NULL},
+    {"_tasklet_scopes", tasklet_scopes, METH_O, NULL},
+    {"_lock_record", lock_record, METH_O, NULL},
+    {"_lock_fill", lock_fill, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};

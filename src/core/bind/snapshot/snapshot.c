@@ -1,0 +1,240 @@
+/* Tasklets as plain values, for loomlet.snapshot.
+ *
+ * A tasklet is (func, args, kwnames, frames, exception, context, wait, value, error):
+ * its frames are described in cpython/record.h, `wait` in wait.c, `value` is
+ * what its call will return, or what a sender offers.
+ */
+#include "bind/snapshot/snapshot.h"
+
+#include "bind/stackless/stackless.h"
+
+static PyObject *or_null(PyObject *object)
+{
+    return object != Py_None ? object : NULL;
+}
+
+static int want_tasklet(PyObject *object)
+{
+    if (bind_is_tasklet(object))
+        return 1;
+    PyErr_Format(PyExc_TypeError, "expected a tasklet, found %.100s", Py_TYPE(object)->tp_name);
+    return 0;
+}
+
+/* ---- why there is none ------------------------------------------------------------ */
+
+/* (why, code or None, line, callee or None, opcode), or None when it has an image. */
+static PyObject *facts(s_sched *s, s_tasklet *t)
+{
+    PyObject *code = NULL, *callee = NULL;
+    int line = 0, opcode = -1, why = s_image_why(s, t);
+    if (why == S_IMAGE_OK)
+        Py_RETURN_NONE;
+    if (why == S_IMAGE_PREEMPTED)
+        c_where(&t->c, &code, &line);
+    else if (why == S_IMAGE_C || why == S_IMAGE_TRACED)
+        c_between(&t->c, &code, &line, &callee, &opcode);
+    if (code == NULL && t->func != NULL && !PyFunction_Check(t->func))
+        callee = Py_NewRef(t->func);
+    PyObject *found = Py_BuildValue("(iOiOiO)", why, bind_or_none(code), line, bind_or_none(callee),
+                                    opcode, (PyObject *)t);
+    Py_XDECREF(code);
+    Py_XDECREF(callee);
+    return found;
+}
+
+/* _tasklet_why(tasklet): a str, or None when it can be frozen. */
+static PyObject *tasklet_why(PyObject *module, PyObject *t)
+{
+    (void)module;
+    s_sched *s = s_self();
+    PyObject *found = s != NULL && want_tasklet(t) ? facts(s, (s_tasklet *)t) : NULL;
+    if (found == NULL || found == Py_None)
+        return found;
+    PyObject *error = s_hook.error(S_E_NO_IMAGE, found);
+    Py_DECREF(found);
+    PyObject *text = error != NULL ? PyObject_Str(error) : NULL;
+    Py_XDECREF(error);
+    return text;
+}
+
+/* ---- reading ----------------------------------------------------------------------- */
+
+static PyObject *image_tuple(s_sched *s, s_tasklet *t)
+{
+    s_image image;
+    if (s_image_read(t, &image) < 0)
+        return NULL;
+    PyObject *wait = bind_wait_read(s, t);
+    PyObject *found = NULL;
+    if (wait != NULL)
+        found = Py_BuildValue("(OOOOOONOO)", bind_or_none(image.func), bind_or_none(image.args),
+                              bind_or_none(image.kwnames), bind_or_none(image.frames),
+                              bind_or_none(image.handled), bind_or_none(image.context), wait,
+                              bind_or_none(image.value), bind_or_none(image.error));
+    s_image_clear(&image);
+    return found;
+}
+
+static PyObject *tasklet_record(PyObject *module, PyObject *t)
+{
+    (void)module;
+    s_sched *s = s_self();
+    PyObject *found = s != NULL && want_tasklet(t) ? facts(s, (s_tasklet *)t) : NULL;
+    if (found == NULL)
+        return NULL;
+    PyObject *record =
+        found == Py_None ? image_tuple(s, (s_tasklet *)t) : bind_fail(S_E_NO_IMAGE, found);
+    Py_DECREF(found);
+    return record;
+}
+
+/* ---- building ------------------------------------------------------------------------ */
+
+PyObject *bind_does_not_fit(const char *wrong)
+{
+    PyObject *text = PyUnicode_FromString(wrong);
+    if (text != NULL) {
+        bind_fail(S_E_RECORD, text);
+        Py_DECREF(text);
+    }
+    return NULL;
+}
+
+/* _tasklet_empty(type): a tasklet that has ended, to be filled. */
+static PyObject *tasklet_empty(PyObject *module, PyObject *object)
+{
+    (void)module;
+    PyTypeObject *type = (PyTypeObject *)object;
+    s_sched *s = s_self();
+    if (s == NULL)
+        return NULL;
+    if (!PyType_Check(object) || !PyType_IsSubtype(type, &bind_tasklet_type))
+        return PyErr_Format(PyExc_TypeError, "expected a type of tasklets, found %R", object);
+    s_tasklet *t = (s_tasklet *)type->tp_alloc(type, 0);
+    if (t != NULL) {
+        t->stackless = PyType_IsSubtype(type, &bind_stackless_tasklet_type);
+        s_unbound_init(s, t);
+    }
+    return (PyObject *)t;
+}
+
+/* Whether a call that has not begun can be made of it. */
+static int parse_call(const s_image *image)
+{
+    Py_ssize_t names =
+        image->kwnames && PyTuple_CheckExact(image->kwnames) ? PyTuple_GET_SIZE(image->kwnames) : 0;
+    return image->func != NULL && PyCallable_Check(image->func) && image->args != NULL &&
+           PyTuple_CheckExact(image->args) &&
+           (image->kwnames == NULL || PyTuple_CheckExact(image->kwnames)) &&
+           names <= PyTuple_GET_SIZE(image->args);
+}
+
+static int parse_image(PyObject *record, s_image *image, PyObject **wait)
+{
+    if (!PyTuple_CheckExact(record) || PyTuple_GET_SIZE(record) != 9)
+        return 0;
+    PyObject **item = ((PyTupleObject *)record)->ob_item;
+    *image = (s_image){.func = or_null(item[0]),
+                       .args = or_null(item[1]),
+                       .kwnames = or_null(item[2]),
+                       .frames = or_null(item[3]),
+                       .handled = or_null(item[4]),
+                       .context = or_null(item[5]),
+                       .error = or_null(item[8])};
+    *wait = item[6];
+    image->value = item[7] == Py_None && *wait != Py_None ? NULL : item[7];
+    if (image->error != NULL && !PyExceptionInstance_Check(image->error))
+        return 0;
+    if (image->frames == NULL)
+        return parse_call(image);
+    return (image->handled == NULL || PyExceptionInstance_Check(image->handled)) &&
+           (image->context == NULL || PyContext_CheckExact(image->context));
+}
+
+/* None, or the error for a code; `wrong`: what does not fit, NULL when it is the wait. */
+static PyObject *done(PyObject *t, int code, const char *wrong)
+{
+    if (code == S_E_ALIVE)
+        return bind_does_not_fit("the tasklet is alive, only a new one can be filled");
+    if (code == S_E_RECORD) {
+        PyErr_Clear();
+        return bind_does_not_fit(wrong ? wrong : "what the tasklet waited for is not known");
+    }
+    return code < 0 ? bind_fail(code, t) : Py_NewRef(Py_None);
+}
+
+/* _tasklet_fill(tasklet, record, block) */
+static PyObject *tasklet_fill(PyObject *module, PyObject *args)
+{
+    PyObject *t, *record, *wait, *held;
+    int block, code;
+    s_image image;
+    const char *wrong = "a tasklet is a tuple of 9";
+    (void)module;
+    s_sched *s = s_self();
+    if (s == NULL || !PyArg_ParseTuple(args, "OOp:_tasklet_fill", &t, &record, &block) ||
+        !want_tasklet(t))
+        return NULL;
+    if (!parse_image(record, &image, &wait))
+        return bind_does_not_fit(wrong);
+    held = Py_XNewRef(PyTuple_GET_ITEM(record, 7));
+    code = s_image_build((s_tasklet *)t, &image, &wrong);
+    if (code == S_OK && block && wait != Py_None)
+        code = bind_wait_again(s, (s_tasklet *)t, wait, held);
+    Py_XDECREF(held);
+    return done(t, code, wrong);
+}
+
+/* _tasklet_wait(tasklet, wait, value): a paused one waits again. */
+static PyObject *tasklet_wait(PyObject *module, PyObject *args)
+{
+    PyObject *t, *wait, *value;
+    (void)module;
+    s_sched *s = s_self();
+    if (s == NULL || !PyArg_ParseTuple(args, "OOO:_tasklet_wait", &t, &wait, &value) ||
+        !want_tasklet(t))
+        return NULL;
+    int code =
+        ((s_tasklet *)t)->state == S_PAUSED && ((s_tasklet *)t)->home == s ? S_OK : S_E_RECORD;
+    if (code == S_OK)
+        code = bind_wait_again(s, (s_tasklet *)t, wait, value);
+    return done(t, code, NULL);
+}
+
+/* ---- ordinary pickles ------------------------------------------------------------------- */
+
+static PyObject *reduce, *set_state; /* Python functions, from _set_pickling() */
+
+/* _set_pickling(reduce, set_state): what __reduce__() and __setstate__() call with self. */
+static PyObject *set_pickling(PyObject *module, PyObject *args)
+{
+    PyObject *first, *second;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OO:_set_pickling", &first, &second))
+        return NULL;
+    Py_XSETREF(reduce, Py_NewRef(first));
+    Py_XSETREF(set_state, Py_NewRef(second));
+    Py_RETURN_NONE;
+}
+
+PyObject *bind_reduce(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return PyObject_CallOneArg(reduce, self);
+}
+
+PyObject *bind_set_state(PyObject *self, PyObject *state)
+{
+    return PyObject_CallFunctionObjArgs(set_state, self, state, NULL);
+}
+
+PyMethodDef bind_snapshot_functions[] = {
+    {"_tasklet_why", tasklet_why, METH_O, NULL},
+    {"_tasklet_record", tasklet_record, METH_O, NULL},
+    {"_tasklet_empty", tasklet_empty, METH_O, NULL},
+    {"_tasklet_fill", tasklet_fill, METH_VARARGS, NULL},
+    {"_tasklet_wait", tasklet_wait, METH_VARARGS, NULL},
+    {"_set_pickling", set_pickling, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};

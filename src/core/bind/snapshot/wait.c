@@ -1,0 +1,132 @@
+/* In what a frozen tasklet waits, as a tuple, and waiting so again.
+ *
+ *   ("send" | "receive" | "iterate", channel, seconds or None)
+ *   ("select", ((channel, is_send, value), ...), seconds or None)
+ *   ("sleep", seconds)
+ *   ("join", tasklet, seconds or None, wants its result)
+ *   ("group", group)                          for the end of its children
+ *   ("acquire", lock, seconds or None)        a loomlet.Lock
+ *   ("other", the name of the wait, object or None)    only told
+ */
+#include "bind/snapshot/snapshot.h"
+
+#include "sched/scope.h"
+#include "sync/sync.h"
+
+static PyObject *seconds_left(s_sched *s, const s_tasklet *t)
+{
+    int64_t left = s_deadline_left(s, t);
+    return left == S_FOREVER ? Py_NewRef(Py_None) : PyFloat_FromDouble((double)left / 1e9);
+}
+
+static int is_kind(const s_tasklet *t, const char *name)
+{
+    return strcmp(t->kind->name, name) == 0;
+}
+
+/* Of a wait for one object (stolen). */
+static PyObject *read_one(s_sched *s, s_tasklet *t, PyObject *object)
+{
+    const char *name = t->kind->name;
+    if (bind_is_channel(object) && !is_kind(t, "select"))
+        return Py_BuildValue("(sNN)", name, object, seconds_left(s, t));
+    if (is_kind(t, "join") && bind_is_tasklet(object))
+        return Py_BuildValue("(sNNi)", name, object, seconds_left(s, t), t->wait.value != NULL);
+    if (is_kind(t, "join") && PyObject_TypeCheck(object, &bind_group_type))
+        return Py_BuildValue("(sN)", "group", object);
+    if (is_kind(t, "acquire") && Py_IS_TYPE(object, &bind_lock_type))
+        return Py_BuildValue("(sNN)", name, object, seconds_left(s, t));
+    return Py_BuildValue("(ssN)", "other", name, object);
+}
+
+PyObject *bind_wait_read(s_sched *s, s_tasklet *t)
+{
+    if (t->state != S_BLOCKED)
+        Py_RETURN_NONE;
+    if (is_kind(t, "sleep"))
+        return Py_BuildValue("(sN)", "sleep", seconds_left(s, t));
+    if (is_kind(t, "select"))
+        return Py_BuildValue("(sNN)", "select", n_select_cases(t), seconds_left(s, t));
+    PyObject *object = t->kind->object ? t->kind->object(t) : NULL;
+    if (object == NULL && PyErr_Occurred())
+        return NULL;
+    return read_one(s, t, object != NULL ? object : Py_NewRef(Py_None));
+}
+
+static int read_until(s_sched *s, PyObject *seconds, int64_t *until)
+{
+    int64_t left;
+    *until = S_FOREVER;
+    if (seconds == Py_None)
+        return 0;
+    if (bind_seconds(seconds, &left) < 0)
+        return -1;
+    *until = s_now(s) + left;
+    return 0;
+}
+
+static int select_again(s_sched *s, s_tasklet *t, PyObject *items, int64_t until)
+{
+    Py_ssize_t count = PyTuple_CheckExact(items) ? PyTuple_GET_SIZE(items) : 0;
+    n_case *cases = count > 0 ? c_malloc((size_t)count * sizeof(*cases)) : NULL;
+    int code = count == 0 ? S_E_RECORD : cases == NULL ? S_E_MEMORY : S_OK;
+    for (Py_ssize_t i = 0; i < count && code == S_OK; i++) {
+        PyObject *item = PyTuple_GET_ITEM(items, i), *channel, *value;
+        int sends;
+        if (!PyTuple_CheckExact(item) || !PyArg_ParseTuple(item, "OpO", &channel, &sends, &value) ||
+            !bind_is_channel(channel))
+            code = S_E_RECORD;
+        else
+            cases[i] = (n_case){(n_channel *)channel, sends ? value : NULL};
+    }
+    if (code == S_OK)
+        code = n_select_again(s, t, cases, (int)count, until);
+    PyMem_Free(cases);
+    return code;
+}
+
+static int channel_again(s_sched *s, s_tasklet *t, const char *kind, PyObject *on, PyObject *value,
+                         int64_t until)
+{
+    int sends = strcmp(kind, "send") == 0, iterates = strcmp(kind, "iterate") == 0;
+    if (!bind_is_channel(on) || !(sends || iterates || strcmp(kind, "receive") == 0))
+        return S_E_RECORD;
+    int code = n_wait_again(s, t, (n_channel *)on, sends ? value : NULL, iterates);
+    if (code == S_OK && t->state == S_BLOCKED)
+        code = s_deadline_set(s, t, until);
+    return code;
+}
+
+static int wait_for(s_sched *s, s_tasklet *t, PyObject *wait, PyObject *value, PyObject **on)
+{
+    const char *kind;
+    PyObject *seconds = Py_None;
+    int64_t until, left;
+    int wants = 0;
+    if (!PyTuple_CheckExact(wait) || !PyArg_ParseTuple(wait, "sO|Op", &kind, on, &seconds, &wants))
+        return S_E_RECORD;
+    if (strcmp(kind, "sleep") == 0)
+        return bind_seconds(*on, &left) < 0 ? S_E_SET : s_sleep_again(s, t, left);
+    if (read_until(s, seconds, &until) < 0)
+        return S_E_SET;
+    if (strcmp(kind, "select") == 0)
+        return select_again(s, t, *on, until);
+    if (strcmp(kind, "join") == 0 && bind_is_tasklet(*on))
+        return s_join_again(s, t, (s_tasklet *)*on, wants, until);
+    if (strcmp(kind, "group") == 0 && PyObject_TypeCheck(*on, &bind_group_type))
+        return s_scope_wait_as(s, t, (s_scope *)*on);
+    if (strcmp(kind, "acquire") == 0 && Py_IS_TYPE(*on, &bind_lock_type))
+        return y_lock_acquire_as(s, t, (y_lock *)*on, until);
+    return channel_again(s, t, kind, *on, value, until);
+}
+
+int bind_wait_again(s_sched *s, s_tasklet *t, PyObject *wait, PyObject *value)
+{
+    PyObject *on = NULL;
+    if (t->kept != S_SOFT)
+        return S_E_RECORD;
+    int code = wait_for(s, t, wait, value, &on);
+    if (code == S_OK && t->state == S_BLOCKED)
+        c_frames_hold(&t->c, on);
+    return code;
+}

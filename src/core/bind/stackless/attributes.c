@@ -1,0 +1,477 @@
+/* The attributes of a Stackless tasklet: section 3 of the API, and its flags and context.
+ *
+ * Any thread may read them.  What could be taken away while it is looked at is read
+ * while the tasklet's thread is stopped (`look`).  Of a tasklet that another thread is
+ * about to wake or run, the answer may be old when it arrives, as with every look at
+ * another thread's work.
+ */
+#include <stddef.h>
+
+#include "bind/stackless/stackless.h"
+
+#define SELF ((s_tasklet *)self)
+
+/* The current tasklet of its own thread. */
+static int is_current(const s_tasklet *t)
+{
+    return t->home != NULL && t->home->current == t;
+}
+
+/* ... and that thread is the caller's. */
+static int runs_here(const s_tasklet *t)
+{
+    return s_self_ != NULL && s_self_->current == t;
+}
+
+/* ---- looking --------------------------------------------------------------------------- */
+
+typedef PyObject *(*reader)(s_tasklet *t);
+
+typedef struct {
+    s_tasklet *t;
+    reader read;
+    PyObject *seen;
+} glance;
+
+static void read_now(void *arg)
+{
+    glance *g = arg;
+    g->seen = g->read(g->t);
+}
+
+/* The getter of an attribute; `closure` is its reader, which runs no Python code. */
+static PyObject *look(PyObject *self, void *closure)
+{
+    glance g = {SELF, (reader)closure, NULL};
+    s_at_home(SELF, read_now, &g);
+    return g.seen;
+}
+
+/* Claimed by a partner of another thread, whose mail is on the way. */
+static int is_claimed(const s_tasklet *t)
+{
+    return n_channel_of(t) != NULL && !t->queued;
+}
+
+/* To ask for the state is a moment to see what others have done to it. */
+static void hear(const s_tasklet *t)
+{
+    if (t->home == s_self_ && s_self_ != NULL)
+        s_read_mail(s_self_);
+}
+
+static int is_blocked(const s_tasklet *t)
+{
+    return t->state == S_BLOCKED && !s_is_watching(t) && !is_claimed(t);
+}
+
+static int is_alive(const s_tasklet *t)
+{
+    return t->state != S_DONE;
+}
+
+static int is_scheduled(const s_tasklet *t)
+{
+    return t->state == S_READY || t->state == S_RUNNING || is_blocked(t) || is_claimed(t);
+}
+
+static PyObject *get_alive(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(is_alive(SELF));
+}
+
+static PyObject *get_blocked(PyObject *self, void *unused)
+{
+    (void)unused;
+    hear(SELF);
+    return PyBool_FromLong(is_blocked(SELF));
+}
+
+static PyObject *get_scheduled(PyObject *self, void *unused)
+{
+    (void)unused;
+    hear(SELF);
+    return PyBool_FromLong(is_scheduled(SELF));
+}
+
+static PyObject *get_paused(PyObject *self, void *unused)
+{
+    (void)unused;
+    hear(SELF);
+    return PyBool_FromLong(is_alive(SELF) && !is_scheduled(SELF));
+}
+
+static PyObject *get_is_current(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(is_current(SELF));
+}
+
+static PyObject *get_thread_id(PyObject *self, void *unused)
+{
+    (void)unused;
+    if (!bind_has_thread(SELF))
+        return PyLong_FromLong(-1);
+    return PyLong_FromUnsignedLong(SELF->home->thread_id);
+}
+
+/* ---- the mail slot ------------------------------------------------------------------- */
+
+/* The exception in it, or the value. */
+static PyObject *read_slot(s_tasklet *t)
+{
+    PyObject *held = t->error != NULL ? t->error : t->wait.value;
+    return Py_NewRef(held != NULL ? held : Py_None);
+}
+
+static PyObject *read_error(s_tasklet *t)
+{
+    return Py_XNewRef(t->error);
+}
+
+static PyObject *get_tempval(PyObject *self, void *unused)
+{
+    (void)unused;
+    PyObject *error = look(self, (void *)read_error);
+    if (error == NULL)
+        return look(self, (void *)read_slot);
+    PyObject *bomb = bind_bomb_of(error);
+    Py_DECREF(error);
+    return bomb;
+}
+
+typedef struct {
+    s_tasklet *t;
+    PyObject *value, *error;
+} slot;
+
+static void exchange_slot(void *arg)
+{
+    slot *s = arg;
+    slot before = {s->t, s->t->wait.value, s->t->error};
+    s->t->wait.value = s->value;
+    s->t->error = s->error;
+    *s = before;
+}
+
+static int set_tempval(PyObject *self, PyObject *value, void *unused)
+{
+    PyObject *error = NULL;
+    (void)unused;
+    if (value != NULL && bind_is_bomb(value))
+        error = bind_bomb_error(value);
+    slot s = {SELF, error != NULL ? NULL : Py_NewRef(value ? value : Py_None), error};
+    s_at_home(SELF, exchange_slot, &s);
+    Py_XDECREF(s.value);
+    Py_XDECREF(s.error);
+    return 0;
+}
+
+/* ---- flags ------------------------------------------------------------------------------ */
+
+static PyObject *get_flag(PyObject *self, void *unused)
+{
+    return PyBool_FromLong(*((unsigned char *)self + (size_t)unused));
+}
+
+static int set_block_trap(PyObject *self, PyObject *value, void *unused)
+{
+    (void)unused;
+    int flag = bind_flag(value, "block_trap must be set to a bool or integer");
+    if (flag >= 0)
+        SELF->block_trap = (unsigned char)flag;
+    return flag < 0 ? -1 : 0;
+}
+
+/* An interruption that was withheld is delivered at once, if the reason was this flag. */
+static PyObject *change_flag(PyObject *self, unsigned char *flag, int wanted)
+{
+    int before = *flag;
+    if (wanted < 0)
+        return NULL;
+    *flag = (unsigned char)wanted;
+    if (SELF->due && runs_here(SELF)) {
+        s_due(s_self_);
+        if (PyErr_Occurred())
+            return NULL;
+    }
+    return PyBool_FromLong(before);
+}
+
+PyObject *bind_stackless_set_atomic(PyObject *self, PyObject *flag)
+{
+    int wanted = bind_flag(flag, "set_atomic needs exactly one bool or integer");
+    return change_flag(self, &SELF->atomic, wanted);
+}
+
+PyObject *bind_stackless_set_ignore_nesting(PyObject *self, PyObject *flag)
+{
+    int wanted = bind_flag(flag, "set_ignore_nesting needs exactly one bool or integer");
+    return change_flag(self, &SELF->ignore_nesting, wanted);
+}
+
+/* ---- frames ------------------------------------------------------------------------------ */
+
+static int is_suspended(const s_tasklet *t)
+{
+    return s_is_soft(t) || t->kept == S_HARD;
+}
+
+int bind_stackless_nesting(s_tasklet *t)
+{
+    int running = runs_here(t);
+    if (!running && t->kept != S_HARD)
+        return 0;
+    int level = c_nesting(c_thread(), &t->c, running);
+    if (running)
+        return level;
+    level += t->why == C_NEVER || t->why == C_OPCODE || t->why == C_OPERANDS;
+    return level > 0 ? level : 1;
+}
+
+static PyObject *read_nesting_level(s_tasklet *t)
+{
+    return PyLong_FromLong(bind_stackless_nesting(t));
+}
+
+static PyObject *read_restorable(s_tasklet *t)
+{
+    return PyBool_FromLong(bind_stackless_nesting(t) == 0);
+}
+
+static PyObject *read_recursion_depth(s_tasklet *t)
+{
+    int running = runs_here(t), known = running || is_suspended(t);
+    return PyLong_FromLong(known ? c_recursion(c_thread(), &t->c, running) : 0);
+}
+
+static PyObject *read_frame(s_tasklet *t)
+{
+    PyObject *frame = NULL;
+    if (runs_here(t))
+        frame = Py_XNewRef((PyObject *)PyEval_GetFrame());
+    else if (is_suspended(t))
+        frame = c_frame_object(c_thread(), &t->c);
+    return frame != NULL ? frame : Py_NewRef(Py_None);
+}
+
+static PyObject *get_cstate(PyObject *self, void *unused)
+{
+    (void)unused;
+    return bind_cstack_of(SELF);
+}
+
+/* ---- neighbours ---------------------------------------------------------------------------- */
+
+/* The ring is the current tasklet and, behind it, the run queue. */
+static s_tasklet *in_ring(s_tasklet *t, int forward)
+{
+    s_sched *s = t->home;
+    b_link *at = is_current(t) ? &s->ready : &t->wait.link;
+    b_link *found = forward ? at->next : at->prev;
+    return found == &s->ready ? s->current : s_of_link(found);
+}
+
+static PyObject *read_neighbour(s_tasklet *t, int forward)
+{
+    s_tasklet *found = NULL;
+    int running = t->state == S_RUNNING && is_current(t);
+    if (running || (t->state == S_READY && b_linked(&t->wait.link)))
+        found = (s_tasklet *)Py_NewRef((PyObject *)in_ring(t, forward));
+    else if (is_blocked(t))
+        found = n_neighbour(t, forward);
+    return found != NULL ? (PyObject *)found : Py_NewRef(Py_None);
+}
+
+static PyObject *read_next(s_tasklet *t)
+{
+    return read_neighbour(t, 1);
+}
+
+static PyObject *read_prev(s_tasklet *t)
+{
+    return read_neighbour(t, 0);
+}
+
+static PyObject *read_channel(s_tasklet *t)
+{
+    n_channel *ch = is_blocked(t) ? n_channel_of(t) : NULL;
+    return Py_NewRef(ch != NULL ? (PyObject *)ch : Py_None);
+}
+
+/* Of a queue that other threads may change too. */
+static PyObject *look_at_queue(PyObject *self, void *closure)
+{
+    glance g = {SELF, (reader)closure, NULL};
+    hear(SELF);
+    c_while_stopped(read_now, &g);
+    return g.seen;
+}
+
+/* ---- contextvars --------------------------------------------------------------------- */
+
+typedef struct {
+    s_tasklet *t;
+    PyObject *context;
+} setting;
+
+static void exchange_context(void *arg)
+{
+    setting *s = arg;
+    PyObject *before = s->t->c.context;
+    s->t->c.context = s->context;
+    s->context = before;
+}
+
+static PyObject *read_context(s_tasklet *t)
+{
+    return Py_XNewRef(is_current(t) ? t->home->ts->context : t->c.context);
+}
+
+static void set_context(s_tasklet *t, PyObject *context)
+{
+    setting s = {t, Py_NewRef(context)};
+    s_at_home(t, exchange_context, &s);
+    Py_XDECREF(s.context);
+}
+
+/* The context of a tasklet, made if it has none yet: a new reference. */
+static PyObject *context_of(s_tasklet *t)
+{
+    PyObject *context = runs_here(t) ? Py_XNewRef(c_context(s_self_->ts))
+                                     : look((PyObject *)t, (void *)read_context);
+    if (context == NULL && !is_current(t) && (context = PyContext_New()) != NULL)
+        set_context(t, context);
+    return context != NULL ? context : PyContext_New();
+}
+
+static PyObject *get_context_id(PyObject *self, void *unused)
+{
+    (void)unused;
+    PyObject *context = s_self() != NULL ? context_of(SELF) : NULL;
+    PyObject *id = context != NULL ? PyLong_FromVoidPtr(context) : NULL;
+    Py_XDECREF(context);
+    return id;
+}
+
+PyObject *bind_stackless_set_context(PyObject *self, PyObject *context)
+{
+    if (!PyContext_CheckExact(context))
+        return PyErr_Format(PyExc_TypeError, "a contextvars.Context was expected, found %.100s",
+                            Py_TYPE(context)->tp_name);
+    if (is_current(SELF))
+        return bind_refuse("the context of the current tasklet cannot be set");
+    set_context(SELF, context);
+    return Py_NewRef(self);
+}
+
+PyObject *bind_stackless_context_run(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                                     PyObject *kwnames)
+{
+    if (nargs < 1)
+        return PyErr_Format(PyExc_TypeError, "context_run() takes a callable");
+    if (runs_here(SELF))
+        return PyObject_Vectorcall(args[0], args + 1, (size_t)nargs - 1, kwnames);
+    PyObject *context = s_self() != NULL ? context_of(SELF) : NULL, *done = NULL;
+    if (context != NULL && PyContext_Enter(context) == 0) {
+        done = PyObject_Vectorcall(args[0], args + 1, (size_t)nargs - 1, kwnames);
+        PyObject *pending = done == NULL ? PyErr_GetRaisedException() : NULL;
+        if (PyContext_Exit(context) < 0)
+            Py_CLEAR(done);
+        if (pending != NULL)
+            PyErr_SetRaisedException(pending);
+    }
+    Py_XDECREF(context);
+    return done;
+}
+
+/* ---- names that are ours ------------------------------------------------------------- */
+
+/* An attribute of loomlet.Tasklet that Stackless does not have: as a descriptor that only
+ * reads, so that programs may use the name for an attribute of their own. */
+typedef struct {
+    PyObject_HEAD
+    PyObject *original;
+} extension;
+
+static PyObject *extension_get(PyObject *self, PyObject *object, PyObject *type)
+{
+    PyObject *original = ((extension *)self)->original;
+    if (object == NULL)
+        return Py_NewRef(self);
+    return Py_TYPE(original)->tp_descr_get(original, object, type);
+}
+
+static void extension_dealloc(PyObject *self)
+{
+    Py_XDECREF(((extension *)self)->original);
+    Py_TYPE(self)->tp_free(self);
+}
+
+static PyTypeObject extension_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "_stackless.extension",
+    .tp_basicsize = sizeof(extension),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_descr_get = extension_get,
+    .tp_dealloc = extension_dealloc,
+};
+
+static const char *const extensions[] = {"name", "id", "state", "waiting_for", "waiting_in"};
+
+int bind_stackless_extend(PyTypeObject *type)
+{
+    if (PyType_Ready(&extension_type) < 0)
+        return -1;
+    for (size_t i = 0; i < sizeof(extensions) / sizeof(extensions[0]); i++) {
+        extension *made = PyObject_New(extension, &extension_type);
+        if (made == NULL)
+            return -1;
+        made->original = PyObject_GetAttrString((PyObject *)type->tp_base, extensions[i]);
+        int code = made->original == NULL
+                       ? -1
+                       : PyDict_SetItemString(type->tp_dict, extensions[i], (PyObject *)made);
+        Py_DECREF(made);
+        if (code < 0)
+            return -1;
+    }
+    PyType_Modified(type);
+    return 0;
+}
+
+#define FLAG(field) get_flag, NULL, NULL, (void *)offsetof(s_tasklet, field)
+
+PyGetSetDef bind_stackless_tasklet_getset[] = {
+    {"tempval", get_tempval, set_tempval,
+     PyDoc_STR("What the pending call of this tasklet will return; a bomb in it is raised."), NULL},
+    {"block_trap", get_flag, set_block_trap,
+     PyDoc_STR("While true, an operation that would block raises RuntimeError."),
+     (void *)offsetof(s_tasklet, block_trap)},
+    {"trace_function", bind_get_trace, bind_set_trace,
+     PyDoc_STR("The trace function of this tasklet, as sys.settrace() sets it, or None."), NULL},
+    {"profile_function", bind_get_trace, bind_set_trace,
+     PyDoc_STR("The profile function of this tasklet, as sys.setprofile() sets it, or None."),
+     (void *)1},
+    {"alive", get_alive, NULL, PyDoc_STR("Whether it has something left to run."), NULL},
+    {"paused", get_paused, NULL, PyDoc_STR("Alive and in no queue."), NULL},
+    {"blocked", get_blocked, NULL, PyDoc_STR("Waits on a channel or another tasklet."), NULL},
+    {"scheduled", get_scheduled, NULL, PyDoc_STR("In the run queue, or blocked."), NULL},
+    {"atomic", FLAG(atomic)},
+    {"ignore_nesting", FLAG(ignore_nesting)},
+    {"is_current", get_is_current, NULL, PyDoc_STR("Runs now, on its own thread."), NULL},
+    {"restorable", look, NULL, PyDoc_STR("nesting_level is 0."), (void *)read_restorable},
+    {"nesting_level", look, NULL, PyDoc_STR("C callers between its frames and the scheduler."),
+     (void *)read_nesting_level},
+    {"recursion_depth", look, NULL, PyDoc_STR("Open Python calls."), (void *)read_recursion_depth},
+    {"frame", look, NULL, PyDoc_STR("Its innermost Python frame, or None."), (void *)read_frame},
+    {"next", look_at_queue, NULL, PyDoc_STR("The next tasklet in the same queue, or None."),
+     (void *)read_next},
+    {"prev", look_at_queue, NULL, PyDoc_STR("The one before it in the same queue, or None."),
+     (void *)read_prev},
+    {"_channel", look_at_queue, NULL, PyDoc_STR("The channel it is blocked on, or None."),
+     (void *)read_channel},
+    {"thread_id", get_thread_id, NULL, PyDoc_STR("Of its thread; -1 once that has ended."), NULL},
+    {"cstate", get_cstate, NULL, PyDoc_STR("Stands for its C stack: a cstack."), NULL},
+    {"context_id", get_context_id, NULL, PyDoc_STR("Identifies its contextvars.Context."), NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};

@@ -1,0 +1,175 @@
+/* What a Stackless tasklet calls: bind(), setup(), and the call itself.
+ *
+ * Dead, a tasklet holds the function to be called in its mail slot (tempval).  bind()
+ * with arguments, or setup(), make the call and begin a new run of the same object.
+ * Arguments are taken apart by Python code of anybody's, so the tasklet is looked at
+ * again, and held (s_hold), before anything of it changes.
+ */
+#include "bind/stackless/stackless.h"
+
+#define SELF ((s_tasklet *)self)
+
+/* The items of a sequence, then the values of a dict whose keys become *names. */
+static PyObject *flatten(PyObject *args, PyObject *kwargs, PyObject **names)
+{
+    PyObject *values = NULL, *items = NULL;
+    PyObject *keys = kwargs != NULL ? PyDict_Keys(kwargs) : NULL;
+    PyObject *first = args != NULL ? PySequence_Tuple(args) : PyTuple_New(0);
+    *names = keys != NULL && PyList_GET_SIZE(keys) > 0 ? PyList_AsTuple(keys) : NULL;
+    if (first != NULL && *names != NULL) {
+        PyObject *list = PyDict_Values(kwargs);
+        values = list != NULL ? PyList_AsTuple(list) : NULL;
+        items = values != NULL ? PySequence_Concat(first, values) : NULL;
+        Py_XDECREF(list);
+        Py_DECREF(first);
+    } else if (!PyErr_Occurred()) {
+        items = first;
+    }
+    Py_XDECREF(values);
+    Py_XDECREF(keys);
+    for (Py_ssize_t i = 0; items != NULL && *names != NULL && i < PyTuple_GET_SIZE(*names); i++) {
+        if (!PyUnicode_Check(PyTuple_GET_ITEM(*names, i))) {
+            PyErr_SetString(PyExc_TypeError, "keywords must be strings");
+            Py_CLEAR(items);
+        }
+    }
+    return items;
+}
+
+static int may_bind(s_tasklet *t, int unbinds)
+{
+    if (t->home != NULL && t->home->current == t)
+        bind_refuse("can't (re)bind the current tasklet");
+    else if (bind_is_in_queue(t))
+        bind_refuse("tasklet is scheduled");
+    else if (unbinds && t->is_main)
+        bind_refuse("can't unbind the main tasklet");
+    else if (t->kept == S_HARD)
+        bind_refuse("tasklet has C state on its stack");
+    else
+        return 1;
+    return 0;
+}
+
+/* 0, or -1 with what keeps the tasklet from being held. */
+static int hold(s_tasklet *t, int alive, PyObject **func)
+{
+    int code = s_hold(t, alive, func);
+    if (code == S_E_BLOCKED)
+        bind_refuse("tasklet is scheduled");
+    else if (code < 0)
+        bind_stackless_fail(code, (PyObject *)t);
+    return code < 0 ? -1 : 0;
+}
+
+/* Begins a new run, paused.  func NULL: of what it is bound to.  0 or -1. */
+static int begin(s_tasklet *t, int alive, PyObject *func, PyObject *items, PyObject *names)
+{
+    PyObject *called = func;
+    if (hold(t, alive, &called) < 0)
+        return -1;
+    int code = s_renew(t, called, items, names);
+    if (called != func)
+        Py_DECREF(called);
+    if (code == S_E_THREAD)
+        bind_refuse("tasklet has no thread");
+    else if (code < 0)
+        bind_stackless_fail(code, (PyObject *)t);
+    return code < 0 ? -1 : 0;
+}
+
+static int bind_call(s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwargs)
+{
+    PyObject *names = NULL;
+    if (kwargs != NULL && !PyDict_Check(kwargs)) {
+        PyErr_SetString(PyExc_TypeError, "tasklet kwargs must be a dict or None");
+        return -1;
+    }
+    PyObject *items = flatten(args, kwargs, &names);
+    int code = items != NULL && may_bind(t, 0) ? begin(t, 1, func, items, names) : -1;
+    Py_XDECREF(items);
+    Py_XDECREF(names);
+    return code;
+}
+
+static int bind_any(s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwargs)
+{
+    if (func != NULL && !PyCallable_Check(func)) {
+        PyErr_SetString(PyExc_TypeError, "tasklet function must be a callable or None");
+        return -1;
+    }
+    if (!may_bind(t, func == NULL && args == NULL && kwargs == NULL))
+        return -1;
+    if (args != NULL || kwargs != NULL)
+        return bind_call(t, func, args, kwargs);
+    if (hold(t, 1, NULL) < 0)
+        return -1;
+    s_unbind(t);
+    PyObject *before = t->wait.value;
+    t->wait.value = Py_XNewRef(func);
+    s_let_go(t);
+    Py_XDECREF(before);
+    return 0;
+}
+
+int bind_stackless_init(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"func", "args", "kwargs", NULL};
+    PyObject *given[3] = {Py_None, Py_None, Py_None};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOO:tasklet", names, &given[0], &given[1],
+                                     &given[2]))
+        return -1;
+    for (int i = 0; i < 3; i++)
+        given[i] = given[i] == Py_None ? NULL : given[i];
+    return bind_any(SELF, given[0], given[1], given[2]);
+}
+
+PyObject *bind_stackless_bind(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    return bind_stackless_init(self, args, kwargs) < 0 ? NULL : Py_NewRef(self);
+}
+
+PyObject *bind_stackless_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    (void)args, (void)kwargs;
+    s_sched *s = s_self();
+    PyObject *self = s != NULL ? type->tp_alloc(type, 0) : NULL;
+    if (self != NULL) {
+        SELF->stackless = 1;
+        s_unbound_init(s, SELF);
+    }
+    return self;
+}
+
+static PyObject *set_up(PyObject *self, PyObject *items, PyObject *names)
+{
+    s_sched *s = s_self();
+    if (s == NULL)
+        return NULL;
+    if (begin(SELF, 0, NULL, items, names) < 0)
+        return NULL;
+    int code = s_insert(s, SELF);
+    if (code == S_E_DEAD || code == S_E_BLOCKED) /* another thread was faster */
+        code = S_OK;
+    return code < 0 ? bind_stackless_fail(code, self) : Py_NewRef(self);
+}
+
+PyObject *bind_stackless_setup(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                               PyObject *kwnames)
+{
+    PyObject *items = bind_tuple(args, bind_slots(nargs, kwnames));
+    if (items == NULL)
+        return NULL;
+    PyObject *done = set_up(self, items, kwnames);
+    Py_DECREF(items);
+    return done;
+}
+
+PyObject *bind_stackless_call(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    PyObject *names, *items = flatten(args, kwargs, &names);
+    PyObject *done = items != NULL ? set_up(self, items, names) : NULL;
+    Py_XDECREF(items);
+    Py_XDECREF(names);
+    return done;
+}

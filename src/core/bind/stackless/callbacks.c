@@ -1,0 +1,179 @@
+/* What the Stackless face tells programs: of each switch, of each channel action, of the
+ * exception that ends a tasklet; and the switch trap.
+ *
+ * One callback of each kind for the process.  While a callback runs nothing may
+ * switch (`trap`), and its thread is marked (`in_callback`): a channel action inside
+ * a channel callback is refused, a switch inside a schedule callback is not told
+ * again.  A schedule callback that raises is reported as unraisable; the exception
+ * of a channel callback is raised by the action that was announced, which then does
+ * not happen (or has happened, with a partner of another thread).
+ */
+#include "bind/stackless/stackless.h"
+
+typedef struct {
+    PyObject *function; /* NULL: none */
+    c_lock lock;
+} callback;
+
+static callback on_switch, on_channel, on_error;
+
+static PyObject *held(callback *c)
+{
+    c_lock_take(&c->lock);
+    PyObject *function = Py_XNewRef(c->function);
+    c_lock_give(&c->lock);
+    return function;
+}
+
+/* Steals `function`, returns the old one. */
+static PyObject *exchange(callback *c, PyObject *function)
+{
+    c_lock_take(&c->lock);
+    PyObject *old = c->function;
+    c->function = function;
+    c_lock_give(&c->lock);
+    return old;
+}
+
+static PyObject *or_none(PyObject *owned)
+{
+    return owned != NULL ? owned : Py_NewRef(Py_None);
+}
+
+static PyObject *as_object(s_tasklet *t)
+{
+    return t != NULL ? (PyObject *)t : Py_None;
+}
+
+static void switching(s_sched *s, s_tasklet *from, s_tasklet *to)
+{
+    (void)s;
+    PyObject *function = held(&on_switch);
+    if (function == NULL)
+        return;
+    PyObject *pending = PyErr_GetRaisedException();
+    PyObject *done = PyObject_CallFunctionObjArgs(function, as_object(from), as_object(to), NULL);
+    if (done == NULL)
+        PyErr_WriteUnraisable(function);
+    Py_XDECREF(done);
+    Py_DECREF(function);
+    PyErr_SetRaisedException(pending);
+}
+
+static int notify(s_sched *s, n_channel *ch, int sending, int waits)
+{
+    PyObject *function = held(&on_channel);
+    if (function == NULL)
+        return S_OK;
+    s->trap++;
+    s->in_callback++;
+    PyObject *done = PyObject_CallFunction(function, "OOii", (PyObject *)ch, (PyObject *)s->current,
+                                           sending, waits);
+    s->in_callback--;
+    s->trap--;
+    Py_DECREF(function);
+    if (done == NULL)
+        return S_E_SET;
+    Py_DECREF(done);
+    return S_OK;
+}
+
+static PyObject *set_callback(callback *c, PyObject *function, const char *refusal)
+{
+    if (function != Py_None && !PyCallable_Check(function))
+        return PyErr_Format(PyExc_TypeError, "%s", refusal);
+    return or_none(exchange(c, function != Py_None ? Py_NewRef(function) : NULL));
+}
+
+static PyObject *set_schedule_callback(PyObject *module, PyObject *function)
+{
+    (void)module;
+    PyObject *old = set_callback(&on_switch, function, "schedule callback must be callable");
+    if (old != NULL)
+        s_listen(function != Py_None ? switching : NULL);
+    return old;
+}
+
+static PyObject *get_schedule_callback(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return or_none(held(&on_switch));
+}
+
+static PyObject *set_channel_callback(PyObject *module, PyObject *function)
+{
+    (void)module;
+    PyObject *old = set_callback(&on_channel, function, "channel callback must be callable");
+    if (old != NULL)
+        n_hook.notify = function != Py_None ? notify : NULL;
+    return old;
+}
+
+static PyObject *get_channel_callback(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return or_none(held(&on_channel));
+}
+
+static PyObject *set_error_handler(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    (void)module;
+    if (nargs > 1)
+        return PyErr_Format(PyExc_TypeError, "set_error_handler() takes a callable or None");
+    return set_callback(&on_error, nargs == 1 ? args[0] : Py_None,
+                        "error handler must be callable");
+}
+
+PyObject *bind_stackless_handled(s_tasklet *t, PyObject *exception)
+{
+    (void)t;
+    PyObject *handler = held(&on_error);
+    if (handler == NULL)
+        return Py_NewRef(exception);
+    PyObject *traceback = PyException_GetTraceback(exception);
+    PyObject *done = PyObject_CallFunctionObjArgs(handler, (PyObject *)Py_TYPE(exception),
+                                                  exception, traceback ? traceback : Py_None, NULL);
+    Py_XDECREF(traceback);
+    Py_DECREF(handler);
+    Py_XDECREF(done);
+    return done != NULL ? NULL : PyErr_GetRaisedException();
+}
+
+static PyObject *switch_trap(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    (void)module;
+    s_sched *s = s_self();
+    if (s == NULL || (nargs > 1 && bind_count("switch_trap", nargs, 1) < 0))
+        return NULL;
+    long change = nargs > 0 ? PyLong_AsLong(args[0]) : 0;
+    if (change == -1 && PyErr_Occurred())
+        return NULL;
+    return PyLong_FromLong(s_switch_trap(s, (int)change));
+}
+
+PyMethodDef bind_callback_functions[] = {
+    {"_stackless_set_schedule_callback", set_schedule_callback, METH_O,
+     PyDoc_STR("_stackless_set_schedule_callback(callback, /)\n--\n\n"
+               "callback(previous, next) is called before each switch of any thread; None: no\n"
+               "more.  Returns the old one or None.  It must not switch.")},
+    {"_stackless_get_schedule_callback", get_schedule_callback, METH_NOARGS,
+     PyDoc_STR("_stackless_get_schedule_callback()\n--\n\nThe schedule callback, or None.")},
+    {"_stackless_set_channel_callback", set_channel_callback, METH_O,
+     PyDoc_STR(
+         "_stackless_set_channel_callback(callback, /)\n--\n\n"
+         "callback(channel, tasklet, sending, willblock) is called for each channel action\n"
+         "of any thread; None: no more.  Returns the old one or None.  The tasklet's tempval\n"
+         "is the value sent.")},
+    {"_stackless_get_channel_callback", get_channel_callback, METH_NOARGS,
+     PyDoc_STR("_stackless_get_channel_callback()\n--\n\nThe channel callback, or None.")},
+    {"_stackless_set_error_handler", BIND_FN(set_error_handler), METH_FASTCALL,
+     PyDoc_STR("_stackless_set_error_handler($module, handler=None, /)\n--\n\n"
+               "Sets what is called as handler(type, value, traceback) when an exception ends a\n"
+               "tasklet; returns the old one.")},
+    {"_stackless_switch_trap", BIND_FN(switch_trap), METH_FASTCALL,
+     PyDoc_STR("_stackless_switch_trap(change=0, /)\n--\n\n"
+               "Adds to the thread's trap level and returns the old one.  While it is not 0, what\n"
+               "would switch raises RuntimeError.")},
+    {"_stackless_send_sequence", bind_set_send_sequence, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};

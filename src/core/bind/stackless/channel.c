@@ -1,0 +1,244 @@
+/* _stackless.channel: a channel that follows the rules of Stackless Python.
+ *
+ * A subtype of loomlet.Channel over the same structure, without a buffer, so every
+ * native operation takes it; tasklets of both faces may meet in it.  What differs is
+ * in chan/stackless.c: who runs next, what close() means, and bombs, which are raised
+ * in the receiver.  A native operation that receives (select, try_receive) hands a
+ * bomb over as the object that it is.
+ *
+ * send_sequence() is a loop around send(), and a loop in C could only be switched
+ * hard.  So it is a Python function that is handed down at import (loomlet._sequence)
+ * and put into the type.  Rejected: a Python class on top with that method, because
+ * the interpreter calls a method in its short way only for objects of the very type
+ * that has it.
+ *
+ * `name` and `capacity` of the native face are read-only; here they are plain values
+ * of the class, so that objects of derived classes may have such attributes.
+ */
+#include "bind/stackless/stackless.h"
+
+#define SELF ((n_channel *)self)
+
+/* ---- actions --------------------------------------------------------------------- */
+
+static PyObject *channel_send(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    s_sched *s = s_self();
+    int code;
+    if (s == NULL || (nargs != 1 && bind_count("send", nargs, 1) < 0))
+        return NULL;
+    c_site site = BIND_SITE(self, args, nargs, channel_send);
+    PyObject *done = n_stackless_send(s, SELF, Py_NewRef(args[0]), &site, &code);
+    return bind_stackless_result(done, code, self);
+}
+
+/* Sends an exception (stolen). */
+static PyObject *send_bomb(PyObject *self, PyObject *error, const c_site *site)
+{
+    s_sched *s = s_self();
+    int code;
+    PyObject *bomb = s != NULL && error != NULL ? bind_bomb_of(error) : NULL;
+    Py_XDECREF(error);
+    if (bomb == NULL)
+        return NULL;
+    PyObject *done = n_stackless_send(s, SELF, bomb, site, &code);
+    return bind_stackless_result(done, code, self);
+}
+
+static PyObject *channel_send_exception(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    c_site site = BIND_SITE(self, args, nargs, channel_send_exception);
+    return send_bomb(self, bind_raised_by("channel.send_exception", args, nargs), &site);
+}
+
+static PyObject *channel_send_throw(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    if (nargs < 1 || nargs > 3) {
+        PyErr_Format(PyExc_TypeError, "send_throw expected at %s argument%s, got %zd",
+                     nargs < 1 ? "least 1" : "most 3", nargs < 1 ? "" : "s", nargs);
+        return NULL;
+    }
+    c_site site = BIND_SITE(self, args, nargs, channel_send_throw);
+    PyObject *error = bind_stackless_exception(args[0], nargs > 1 ? args[1] : Py_None,
+                                               nargs > 2 ? args[2] : Py_None);
+    return send_bomb(self, error, &site);
+}
+
+static PyObject *channel_receive(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    if (nargs != 0 && bind_count("receive", nargs, 0) < 0)
+        return NULL;
+    c_site site = BIND_SITE(self, args, nargs, channel_receive);
+    return bind_receive(self, &site, n_stackless_receive, bind_stackless_fail);
+}
+
+static PyObject *channel_next(PyObject *self)
+{
+    c_site site = {self, NULL, 0, (void *)channel_next, C_ITER};
+    return bind_receive(self, &site, n_stackless_receive, bind_stackless_fail);
+}
+
+static PyObject *channel_close(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    SELF->closing = 1;
+    Py_RETURN_NONE;
+}
+
+static PyObject *channel_open(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    SELF->closing = 0;
+    Py_RETURN_NONE;
+}
+
+/* ---- attributes -------------------------------------------------------------------- */
+
+static PyObject *get_closing(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(SELF->closing);
+}
+
+static PyObject *get_closed(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(SELF->closing && n_balance(SELF) == 0);
+}
+
+static PyObject *get_queue(PyObject *self, void *unused)
+{
+    (void)unused;
+    s_tasklet *first = n_first_waiter(SELF);
+    return first != NULL ? (PyObject *)first : Py_NewRef(Py_None);
+}
+
+static PyObject *get_preference(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromLong(SELF->preference);
+}
+
+static int set_preference(PyObject *self, PyObject *value, void *unused)
+{
+    int overflow;
+    (void)unused;
+    if (value == NULL || !PyLong_Check(value)) {
+        PyErr_SetString(PyExc_TypeError, "preference must be set to an integer");
+        return -1;
+    }
+    long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    SELF->preference = (signed char)(overflow ? overflow : (number > 0) - (number < 0));
+    return 0;
+}
+
+static PyObject *get_schedule_all(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromLong(SELF->schedule_all);
+}
+
+static int set_schedule_all(PyObject *self, PyObject *value, void *unused)
+{
+    (void)unused;
+    int flag = bind_flag(value, "schedule_all must be set to a bool or integer");
+    if (flag >= 0)
+        SELF->schedule_all = (char)flag;
+    return flag < 0 ? -1 : 0;
+}
+
+static PyObject *channel_repr(PyObject *self)
+{
+    return PyUnicode_FromFormat("<%s at %p%s balance=%zd>", Py_TYPE(self)->tp_name, (void *)self,
+                                SELF->closing ? " closing" : "", n_balance(SELF));
+}
+
+/* Arguments are for the __init__ of a subclass. */
+static PyObject *channel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    int given = PyTuple_GET_SIZE(args) > 0 || (kwargs != NULL && PyDict_GET_SIZE(kwargs) > 0);
+    if (given && type->tp_init == PyBaseObject_Type.tp_init) {
+        PyErr_SetString(PyExc_TypeError, "channel() takes no arguments");
+        return NULL;
+    }
+    PyObject *self = type->tp_alloc(type, 0);
+    if (self != NULL) {
+        n_init(SELF, 0);
+        SELF->preference = -1;
+    }
+    return self;
+}
+
+static PyMethodDef methods[] = {
+    {"send", BIND_FN(channel_send), METH_FASTCALL,
+     PyDoc_STR("send($self, value, /)\n--\n\n"
+               "Hands a value to a receiver; waits while there is none.\n\n"
+               "A bomb is raised there.  By default the receiver runs at once.  Raises\n"
+               "ValueError when it would wait on a closing channel, RuntimeError when the\n"
+               "tasklet must not wait, or where nothing may switch.  Any thread.")},
+    {"send_exception", BIND_FN(channel_send_exception), METH_FASTCALL,
+     PyDoc_STR("send_exception($self, cls, /, *args)\n--\n\n"
+               "As send(); the receiver gets cls(*args) raised.")},
+    {"send_throw", BIND_FN(channel_send_throw), METH_FASTCALL,
+     PyDoc_STR("send_throw($self, exc, val=None, tb=None, /)\n--\n\n"
+               "As send(); the receiver gets the exception raised, with its traceback.")},
+    {"receive", BIND_FN(channel_receive), METH_FASTCALL,
+     PyDoc_STR("receive($self, /)\n--\n\n"
+               "Returns what the sender that waits longest sends; waits while there is none.\n\n"
+               "Raises what was sent as an exception; else as send().")},
+    {"close", channel_close, METH_NOARGS,
+     PyDoc_STR("close($self, /)\n--\n\n"
+               "From now on nobody may begin to wait; whoever waits already can be served.")},
+    {"open", channel_open, METH_NOARGS, PyDoc_STR("open($self, /)\n--\n\nTakes close() back.")},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef getset[] = {
+    {"closing", get_closing, NULL, PyDoc_STR("True after close()."), NULL},
+    {"closed", get_closed, NULL, PyDoc_STR("True after close(), once nobody waits."), NULL},
+    {"queue", get_queue, NULL,
+     PyDoc_STR("The tasklet that waits longest, or None; the others by its `next`."), NULL},
+    {"preference", get_preference, set_preference,
+     PyDoc_STR("Who runs when partners meet: -1 (default) the receiver at once, 1 the sender at\n"
+               "once, 0 whoever acted goes on.  Any int; its sign counts."),
+     NULL},
+    {"schedule_all", get_schedule_all, set_schedule_all,
+     PyDoc_STR("1: whoever acts yields to the others, whatever the preference."), NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+PyTypeObject bind_stackless_channel_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "_stackless.channel",
+    .tp_doc = PyDoc_STR("channel()\n--\n\n"
+                        "Hands values from tasklet to tasklet by the rules of Stackless Python."),
+    .tp_basicsize = sizeof(n_channel),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .tp_base = &bind_channel_type,
+    .tp_new = channel_new,
+    .tp_methods = methods,
+    .tp_getset = getset,
+    .tp_repr = channel_repr,
+    .tp_iter = PyObject_SelfIter,
+    .tp_iternext = channel_next,
+};
+
+int bind_stackless_channel_ready(void)
+{
+    PyTypeObject *type = &bind_stackless_channel_type;
+    PyObject *none = PyLong_FromLong(0);
+    int done = none != NULL && PyType_Ready(type) == 0 &&
+               PyDict_SetItemString(type->tp_dict, "name", Py_None) == 0 &&
+               PyDict_SetItemString(type->tp_dict, "capacity", none) == 0;
+    Py_XDECREF(none);
+    return done ? 0 : -1;
+}
+
+PyObject *bind_set_send_sequence(PyObject *module, PyObject *function)
+{
+    PyTypeObject *type = &bind_stackless_channel_type;
+    (void)module;
+    if (PyDict_SetItemString(type->tp_dict, "send_sequence", function) < 0)
+        return NULL;
+    PyType_Modified(type);
+    Py_RETURN_NONE;
+}

@@ -1,0 +1,82 @@
+/* What a code of the core (S_E_...) means on the Stackless face, in its own words:
+ * programs and their tests compare the texts, so they follow the reference to the
+ * letter (capitals and full stops too).  A code without a text here is one that only
+ * extensions can meet: loomlet's own error serves.  The text of one check of one
+ * method stands with it.
+ */
+#include <string.h>
+
+#include "bind/stackless/stackless.h"
+
+typedef struct {
+    int code;
+    PyObject **type;
+    const char *text;
+} text;
+
+static const text texts[] = {
+    {S_E_TRAPPED, &PyExc_RuntimeError, "switch_trap"},
+    {S_E_BLOCK_TRAP, &PyExc_RuntimeError, "this tasklet does not like to be blocked."},
+    {S_E_RECURSIVE, &PyExc_RuntimeError, "Recursive channel call due to callbacks!"},
+    {S_E_CLOSED, &PyExc_ValueError, "Send/receive operation on a closed channel"},
+    {S_E_LAST, &PyExc_RuntimeError, "Deadlock: the last runnable tasklet cannot be blocked."},
+    {S_E_NO_SENDER, &PyExc_RuntimeError,
+     "the main tasklet is receiving without a sender available."},
+    {S_E_NO_RECEIVER, &PyExc_RuntimeError,
+     "the main tasklet is sending without a receiver available."},
+    {S_E_BLOCKED, &PyExc_RuntimeError, "You cannot run a blocked tasklet"},
+    {S_E_DEAD, &PyExc_RuntimeError, "You cannot run an unbound(dead) tasklet"},
+    {S_E_CURRENT, &PyExc_RuntimeError, "The current tasklet cannot be removed."},
+    {S_E_THREAD, &PyExc_RuntimeError, "can't switch to a different thread."},
+    {S_E_STUCK, &PyExc_RuntimeError, "tasklet has C state on its stack"},
+    {S_E_UNBOUND, &PyExc_RuntimeError, "the tasklet was not bound to a function"},
+    {S_E_ALIVE, &PyExc_RuntimeError, "tasklet is alive"},
+};
+
+static const text *find(int code)
+{
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        if (texts[i].code == code)
+            return &texts[i];
+    }
+    return NULL;
+}
+
+PyObject *bind_stackless_error(int code)
+{
+    const text *found = find(code);
+    if (found == NULL)
+        return s_hook.error(code, NULL);
+    return PyObject_CallFunction(*found->type, "s", found->text);
+}
+
+PyObject *bind_stackless_fail(int code, PyObject *about)
+{
+    const text *found = find(code);
+    if (found == NULL)
+        return bind_fail(code, about);
+    PyErr_SetString(*found->type, found->text);
+    return NULL;
+}
+
+int bind_flag(PyObject *value, const char *refusal)
+{
+    if (value != NULL && PyLong_Check(value))
+        return PyObject_IsTrue(value);
+    PyErr_SetString(PyExc_TypeError, refusal);
+    return -1;
+}
+
+PyObject *bind_raised_by(const char *method, PyObject *const *args, Py_ssize_t nargs)
+{
+    if (nargs < 1)
+        return PyErr_Format(PyExc_TypeError, "%s() takes at least 1 argument",
+                            strchr(method, '.') + 1);
+    if (!PyExceptionClass_Check(args[0]))
+        return PyErr_Format(PyExc_TypeError,
+                            "%s needs Exception or string subclass as first parameter", method);
+    PyObject *made = PyObject_Vectorcall(args[0], args + 1, (size_t)nargs - 1, NULL);
+    PyObject *error = made != NULL ? bind_stackless_exception(made, Py_None, Py_None) : NULL;
+    Py_XDECREF(made);
+    return error;
+}

@@ -1,0 +1,126 @@
+/* The small types of the Stackless face: atomic, cframe, cstack.
+ *
+ * atomic keeps the tasklet's flag while its block runs; it prevents preemption only.
+ * cframe and cstack show internals of the reference that loomlet does not have; they
+ * exist so that code that looks at them goes on.  One cstack stands for all: a ring
+ * of itself that belongs to no tasklet.
+ */
+#include "bind/stackless/stackless.h"
+
+/* ---- atomic ------------------------------------------------------------------------- */
+
+typedef struct {
+    PyObject_HEAD
+    int before;
+} atomic;
+
+static PyObject *set_atomic(s_sched *s, int flag)
+{
+    PyObject *number = PyBool_FromLong(flag);
+    PyObject *before = bind_stackless_set_atomic((PyObject *)s->current, number);
+    Py_DECREF(number);
+    return before;
+}
+
+static PyObject *atomic_enter(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    s_sched *s = s_self();
+    PyObject *before = s != NULL ? set_atomic(s, 1) : NULL;
+    if (before == NULL)
+        return NULL;
+    ((atomic *)self)->before = before == Py_True;
+    Py_DECREF(before);
+    Py_RETURN_NONE;
+}
+
+static PyObject *atomic_exit(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    (void)args, (void)nargs;
+    s_sched *s = s_self();
+    PyObject *before = s != NULL ? set_atomic(s, ((atomic *)self)->before) : NULL;
+    if (before == NULL)
+        return NULL;
+    Py_DECREF(before);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef atomic_methods[] = {
+    {"__enter__", atomic_enter, METH_NOARGS, NULL},
+    {"__exit__", BIND_FN(atomic_exit), METH_FASTCALL, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+PyTypeObject bind_atomic_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "_stackless.atomic",
+    .tp_doc = PyDoc_STR("atomic()\n--\n\n"
+                        "`with atomic():` keeps the running tasklet from being preempted in the\n"
+                        "block; what it does itself may still switch."),
+    .tp_basicsize = sizeof(atomic),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_new = PyType_GenericNew,
+    .tp_methods = atomic_methods,
+};
+
+/* ---- cframe and cstack ----------------------------------------------------------------- */
+
+static PyObject *get_none(PyObject *self, void *unused)
+{
+    (void)self, (void)unused;
+    Py_RETURN_NONE;
+}
+
+static PyObject *get_zero(PyObject *self, void *unused)
+{
+    (void)self, (void)unused;
+    return PyLong_FromLong(0);
+}
+
+static PyObject *get_self(PyObject *self, void *unused)
+{
+    (void)unused;
+    return Py_NewRef(self);
+}
+
+static PyGetSetDef cframe_getset[] = {
+    {"f_back", get_none, NULL, NULL, NULL}, {"ob1", get_none, NULL, NULL, NULL},
+    {"ob2", get_none, NULL, NULL, NULL},    {"ob3", get_none, NULL, NULL, NULL},
+    {"i", get_zero, NULL, NULL, NULL},      {"n", get_zero, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyGetSetDef cstack_getset[] = {
+    {"next", get_self, NULL, PyDoc_STR("Itself."), NULL},
+    {"prev", get_self, NULL, PyDoc_STR("Itself."), NULL},
+    {"task", get_none, NULL, PyDoc_STR("None."), NULL},
+    {"size", get_zero, NULL, NULL, NULL},
+    {"startaddr", get_zero, NULL, NULL, NULL},
+    {"nesting_level", get_zero, NULL, NULL, NULL},
+    {"serial", get_zero, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+PyTypeObject bind_cframe_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "_stackless.cframe",
+    .tp_doc = PyDoc_STR("A frame of C code in the reference; loomlet has none."),
+    .tp_basicsize = sizeof(PyObject),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_getset = cframe_getset,
+};
+
+PyTypeObject bind_cstack_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "_stackless.cstack",
+    .tp_doc = PyDoc_STR("A saved C stack in the reference; here one dummy stands for all."),
+    .tp_basicsize = sizeof(PyObject),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_getset = cstack_getset,
+};
+
+PyObject *bind_cstack_of(s_tasklet *t)
+{
+    static PyObject *only;
+    (void)t;
+    if (only == NULL)
+        only = PyType_GenericAlloc(&bind_cstack_type, 0);
+    return Py_XNewRef(only);
+}

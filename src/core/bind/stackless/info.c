@@ -1,0 +1,234 @@
+/* The functions of the Stackless module that look: who runs, how many, in which threads.
+ *
+ * What belongs to another thread is read while that thread is stopped.
+ */
+#include "bind/stackless/stackless.h"
+
+static PyObject *getcurrent(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    s_sched *s = s_self();
+    return s ? Py_NewRef((PyObject *)s->current) : NULL;
+}
+
+static PyObject *getmain(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    s_sched *s = s_self();
+    return s ? Py_NewRef((PyObject *)s->main) : NULL;
+}
+
+/* With the running one. */
+static long runcount(s_sched *s)
+{
+    long count = s->current != s->idler;
+    for (b_link *at = s->ready.next; at != &s->ready; at = at->next)
+        count++;
+    return count;
+}
+
+static PyObject *getruncount(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    s_sched *s = s_self();
+    if (s == NULL)
+        return NULL;
+    s_read_mail(s);
+    return PyLong_FromLong(runcount(s));
+}
+
+static PyObject *getcurrentid(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    s_sched *s = s_self_;
+    if (s == NULL || s->current == s->main)
+        return PyLong_FromUnsignedLong(PyThread_get_thread_ident());
+    return PyLong_FromVoidPtr(s->current);
+}
+
+static int add_id(PyObject *list, unsigned long thread_id)
+{
+    PyObject *id = PyLong_FromUnsignedLong(thread_id);
+    int code = id != NULL ? PyList_Append(list, id) : -1;
+    Py_XDECREF(id);
+    return code;
+}
+
+static int add_thread(PyThreadState *other, void *list)
+{
+    return add_id(list, other->thread_id) < 0;
+}
+
+static PyObject *getthreads(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    PyThreadState *ts = c_thread();
+    PyObject *list = PyList_New(0);
+    if (list == NULL || add_id(list, ts->thread_id) < 0 ||
+        c_other_threads(ts, add_thread, list) != 0 || PyList_Sort(list) < 0) {
+        Py_XDECREF(list);
+        return NULL;
+    }
+    PyObject *first = PyLong_FromUnsignedLong(c_main_thread_id());
+    Py_ssize_t at = first != NULL ? PySequence_Index(list, first) : -1;
+    if (at > 0 && (PySequence_DelItem(list, at) < 0 || PyList_Insert(list, 0, first) < 0))
+        Py_CLEAR(list);
+    else if (at < 0)
+        PyErr_Clear();
+    Py_XDECREF(first);
+    return list;
+}
+
+/* ---- get_thread_info ---------------------------------------------------------------------- */
+
+#define WITH_SERIALS (1UL << 30)
+#define WITH_WATCHDOGS (1UL << 31)
+
+static int is_thread(PyThreadState *other, void *id)
+{
+    return other->thread_id == *(unsigned long *)id;
+}
+
+/* Item 0 is the one with the timeout, or None, then from the outermost inwards; None when
+ * run() was never called. */
+static PyObject *watchdogs(s_sched *s)
+{
+    if (s == NULL || !s->watched)
+        return Py_NewRef(Py_None);
+    s_tasklet *effective = s_watch_effective(s);
+    PyObject *list = Py_BuildValue("[O]", effective != NULL ? (PyObject *)effective : Py_None);
+    for (b_link *at = s->watches.prev; list != NULL && at != &s->watches; at = at->prev) {
+        if (PyList_Append(list, (PyObject *)s_of_link(at)) < 0)
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+static PyObject *append(PyObject *tuple, PyObject *more)
+{
+    PyObject *joined = tuple && more ? PySequence_Concat(tuple, more) : NULL;
+    Py_XDECREF(tuple);
+    Py_XDECREF(more);
+    return joined;
+}
+
+static PyObject *info_of(s_sched *s, unsigned long flags)
+{
+    PyObject *info = s == NULL ? Py_BuildValue("(OOi)", Py_None, Py_None, 0)
+                               : Py_BuildValue("(OOl)", s->main, s->current, runcount(s));
+    if (flags & WITH_SERIALS) {
+        long serial = s != NULL ? (long)(s->count_soft + s->count_hard) : 0;
+        PyObject *cstack = s != NULL ? bind_cstack_of(s->main) : Py_NewRef(Py_None);
+        info = append(info, cstack ? Py_BuildValue("(llN)", serial, serial, cstack) : NULL);
+    }
+    if (flags & WITH_WATCHDOGS) {
+        PyObject *list = watchdogs(s);
+        info = append(info, list ? Py_BuildValue("(N)", list) : NULL);
+    }
+    return info;
+}
+
+typedef struct {
+    unsigned long thread_id, flags;
+    PyObject *info;
+} question;
+
+static void answer(void *arg)
+{
+    question *q = arg;
+    q->info = info_of(s_sched_of_thread(q->thread_id), q->flags);
+}
+
+static PyObject *get_thread_info(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                                 PyObject *kwnames)
+{
+    static const char *const names[] = {"thread_id", "flags", NULL};
+    PyObject *given[2] = {NULL, NULL};
+    (void)module;
+    if (bind_parse("get_thread_info", names, 0, args, nargs, kwnames, given) < 0)
+        return NULL;
+    unsigned long id = given[0] ? PyLong_AsUnsignedLongMask(given[0]) : (unsigned long)-1;
+    unsigned long flags = given[1] ? PyLong_AsUnsignedLongMask(given[1]) : 0;
+    if (PyErr_Occurred())
+        return NULL;
+    PyThreadState *ts = c_thread();
+    question q = {ts->thread_id, flags, NULL};
+    if (id == (unsigned long)-1 || id == ts->thread_id) {
+        if (s_self() != NULL)
+            answer(&q);
+    } else if (!c_other_threads(ts, is_thread, &id)) {
+        PyErr_Format(PyExc_RuntimeError, "Thread id not found");
+    } else {
+        q.thread_id = id;
+        c_while_stopped(answer, &q);
+    }
+    return q.info;
+}
+
+/* 0, or -1 with an exception. */
+static int add_uncollectables(PyObject *list, s_sched *s)
+{
+    s_tasklet **found;
+    int code = 0;
+    Py_ssize_t count = s_tasklets(s, &found);
+    if (count < 0) {
+        bind_fail((int)count, NULL);
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (code == 0 && found[i]->kept == S_HARD)
+            code = PyList_Append(list, (PyObject *)found[i]);
+        Py_DECREF((PyObject *)found[i]);
+    }
+    PyMem_RawFree(found);
+    return code;
+}
+
+static PyObject *getuncollectables(PyObject *module, PyObject *unused)
+{
+    PyObject *list = PyList_New(0), *ids = getthreads(module, unused);
+    Py_ssize_t count = ids != NULL ? PyList_GET_SIZE(ids) : 0;
+    for (Py_ssize_t i = 0; list != NULL && i < count; i++) {
+        s_sched *s = s_sched_of_thread(PyLong_AsUnsignedLong(PyList_GET_ITEM(ids, i)));
+        if (s != NULL && add_uncollectables(list, s) < 0)
+            Py_CLEAR(list);
+    }
+    if (ids == NULL)
+        Py_CLEAR(list);
+    Py_XDECREF(ids);
+    return list;
+}
+
+static PyObject *getdebug(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+#ifdef Py_DEBUG
+    Py_RETURN_TRUE;
+#else
+    Py_RETURN_FALSE;
+#endif
+}
+
+#define KEYWORDS (METH_FASTCALL | METH_KEYWORDS)
+
+PyMethodDef bind_stackless_info_functions[] = {
+    {"_stackless_getcurrent", getcurrent, METH_NOARGS,
+     PyDoc_STR("_stackless_getcurrent()\n--\n\nThe running tasklet of this thread.")},
+    {"_stackless_getmain", getmain, METH_NOARGS,
+     PyDoc_STR("_stackless_getmain()\n--\n\nThe main tasklet of this thread.")},
+    {"_stackless_getruncount", getruncount, METH_NOARGS,
+     PyDoc_STR("_stackless_getruncount()\n--\n\nHow many tasklets run or are runnable.")},
+    {"_stackless_getcurrentid", getcurrentid, METH_NOARGS,
+     PyDoc_STR("_stackless_getcurrentid()\n--\n\nAn int for the running tasklet.")},
+    {"_stackless_getthreads", getthreads, METH_NOARGS,
+     PyDoc_STR("_stackless_getthreads()\n--\n\nThe ids of all threads, the main one first.")},
+    {"_stackless_get_thread_info", BIND_FN(get_thread_info), KEYWORDS,
+     PyDoc_STR("_stackless_get_thread_info($module, /, thread_id=-1, flags=0)\n--\n\n"
+               "(main tasklet or None, current one or None, runcount) of a thread.")},
+    {"_stackless_getuncollectables", getuncollectables, METH_NOARGS,
+     PyDoc_STR(
+         "_stackless_getuncollectables()\n--\n\nThe tasklets of all threads that keep a C stack.")},
+    {"_stackless_getdebug", getdebug, METH_NOARGS,
+     PyDoc_STR("_stackless_getdebug()\n--\n\nWhether Python is a debug build.")},
+    {NULL, NULL, 0, NULL},
+};
