@@ -1,4 +1,4 @@
-"""c_depth_at: the depth of the value stack before each instruction of real code.
+"""c_stack_depth_at: the depth of the value stack before each instruction of real code.
 
 Three sources of truth, none of them the C code under test:
 

@@ -17,7 +17,7 @@
 
 extern PyTypeObject bind_tasklet_type, bind_channel_type, bind_lock_type, bind_timer_type;
 extern PyTypeObject bind_nopreempt_type, bind_scope_type, bind_timeout_type, bind_group_type;
-extern const c_with bind_lock_with;
+extern const c_with_methods bind_lock_with;
 
 #define bind_is_tasklet(o) PyObject_TypeCheck((o), &bind_tasklet_type)
 #define bind_is_channel(o) PyObject_TypeCheck((o), &bind_channel_type)
@@ -80,9 +80,9 @@ PyObject *bind_instance_of(PyObject *cls, PyObject *value);
 /* ---- channel.c -------------------------------------------------------------------- */
 
 /* receive() and iteration of both faces, which know their own `receive` and `fail`. */
-static inline PyObject *bind_receive(PyObject *self, const c_site *site,
+static inline PyObject *bind_receive(PyObject *self, const c_call_site *site,
                                      PyObject *(*receive)(s_sched *s, n_channel *ch,
-                                                          const c_site *site, int *code),
+                                                          const c_call_site *site, int *code),
                                      PyObject *(*fail)(int code, PyObject *about))
 {
     s_sched *s = s_self();

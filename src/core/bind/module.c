@@ -97,8 +97,8 @@ static int exec(PyObject *module)
     if (c_check_interpreter() < 0 || c_check_layout() < 0 || c_splice_init() < 0)
         return -1;
     s_hook.type = &bind_tasklet_type;
-    c_arena_install();
-    if (c_check_learn() < 0 || bind_own_tracing() < 0)
+    c_chunk_cache_install();
+    if (c_safepoint_learn() < 0 || bind_own_tracing() < 0)
         return -1;
     if (add_types(module) < 0 || add_stackless(module) < 0 || add_functions(module) < 0)
         return -1;

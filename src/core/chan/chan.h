@@ -44,8 +44,8 @@ void n_free(n_channel *ch);
 
 /* All return a new reference, or NULL: then *code is a negative S_E_ code (S_E_SET
  * with an exception set), or S_OK when an iteration is over. */
-PyObject *n_send(s_sched *s, n_channel *ch, PyObject *value, const c_site *site, int *code);
-PyObject *n_receive(s_sched *s, n_channel *ch, const c_site *site, int *code);
+PyObject *n_send(s_sched *s, n_channel *ch, PyObject *value, const c_call_site *site, int *code);
+PyObject *n_receive(s_sched *s, n_channel *ch, const c_call_site *site, int *code);
 /* 1 done, 0 would block, negative code.  *value is a new reference. */
 int n_try_send(s_sched *s, n_channel *ch, PyObject *value);
 int n_try_receive(s_sched *s, n_channel *ch, PyObject **value);
@@ -86,9 +86,9 @@ PyObject *n_select_cases(const s_tasklet *t);
 /* ---- by the rules of the Stackless face (stackless.c) ----------------------- */
 
 /* As n_send (but steals `value`) and n_receive; a bomb is raised, not received. */
-PyObject *n_stackless_send(s_sched *s, n_channel *ch, PyObject *value, const c_site *site,
+PyObject *n_stackless_send(s_sched *s, n_channel *ch, PyObject *value, const c_call_site *site,
                            int *code);
-PyObject *n_stackless_receive(s_sched *s, n_channel *ch, const c_site *site, int *code);
+PyObject *n_stackless_receive(s_sched *s, n_channel *ch, const c_call_site *site, int *code);
 /* The tasklet that waits longest, or NULL: a new reference. */
 s_tasklet *n_first_waiter(n_channel *ch);
 /* The channel on which `t` is blocked in a send or receive: borrowed, or NULL. */

@@ -56,7 +56,7 @@ int n_grow(n_channel *ch)
 
 /* The exchange is done; who goes on?  `mine` is what my own call returns (stolen). */
 static inline PyObject *after(s_sched *s, n_channel *ch, s_tasklet *partner, int direction,
-                              PyObject *mine, const c_site *site)
+                              PyObject *mine, const c_call_site *site)
 {
     if (B_LIKELY(ch->preference != -direction || partner->home != s || s->trap)) {
         s_wake(s, partner);
@@ -67,7 +67,7 @@ static inline PyObject *after(s_sched *s, n_channel *ch, s_tasklet *partner, int
     return s_run_before_me_with(s, partner, mine, site);
 }
 
-PyObject *n_send(s_sched *s, n_channel *ch, PyObject *value, const c_site *site, int *code)
+PyObject *n_send(s_sched *s, n_channel *ch, PyObject *value, const c_call_site *site, int *code)
 {
     s_tasklet *me = s->current;
     s_wait *partner;
@@ -95,7 +95,7 @@ PyObject *n_send(s_sched *s, n_channel *ch, PyObject *value, const c_site *site,
     return after(s, ch, t, 1, Py_NewRef(Py_None), site);
 }
 
-PyObject *n_receive(s_sched *s, n_channel *ch, const c_site *site, int *code)
+PyObject *n_receive(s_sched *s, n_channel *ch, const c_call_site *site, int *code)
 {
     s_tasklet *me = s->current;
     s_wait *partner;

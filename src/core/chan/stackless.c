@@ -1,7 +1,7 @@
 /* send and receive by the rules of the Stackless face.
  *
  * The queues, the claims and the exchange are those of every channel
- * (exchange.h), so tasklets of both faces may meet here.  What differs:
+ * (replace.h), so tasklets of both faces may meet here.  What differs:
  *
  *   order   A partner of this thread that goes first by `preference` runs at once
  *           and whoever acted goes to the end of the ring.  `schedule_all`: the
@@ -119,7 +119,7 @@ static inline int find_sender(n_channel *ch, PyObject **value, s_wait **partner)
 /* The exchange is done; who goes on?  My own call returns `mine` (stolen) or raises
  * `error` (stolen). */
 static inline PyObject *after(s_sched *s, n_channel *ch, s_tasklet *partner, int direction,
-                              PyObject *mine, PyObject *error, const c_site *site)
+                              PyObject *mine, PyObject *error, const c_call_site *site)
 {
     s_tasklet *me = s->current;
     int directed = ch->preference == -direction;
@@ -162,8 +162,8 @@ static inline s_tasklet *deliver(s_wait *receiver, PyObject *value)
 
 /* ---- send ------------------------------------------------------------------------- */
 
-static B_INLINE PyObject *send_value(s_sched *s, n_channel *ch, PyObject *value, const c_site *site,
-                                     int *code)
+static B_INLINE PyObject *send_value(s_sched *s, n_channel *ch, PyObject *value,
+                                     const c_call_site *site, int *code)
 {
     s_tasklet *me = s->current;
     s_wait *partner;
@@ -237,8 +237,8 @@ static inline int is_told(s_sched *s)
 
 /* With a partner of another thread there is something to do afterwards: should it wait
  * after all, its switch is hard. */
-static B_COLD PyObject *send_told(s_sched *s, n_channel *ch, PyObject *value, const c_site *site,
-                                  int *code)
+static B_COLD PyObject *send_told(s_sched *s, n_channel *ch, PyObject *value,
+                                  const c_call_site *site, int *code)
 {
     s_tasklet *me = s->current;
     if (s->in_callback) {
@@ -256,7 +256,7 @@ static B_COLD PyObject *send_told(s_sched *s, n_channel *ch, PyObject *value, co
     return remote ? tell_after(s, ch, 1, done, shown) : done;
 }
 
-PyObject *n_stackless_send(s_sched *s, n_channel *ch, PyObject *value, const c_site *site,
+PyObject *n_stackless_send(s_sched *s, n_channel *ch, PyObject *value, const c_call_site *site,
                            int *code)
 {
     if (is_told(s))
@@ -266,7 +266,8 @@ PyObject *n_stackless_send(s_sched *s, n_channel *ch, PyObject *value, const c_s
 
 /* ---- receive ------------------------------------------------------------------------ */
 
-static B_INLINE PyObject *receive_value(s_sched *s, n_channel *ch, const c_site *site, int *code)
+static B_INLINE PyObject *receive_value(s_sched *s, n_channel *ch, const c_call_site *site,
+                                        int *code)
 {
     s_tasklet *me = s->current;
     s_wait *partner;
@@ -298,7 +299,7 @@ static B_INLINE PyObject *receive_value(s_sched *s, n_channel *ch, const c_site 
     return after(s, ch, t, -1, value, error, site);
 }
 
-static B_COLD PyObject *receive_told(s_sched *s, n_channel *ch, const c_site *site, int *code)
+static B_COLD PyObject *receive_told(s_sched *s, n_channel *ch, const c_call_site *site, int *code)
 {
     if (s->in_callback) {
         *code = S_E_RECURSIVE;
@@ -311,7 +312,7 @@ static B_COLD PyObject *receive_told(s_sched *s, n_channel *ch, const c_site *si
     return remote ? tell_after(s, ch, 0, value, Py_XNewRef(value)) : value;
 }
 
-PyObject *n_stackless_receive(s_sched *s, n_channel *ch, const c_site *site, int *code)
+PyObject *n_stackless_receive(s_sched *s, n_channel *ch, const c_call_site *site, int *code)
 {
     if (is_told(s))
         return receive_told(s, ch, site, code);

@@ -5,7 +5,7 @@
  * header or tests a version.  README.md lists each internal field that is
  * touched and why.  One file per minor version (py311.h ... py314.h) says where
  * a field lives; the rules of switching are written once, in site.c (may this
- * call be suspended softly?), resume.c (how it goes on), state.c (what belongs
+ * call be suspended softly?), resume.c (how it goes on), tasklet_state.c (what belongs
  * to a tasklet), visit.c (what the collector sees).
  *
  * Two kinds of suspension:
@@ -62,19 +62,19 @@ typedef struct {
                       * of one left at a check: when an exception is thrown in, or it goes on */
 } c_state;
 
-/* How a blocking C function was called: what the call's operands must look like.  C_CHECK: not
- * by Python code, but by a check of the interpreter loop (c_breaker); only `args` is used, for
+/* How a blocking C function was called: what the call's operands must look like.  C_SAFEPOINT: not
+ * by Python code, but by a check of the interpreter loop (c_interrupt); only `args` is used, for
  * the breaker's `at`. */
-enum { C_CALL, C_ITER, C_WITH, C_CHECK };
+enum { C_CALL, C_ITER, C_WITH, C_SAFEPOINT };
 typedef struct {
     PyObject *self;
     PyObject *const *args; /* as handed to a METH_FASTCALL function, else NULL */
     Py_ssize_t nargs;      /* with the keyword values */
     void *function;        /* the address of the C function that was called */
     int kind;
-} c_site;
+} c_call_site;
 
-#define C_SPLICES 16
+#define C_MAX_SPLICES 16
 
 /* Two activations with C between them that can be given up (splice.c). */
 typedef struct {
@@ -92,8 +92,8 @@ typedef struct {
     int depth, top, advance, end_advance;
     PyObject *enter, *exit; /* C_WITH: what the instruction holds in C, else NULL */
     int splices;
-    c_splice_plan splice[C_SPLICES];
-} c_point;
+    c_splice_plan splice[C_MAX_SPLICES];
+} c_soft_point;
 
 /* What a hard suspension keeps on its own C stack. */
 typedef struct {
@@ -101,30 +101,30 @@ typedef struct {
     int tracing, event, nesting;
     void *executor;
     int top;
-} c_hard;
+} c_hard_state;
 
-/* Why a call is not soft; 0 = it is.  Names for statistics: c_why_name(). */
+/* Why a call is not soft; 0 = it is.  Names for statistics: c_hard_reason(). */
 enum {
     C_SOFT,
-    C_NEVER,    /* this interpreter has no soft switching */
-    C_MAIN,     /* the thread's own flow of control keeps the thread's stack */
-    C_FROM_C,   /* the core itself switches: a kill at the end, a finalizer */
-    C_NO_FRAME, /* no Python frame called us */
-    C_OPCODE,   /* not called by an instruction that we can finish (or a traced one) */
-    C_OPERANDS, /* the instruction calls something else: C is in between */
-    C_UNKNOWN,  /* the depth of the value stack is not known */
-    C_NESTED,   /* C between two interpreter activations */
-    C_SECTION,  /* free-threaded: a critical section is open */
-    C_DEALLOC,  /* inside a deallocation or a trace function */
-    C_LOOP,     /* an event loop of asyncio runs in it */
-    C_COPIED,   /* the interpreter copied the operands; abandoning would leak them */
-    C_WHY_COUNT
+    C_NEVER,            /* this interpreter has no soft switching */
+    C_MAIN,             /* the thread's own flow of control keeps the thread's stack */
+    C_FROM_C,           /* the core itself switches: a kill at the end, a finalizer */
+    C_NO_FRAME,         /* no Python frame called us */
+    C_OPCODE,           /* not called by an instruction that we can finish (or a traced one) */
+    C_OPERANDS,         /* the instruction calls something else: C is in between */
+    C_UNKNOWN_DEPTH,    /* the depth of the value stack is not known */
+    C_NESTED,           /* C between two interpreter activations */
+    C_CRITICAL_SECTION, /* free-threaded: a critical section is open */
+    C_DEALLOC,          /* inside a deallocation or a trace function */
+    C_EVENT_LOOP,       /* an event loop of asyncio runs in it */
+    C_COPIED_OPERANDS,  /* the interpreter copied the operands; abandoning would leak them */
+    C_HARD_REASON_COUNT
 };
-const char *c_why_name(int why);
+const char *c_hard_reason(int why);
 
-/* ---- thread states (state.c) --------------------------------------------- */
+/* ---- thread states (tasklet_state.c) --------------------------------------------- */
 
-PyThreadState *c_thread(void);
+PyThreadState *c_thread_state(void);
 /* Makes `state` that of a tasklet not yet started, with its first frame chunk. */
 void c_state_init(PyThreadState *ts, c_state *state, void *chunk, size_t size);
 /* For the main tasklet, which keeps the thread's own C stack. */
@@ -134,12 +134,12 @@ void c_state_load(PyThreadState *ts, const c_state *state);
 /* Frees what the state owns after the end of its tasklet, but for the root chunk. */
 void c_state_clear(c_state *state);
 /* A suspended one goes on here soon: its innermost frame is brought to this core's cache. */
-void c_state_fetch(const c_state *state);
+void c_state_prefetch(const c_state *state);
 /* 1 when the tasklet outgrew its first chunk. */
 int c_state_grew(const c_state *state);
 /* 1 when little or nothing is left of the running tasklet's first chunk: the
  * interpreter then calls through C what it would else inline (an __init__, a property). */
-int c_chunk_tight(PyThreadState *ts, const c_state *state);
+int c_chunk_nearly_full(PyThreadState *ts, const c_state *state);
 /* Bytes of its first chunk. */
 size_t c_chunk_size(const c_state *state);
 /* A copy of the running context for a new tasklet, NULL for an empty one (made when needed). */
@@ -147,7 +147,7 @@ PyObject *c_context_copy(PyThreadState *ts);
 /* The running context, made if there is none yet: borrowed, NULL with an exception. */
 PyObject *c_context(PyThreadState *ts);
 /* Bytes of the first chunk for a call of `callable` (a frame and a small call on top). */
-size_t c_chunk_need(PyObject *callable);
+size_t c_chunk_size_for(PyObject *callable);
 /* Address that stands for the code of `callable` in statistics, or NULL. */
 const void *c_code_key(PyObject *callable);
 /* The qualified name of a Python function: borrowed; NULL for other callables. */
@@ -156,18 +156,18 @@ PyObject *c_function_name(PyObject *callable);
 /* The C recursion count that a tasklet's stack carries. */
 int c_stack_budget(void);
 /* C stack bookkeeping: limits of a new stack, of the thread's own, and making one current. */
-void c_stack_init(PyThreadState *ts, p_stack *stack);
-void c_stack_own(PyThreadState *ts, p_stack *stack);
-void c_stack_use(PyThreadState *ts, const p_stack *stack);
+void c_stack_limits_init(PyThreadState *ts, p_stack *stack);
+void c_stack_limits_of_thread(PyThreadState *ts, p_stack *stack);
+void c_stack_limits_use(PyThreadState *ts, const p_stack *stack);
 /* At the base of a stack, before anything runs on it; `cell` is 4 words on that stack. */
-void c_base_init(PyThreadState *ts, void **cell);
-void c_base_enter(PyThreadState *ts, void **cell);
+void c_stack_base_init(PyThreadState *ts, void **cell);
+void c_stack_base_enter(PyThreadState *ts, void **cell);
 
 /* ---- names --------------------------------------------------------------- */
 
 /* An interned name, made at its first use and kept in *kept; borrowed, NULL with an exception.
  * PyObject_GetAttrString makes a new string each time, and the type cache of CPython keeps it. */
-static inline PyObject *c_name(PyObject **kept, const char *text)
+static inline PyObject *c_interned_name(PyObject **kept, const char *text)
 {
     PyObject *name = __atomic_load_n(kept, __ATOMIC_ACQUIRE);
     if (name == NULL && (name = PyUnicode_InternFromString(text)) != NULL)
@@ -176,9 +176,9 @@ static inline PyObject *c_name(PyObject **kept, const char *text)
 }
 
 /* The attribute of that name: a new reference, or NULL with an exception. */
-static inline PyObject *c_attribute(PyObject *object, PyObject **kept, const char *text)
+static inline PyObject *c_get_attribute(PyObject *object, PyObject **kept, const char *text)
 {
-    PyObject *name = c_name(kept, text);
+    PyObject *name = c_interned_name(kept, text);
     return name != NULL ? PyObject_GetAttr(object, name) : NULL;
 }
 
@@ -186,11 +186,12 @@ static inline PyObject *c_attribute(PyObject *object, PyObject **kept, const cha
 
 /* Tells whether the current call may be suspended softly, and fills `point`.
  * Without effect.  point->top is -1 when the stack depth is unknown. */
-int c_point_find(PyThreadState *ts, const c_state *state, const c_site *site, c_point *point);
+int c_soft_point_find(PyThreadState *ts, const c_state *state, const c_call_site *site,
+                      c_soft_point *point);
 /* Both at once for the common kind of call: 1 when it was suspended; 0 says nothing. */
-int c_suspend_call(PyThreadState *ts, c_state *state, const c_site *site);
+int c_suspend_call(PyThreadState *ts, c_state *state, const c_call_site *site);
 /* Saves the state and makes the frames independent of the C stack. */
-void c_suspend(PyThreadState *ts, c_state *state, const c_point *point);
+void c_suspend(PyThreadState *ts, c_state *state, const c_soft_point *point);
 /* A call to be made, of references of its own: args are the positional ones, then the keyword
  * values; kwnames may be NULL. */
 typedef struct {
@@ -199,10 +200,10 @@ typedef struct {
 
 /* Opens bound methods, functools.partial objects and the like, so that a Python function is called
  * where there is one behind them.  0, or -1 with an exception set; the call is good either way. */
-int c_unwrap_slowly(c_call *call);
+int c_unwrap_slow(c_call *call);
 static inline int c_unwrap(c_call *call)
 {
-    return PyFunction_Check(call->func) ? 0 : c_unwrap_slowly(call);
+    return PyFunction_Check(call->func) ? 0 : c_unwrap_slow(call);
 }
 
 /* Calls `func` as the first thing of a tasklet; args are the positional ones, then the keyword
@@ -213,10 +214,10 @@ PyObject *c_start(PyThreadState *ts, c_state *state, PyObject *func, PyObject *a
  * both: value is what the call returns; error is raised there instead; neither
  * ends the iteration of a `for`. */
 PyObject *c_resume(PyThreadState *ts, c_state *state, PyObject *value, PyObject *error);
-/* The same for one that was suspended at a check (C_CHECK): nothing waits for a value. */
-PyObject *c_resume_check(PyThreadState *ts, c_state *state, PyObject *error);
+/* The same for one that was suspended at a check (C_SAFEPOINT): nothing waits for a value. */
+PyObject *c_resume_at_safepoint(PyThreadState *ts, c_state *state, PyObject *error);
 /* Destroys the frames of a softly suspended tasklet; no `finally` runs. */
-void c_drop(PyThreadState *ts, c_state *state);
+void c_drop_frames(PyThreadState *ts, c_state *state);
 
 /* ---- `with` (with.c) ---------------------------------------------------------- */
 
@@ -224,15 +225,15 @@ void c_drop(PyThreadState *ts, c_state *state);
  * soft.  enter(self, site) returns a new reference or NULL; exit(self) too.  The
  * type must be ready; `methods` lives for ever. */
 typedef struct {
-    PyObject *(*enter)(PyObject *self, const c_site *site);
+    PyObject *(*enter)(PyObject *self, const c_call_site *site);
     PyObject *(*exit)(PyObject *self);
-} c_with;
-int c_with_install(PyTypeObject *type, const c_with *methods);
+} c_with_methods;
+int c_with_install(PyTypeObject *type, const c_with_methods *methods);
 
-/* ---- hard (state.c) -------------------------------------------------------- */
+/* ---- hard (tasklet_state.c) -------------------------------------------------------- */
 
-void c_hard_leave(PyThreadState *ts, c_state *state, c_hard *kept, int top);
-void c_hard_back(PyThreadState *ts, c_state *state, c_hard *kept);
+void c_hard_suspend(PyThreadState *ts, c_state *state, c_hard_state *kept, int top);
+void c_hard_resume(PyThreadState *ts, c_state *state, c_hard_state *kept);
 
 /* ---- trace and profile functions (trace.c) ------------------------------------- */
 
@@ -245,8 +246,8 @@ typedef struct {
 /* Exchanges them with those of the thread state. */
 void c_trace_swap(PyThreadState *ts, c_trace *kept);
 /* Takes them off, as sys.settrace(None) does; may run destructors. */
-void c_trace_end(PyThreadState *ts);
-int c_trace_on(PyThreadState *ts);
+void c_trace_remove(PyThreadState *ts);
+int c_trace_is_set(PyThreadState *ts);
 /* What sys.gettrace() or sys.getprofile() returns: borrowed, or NULL. */
 PyObject *c_trace_object(PyThreadState *ts, int which);
 /* Python's own settrace() or setprofile() has just set one: remembers how that looks. */
@@ -255,7 +256,7 @@ void c_trace_learn(PyThreadState *ts, int which);
 int c_trace_is_known(PyThreadState *ts);
 /* Exchanges the C function of a builtin for all who hold it: the original, or NULL when it is
  * none with these METH_ flags. */
-PyCFunction c_function_exchange(PyObject *function, int flags, PyCFunction replacement);
+PyCFunction c_function_swap(PyObject *function, int flags, PyCFunction replacement);
 
 /* ---- running event loops of asyncio (loop.c) ---------------------------------------- */
 
@@ -264,33 +265,33 @@ typedef struct {
     PyObject *hooks[2]; /* of asynchronous generators; all owned */
     PyObject *loop, *task;
     int depth; /* of the origins of coroutines */
-} c_loop;
+} c_event_loop;
 /* asyncio's _set_running_loop, with its C function, and _get_running_loop: before all others. */
-void c_loop_learn(PyObject *setter, PyCFunction original, PyObject *getter);
-PyObject *c_loop_set(PyObject *loop);
-int c_loop_is_running(void);
+void c_event_loop_learn(PyObject *setter, PyCFunction original, PyObject *getter);
+PyObject *c_event_loop_set(PyObject *loop);
+int c_event_loop_is_running(void);
 /* Exchanges it with that of the thread state; runs no Python code. */
-void c_loop_swap(PyThreadState *ts, c_loop *kept);
-void c_loop_clear(c_loop *kept);
+void c_event_loop_swap(PyThreadState *ts, c_event_loop *kept);
+void c_event_loop_clear(c_event_loop *kept);
 
 /* ---- looking at suspended frames (visit.c) --------------------------------- */
 
-int c_visit(c_state *state, int started, visitproc visit, void *arg);
-/* Undoes what c_visit did to the generators of a tasklet that goes on. */
-void c_unhush(c_state *state);
+int c_state_visit(c_state *state, int started, visitproc visit, void *arg);
+/* Undoes what c_state_visit did to the generators of a tasklet that goes on. */
+void c_state_allow_finalizers(c_state *state);
 /* Lets the collector finalize an object that it has finalized before. */
 void c_finalize_again(PyObject *object);
 /* How many C callers are between the Python frames of a tasklet and its first one; `running`:
  * it is the one that runs now. */
-int c_nesting(PyThreadState *ts, const c_state *state, int running);
+int c_nesting_level(PyThreadState *ts, const c_state *state, int running);
 /* Python calls that are open in it. */
-int c_recursion(PyThreadState *ts, const c_state *state, int running);
+int c_recursion_depth(PyThreadState *ts, const c_state *state, int running);
 /* The frame object of a suspended tasklet's innermost Python function: new, or NULL. */
 PyObject *c_frame_object(PyThreadState *ts, const c_state *state);
 /* The innermost Python function of a suspended tasklet: new references, or 0. */
-int c_where(const c_state *state, PyObject **code, int *line);
+int c_suspended_location(const c_state *state, PyObject **code, int *line);
 /* The same for the running one. */
-int c_where_now(PyThreadState *ts, PyObject **code, int *line);
+int c_running_location(PyThreadState *ts, PyObject **code, int *line);
 
 /* ---- the same as plain memory (peek.c) ------------------------------------------ */
 
@@ -298,21 +299,21 @@ int c_where_now(PyThreadState *ts, PyObject **code, int *line);
 typedef struct {
     PyObject *code;
     int offset;
-} c_place;
+} c_location;
 
 /* No thread state is needed: in a copy of the process, or for objects that live. */
 
 /* The frames of a suspended tasklet, or (ts != NULL) of a running thread, innermost first:
  * how many were found, and how many more there are. */
-int c_peek_frames(PyThreadState *ts, const c_state *state, c_place *found, int room, int *more);
-int c_peek_line(const c_place *place);
-PyObject *c_peek_function(const c_place *place);
-PyObject *c_peek_file(const c_place *place);
+int c_peek_frames(PyThreadState *ts, const c_state *state, c_location *found, int room, int *more);
+int c_peek_line(const c_location *place);
+PyObject *c_peek_function(const c_location *place);
+PyObject *c_peek_file(const c_location *place);
 /* A str as UTF-8 with a 0 behind it, control characters as question marks; cut where `room` (6
  * bytes or more) ends.  Its size. */
 size_t c_peek_text(PyObject *text, char *to, size_t room);
 
-/* ---- frames as plain records (record.c, frames.c, generator.c) -------------- */
+/* ---- frames as plain records (frame_snapshot.c, frames.c, generator.c) -------------- */
 
 /* The functions that write return NULL, or in a few words what does not fit; then nothing has
  * been changed. */
@@ -325,12 +326,12 @@ const char *c_frames_check(PyThreadState *ts, PyObject *records, size_t *size);
  * tasklet that was interrupted, 0 of one that waits for a call of ours to return. */
 int c_frames_build(PyThreadState *ts, c_state *state, PyObject *records);
 /* The call in which such a tasklet waits keeps `object` alive, as its operands did. */
-void c_frames_hold(c_state *state, PyObject *object);
+void c_frames_keep_alive(c_state *state, PyObject *object);
 int c_is_generator(PyObject *object);
 /* Whether a generator runs, also inside a tasklet that is suspended. */
-int c_generator_runs(PyObject *gen);
+int c_generator_is_running(PyObject *gen);
 /* ... in this one. */
-int c_generator_runs_in(const c_state *state, PyObject *gen);
+int c_generator_is_running_in(const c_state *state, PyObject *gen);
 /* `running`: without its frame, which a tasklet's record brings. */
 PyObject *c_generator_read(PyObject *gen, int running);
 /* `gen` is new, of the same code. */
@@ -346,36 +347,37 @@ int c_shim_learn(PyThreadState *ts);
 int c_is_traced(const c_state *state);
 /* What keeps a hard-suspended tasklet on its C stack: the place, and the callable (new) or the
  * opcode there.  0 when there is no such place. */
-int c_between(const c_state *state, PyObject **code, int *line, PyObject **callee, int *opcode);
+int c_find_c_caller(const c_state *state, PyObject **code, int *line, PyObject **callee,
+                    int *opcode);
 
-/* ---- the static stack depth of an instruction (depth.c) -------------------- */
+/* ---- the static stack depth of an instruction (stack_depth.c) -------------------- */
 
 /* Value stack slots in use above the locals just before the instruction at
  * byte offset `offset` of the bytecode, or -1 when it cannot be told. */
-int c_depth_at(PyCodeObject *code, int offset);
+int c_stack_depth_at(PyCodeObject *code, int offset);
 
-/* ---- the interpreter around us (threads.c) --------------------------------- */
+/* ---- the interpreter around us (interpreter.c) --------------------------------- */
 
 /* Calls `each` for every other thread state of this interpreter till it returns non-zero. */
-int c_other_threads(PyThreadState *ts, int (*each)(PyThreadState *other, void *arg), void *arg);
+int c_each_other_thread(PyThreadState *ts, int (*each)(PyThreadState *other, void *arg), void *arg);
 /* Calls work(arg) while every other thread stands at a point where it could have lost the
  * GIL, if it had one.  It must not run Python code, wait, or take a lock. */
-void c_while_stopped(void (*work)(void *arg), void *arg);
+void c_while_world_stopped(void (*work)(void *arg), void *arg);
 /* 0, or -1 with ImportError when this interpreter cannot carry us. */
 int c_check_interpreter(void);
-int c_finalizing(void);
+int c_is_finalizing(void);
 /* For a detached thread: comes back when the GIL is free, if there is one, or at that time. */
-void c_gil_watch(int64_t until);
+void c_gil_spin(int64_t until);
 /* A thread state for the calling OS thread, which has none and stays detached;
  * NULL without memory. */
-PyThreadState *c_thread_new(void);
+PyThreadState *c_thread_state_new(void);
 /* The end of one that is attached: it is cleared and freed, and the thread is detached. */
-void c_thread_end(PyThreadState *ts);
+void c_thread_state_end(PyThreadState *ts);
 /* Whether the calling thread is the interpreter's first. */
 int c_on_main_thread(void);
 unsigned long c_main_thread_id(void);
-/* Keeps a few data-stack chunks instead of unmapping them (arena.c).  Once per process. */
-void c_arena_install(void);
+/* Keeps a few data-stack chunks instead of unmapping them (chunk_cache.c).  Once per process. */
+void c_chunk_cache_install(void);
 
 /* Locks that exist only without a GIL; with one, holding it is the lock. */
 #ifdef Py_GIL_DISABLED
@@ -401,69 +403,69 @@ void c_allow_try_incref(PyObject *object);
 /* Gives back a reference that is certainly not the last one: 1, or 0 when it may be. */
 int c_decref_shared(PyObject *object);
 
-/* ---- being called by the interpreter loop (breaker.c, interruptible.c) ---------- */
+/* ---- being called by the interpreter loop (interrupt.c, interruptible.c) ---------- */
 
 /* A standing request to one thread's interpreter loop.  `ts` is NULL while it is closed;
  * its memory must stay for ever, because a call may be on its way. */
-typedef struct c_breaker {
+typedef struct c_interrupt {
     PyThreadState *ts;
     /* Runs on that thread, between two instructions of Python code, no exception set.
      * 0, or -1 with an exception, which is raised there. */
-    int (*call)(struct c_breaker *breaker);
-    void *at;    /* inside the call: the end of its caller's C stack, for a c_site */
+    int (*call)(struct c_interrupt *breaker);
+    void *at;    /* inside the call: the end of its caller's C stack, for a c_call_site */
     int posted;  /* a call is on its way */
     int ticking; /* it is called at every check */
     int known;
-    struct c_breaker *next;
+    struct c_interrupt *next;
     int on_main;  /* 3.11: its thread is the interpreter's first */
     void *traced; /* 3.11: the trace function whose place was taken */
-} c_breaker;
+} c_interrupt;
 
 /* On the thread that is to be called. */
-void c_breaker_open(c_breaker *breaker, PyThreadState *ts, int (*call)(c_breaker *breaker));
-void c_breaker_close(c_breaker *breaker);
+void c_interrupt_open(c_interrupt *breaker, PyThreadState *ts, int (*call)(c_interrupt *breaker));
+void c_interrupt_close(c_interrupt *breaker);
 /* From now on, or no longer, one call at every check.  On the thread itself. */
-void c_breaker_tick(c_breaker *breaker, int on);
+void c_interrupt_repeat(c_interrupt *breaker, int on);
 /* Asks for one call at the next check.  Any OS thread, attached or without a thread
  * state; safe while the thread closes the breaker, but not while a fork is under way.
  * May be lost: ask again. */
-void c_breaker_ask(c_breaker *breaker);
+void c_interrupt_request(c_interrupt *breaker);
 /* Whether a thread that asks may have to wait for the GIL. */
-extern const int c_breaker_waits;
+extern const int c_interrupt_request_waits;
 /* At interpreter exit: from now on nothing is asked for. */
-void c_breaker_shut(void);
+void c_interrupt_shut_down(void);
 /* The interpreter begins to end: below the Python function that C calls for that.  All is
  * shut when that function has returned. */
-void c_breaker_ending(void);
+void c_interrupt_interpreter_ending(void);
 /* In the child of a fork, first for each breaker of a thread that is gone, then once. */
-void c_breaker_forget(c_breaker *breaker);
-void c_breaker_after_fork(void);
+void c_interrupt_forget(c_interrupt *breaker);
+void c_interrupt_after_fork(void);
 /* Around a switch inside the call: meanwhile other pending calls can run. */
-void c_breaker_leave(c_breaker *breaker);
-void c_breaker_back(c_breaker *breaker);
+void c_interrupt_switch_away(c_interrupt *breaker);
+void c_interrupt_switch_back(c_interrupt *breaker);
 
 /* At import: looks at how the loop calls a breaker, so that a tasklet can be suspended softly
- * there (check.c).  Runs a line of Python: 0, or -1 with an exception.  What cannot be
+ * there (safepoint.c).  Runs a line of Python: 0, or -1 with an exception.  What cannot be
  * learned stays hard. */
-int c_check_learn(void);
+int c_safepoint_learn(void);
 
 /* Names what must not be interrupted besides: code of files whose name begins with `own`
  * but not with `but` (two str, kept). */
 int c_interruptible_init(PyObject *own, PyObject *but);
 /* The same for code of that one file (a str that code objects hold). */
-void c_interruptible_but(PyObject *file);
+void c_interruptible_exclude_file(PyObject *file);
 /* 0 while the running Python code should be let finish: an import, a destructor, a
  * collection, a trace function, code of our own. */
-int c_interruptible(PyThreadState *ts);
+int c_is_interruptible(PyThreadState *ts);
 
 /* ---- memory ------------------------------------------------------------------ */
 
 /* Counts down at each allocation of ours; at 0 that one fails.  For tests; 0 = never. */
-extern int c_fail_in;
+extern int c_fail_allocation_in;
 
 static inline int c_out_of_memory(void)
 {
-    return __builtin_expect(c_fail_in != 0, 0) && --c_fail_in == 0;
+    return __builtin_expect(c_fail_allocation_in != 0, 0) && --c_fail_allocation_in == 0;
 }
 
 /* Zeroed, to be freed with PyMem_Free; NULL with no exception set. */
@@ -478,7 +480,7 @@ static inline void *c_malloc(size_t size)
 }
 
 /* A bytes object that nobody else has, made shorter: itself or another; NULL with MemoryError. */
-static inline PyObject *c_shorten(PyObject *bytes, Py_ssize_t size)
+static inline PyObject *c_bytes_shorten(PyObject *bytes, Py_ssize_t size)
 {
     _PyBytes_Resize(&bytes, size);
     return bytes;

@@ -8,14 +8,14 @@
  * each generator on the way inwards.
  *
  * The innermost frame stands at the instruction that called us, without its
- * operands, or at a check where it was interrupted (check.c); how far to step over it follows from
- * the instruction alone, and is taken from the code as CPython gives it out (no specialised or
+ * operands, or at a check where it was interrupted (safepoint.c); how far to step over it follows
+ * from the instruction alone, and is taken from the code as CPython gives it out (no specialised or
  * traced instruction, empty inline caches).
  *
  * On the tasklet's home thread.  Building checks all before it changes anything.
  */
-#include "cpython/check.h"
-#include "cpython/record.h"
+#include "cpython/frame_snapshot.h"
+#include "cpython/safepoint.h"
 
 static int place(const c_frame *f)
 {
@@ -40,8 +40,8 @@ PyObject *c_frames_read(const c_state *state)
     PyObject *records = PyTuple_New(left);
     for (c_frame *f = state->frame; records != NULL && left-- > 0; f = f->previous) {
         int inner = f == state->frame;
-        PyObject *record = inner ? c_record_read(f, state->depth, 0)
-                                 : c_record_read(f, frame_top(f), frame_return_offset(f));
+        PyObject *record = inner ? c_frame_snapshot_read(f, state->depth, 0)
+                                 : c_frame_snapshot_read(f, frame_top(f), frame_return_offset(f));
         if (record == NULL)
             Py_CLEAR(records);
         else
@@ -50,7 +50,7 @@ PyObject *c_frames_read(const c_state *state)
     return records;
 }
 
-int c_generator_runs_in(const c_state *state, PyObject *gen)
+int c_generator_is_running_in(const c_state *state, PyObject *gen)
 {
     for (c_frame *f = state->frame; f != NULL && !frame_is_entry(f); f = f->previous)
         if (f == generator_frame(gen))
@@ -60,14 +60,14 @@ int c_generator_runs_in(const c_state *state, PyObject *gen)
 
 /* ---- where the innermost frame goes on --------------------------------------------------- */
 
-/* Where a tasklet that was interrupted may have been left softly: check.c. */
+/* Where a tasklet that was interrupted may have been left softly: safepoint.c. */
 static int is_check(int op)
 {
     return op == RESUME || op == JUMP_BACKWARD;
 }
 
 /* What the call of a blocked function has on the value stack, or -1. */
-static int operands_of(c_plain at)
+static int operands_of(c_plain_instruction at)
 {
 #ifdef C_OP_BEFORE_WITH
     if (at.op == C_OP_BEFORE_WITH)
@@ -82,7 +82,7 @@ static int operands_of(c_plain at)
     return at.op == C_OP_FOR_ITER || is_check(at.op) ? 0 : -1;
 }
 
-static const char *check_inner(const c_record *inner, int operands)
+static const char *check_inner(const c_frame_snapshot *inner, int operands)
 {
     const PyCodeObject *code = inner->code;
     if (operands < 0)
@@ -90,16 +90,16 @@ static const char *check_inner(const c_record *inner, int operands)
     if (inner->slots + (operands > 0) > code->co_nlocalsplus + code->co_stacksize)
         return "the innermost frame has no room for a result";
 #if C_TELLS_DEPTH
-    int depth = c_depth_at(inner->code, inner->ip * (int)sizeof(_Py_CODEUNIT));
+    int depth = c_stack_depth_at(inner->code, inner->ip * (int)sizeof(_Py_CODEUNIT));
     if (inner->slots != code->co_nlocalsplus + depth - operands)
         return "the place and the slots of the innermost frame do not agree";
 #endif
     return NULL;
 }
 
-static const char *find_advance(const c_record *inner, c_state *state)
+static const char *find_advance(const c_frame_snapshot *inner, c_state *state)
 {
-    c_plain at = c_plain_at(inner->code, inner->ip);
+    c_plain_instruction at = c_plain_instruction_at(inner->code, inner->ip);
     const char *wrong = check_inner(inner, at.unit == inner->ip ? operands_of(at) : -1);
     if (wrong != NULL)
         return wrong;
@@ -116,7 +116,7 @@ static const char *find_advance(const c_record *inner, c_state *state)
     if (at.op != C_OP_FOR_ITER)
         return NULL;
     int end = inner->ip + 1 + C_CACHES(at.op) + at.oparg;
-    if (c_plain_at(inner->code, end).op != C_OP_END_FOR ||
+    if (c_plain_instruction_at(inner->code, end).op != C_OP_END_FOR ||
         inner->slots <= inner->code->co_nlocalsplus)
         return "the innermost frame does not stand at an iteration";
     state->end_advance = C_AFTER(at.op) + at.oparg + C_ITER_END_SKIPS;
@@ -134,13 +134,13 @@ static PyObject *owner_of(PyObject *tuple)
                                                                     : Py_None;
 }
 
-static const char *check_record(PyObject *records, Py_ssize_t at, c_record *out)
+static const char *check_record(PyObject *records, Py_ssize_t at, c_frame_snapshot *out)
 {
-    const char *wrong = c_record_parse(PyTuple_GET_ITEM(records, at), out);
+    const char *wrong = c_frame_snapshot_parse(PyTuple_GET_ITEM(records, at), out);
     if (wrong == NULL)
-        wrong = c_record_check(out);
+        wrong = c_frame_snapshot_check(out);
     if (wrong == NULL && at + 1 < PyTuple_GET_SIZE(records))
-        wrong = c_place_waits(out, owner_of(PyTuple_GET_ITEM(records, at + 1)));
+        wrong = c_location_check_waiting(out, owner_of(PyTuple_GET_ITEM(records, at + 1)));
     if (wrong != NULL || out->owner == Py_None)
         return wrong;
     for (Py_ssize_t i = 0; i < at; i++)
@@ -151,7 +151,7 @@ static const char *check_record(PyObject *records, Py_ssize_t at, c_record *out)
 
 const char *c_frames_check(PyThreadState *ts, PyObject *records, size_t *size)
 {
-    c_record record;
+    c_frame_snapshot record;
     c_state inner;
     size_t words = SPARE_WORDS;
     Py_ssize_t count = PyTuple_CheckExact(records) ? PyTuple_GET_SIZE(records) : 0;
@@ -170,17 +170,17 @@ const char *c_frames_check(PyThreadState *ts, PyObject *records, size_t *size)
     return find_advance(&record, &inner);
 }
 
-static c_frame *lay_frame(c_state *state, const c_record *record)
+static c_frame *lay_frame(c_state *state, const c_frame_snapshot *record)
 {
     c_frame *f = state->top;
     PyObject *locals = record->locals != Py_None ? record->locals : NULL;
     frame_init(f, record->function, record->code, locals);
-    c_record_fill(record, f);
+    c_frame_snapshot_fill(record, f);
     state->top = (PyObject **)f + code_frame_words(record->code);
     return f;
 }
 
-static c_frame *enter_generator(c_state *state, const c_record *record)
+static c_frame *enter_generator(c_state *state, const c_frame_snapshot *record)
 {
     PyGenObject *gen = (PyGenObject *)record->owner;
     c_generator_put(record->owner, record, FRAME_EXECUTING);
@@ -192,9 +192,9 @@ static c_frame *enter_generator(c_state *state, const c_record *record)
 int c_frames_build(PyThreadState *ts, c_state *state, PyObject *records)
 {
     c_frame *below = thread_base_frame(ts);
-    c_record record;
+    c_frame_snapshot record;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(records); i++) {
-        c_record_parse(PyTuple_GET_ITEM(records, i), &record);
+        c_frame_snapshot_parse(PyTuple_GET_ITEM(records, i), &record);
         c_frame *f =
             record.owner == Py_None ? lay_frame(state, &record) : enter_generator(state, &record);
         f->previous = below;
@@ -203,12 +203,12 @@ int c_frames_build(PyThreadState *ts, c_state *state, PyObject *records)
     }
     state->frame = below;
     find_advance(&record, state);
-    return is_check(c_plain_at(record.code, record.ip).op);
+    return is_check(c_plain_instruction_at(record.code, record.ip).op);
 }
 
 /* In the place of the first operand: there is one wherever the stack does not keep it anyway (an
  * iteration, a `with`). */
-void c_frames_hold(c_state *state, PyObject *object)
+void c_frames_keep_alive(c_state *state, PyObject *object)
 {
     c_frame *f = state->frame;
     PyCodeObject *code = frame_code(f);
@@ -240,12 +240,12 @@ int c_frames_build(PyThreadState *ts, c_state *state, PyObject *records)
     return 0;
 }
 
-void c_frames_hold(c_state *state, PyObject *object)
+void c_frames_keep_alive(c_state *state, PyObject *object)
 {
     (void)state, (void)object;
 }
 
-int c_generator_runs_in(const c_state *state, PyObject *gen)
+int c_generator_is_running_in(const c_state *state, PyObject *gen)
 {
     (void)state, (void)gen;
     return 0;
@@ -271,7 +271,7 @@ static PyObject *callee_at(const c_frame *f, int op)
     if (C_EXACT_TOP)
         depth = frame_top(f) - code->co_nlocalsplus;
     else
-        depth = c_depth_at(code, place(f) * (int)sizeof(_Py_CODEUNIT));
+        depth = c_stack_depth_at(code, place(f) * (int)sizeof(_Py_CODEUNIT));
     int told = frame_top(f) < 0 || frame_top(f) >= code->co_nlocalsplus + depth;
     if (operands == 0 || depth < operands || !told)
         return NULL;
@@ -299,12 +299,13 @@ int c_is_traced(const c_state *state)
     return f != NULL && !frame_is_entry(f) && ip_opcode(frame_ip(f)) >= MIN_INSTRUMENTED_OPCODE;
 }
 
-int c_between(const c_state *state, PyObject **code, int *line, PyObject **callee, int *opcode)
+int c_find_c_caller(const c_state *state, PyObject **code, int *line, PyObject **callee,
+                    int *opcode)
 {
     const c_frame *f = state->frame != NULL ? frame_between(state) : NULL;
     if (f == NULL || frame_is_entry(f) || (f == state->frame && state->rest == C_BELOW))
         return 0;
-    *opcode = c_plain_at(frame_code(f), place(f)).op;
+    *opcode = c_plain_instruction_at(frame_code(f), place(f)).op;
     *callee = Py_XNewRef(callee_at(f, *opcode));
     *code = Py_NewRef((PyObject *)frame_code(f));
     *line = PyCode_Addr2Line(frame_code(f), place(f) * (int)sizeof(_Py_CODEUNIT));
@@ -319,12 +320,13 @@ int c_is_traced(const c_state *state)
     return 0;
 }
 
-int c_between(const c_state *state, PyObject **code, int *line, PyObject **callee, int *opcode)
+int c_find_c_caller(const c_state *state, PyObject **code, int *line, PyObject **callee,
+                    int *opcode)
 {
     *callee = NULL;
     const c_frame *f = state->frame;
-    *opcode = f != NULL ? c_plain_at(frame_code(f), place(f)).op : -1;
-    return c_where(state, code, line);
+    *opcode = f != NULL ? c_plain_instruction_at(frame_code(f), place(f)).op : -1;
+    return c_suspended_location(state, code, line);
 }
 
 #endif

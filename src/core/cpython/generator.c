@@ -12,7 +12,7 @@
  * Building needs a new generator of the same code, which CPython itself makes when
  * the function is called: only its frame is exchanged here.
  */
-#include "cpython/record.h"
+#include "cpython/frame_snapshot.h"
 
 enum { HOOKS_INITED = 1 << 8, CLOSED = 1 << 9, RUNNING_ASYNC = 1 << 10 };
 
@@ -35,19 +35,19 @@ PyObject *c_generator_read(PyObject *object, int running)
     PyObject *function = ended ? Py_None : frame_function(f), *frame = Py_NewRef(Py_None);
     PyObject *handled = gen->gi_exc_state.exc_value;
     if (!ended && !running)
-        Py_XSETREF(frame, c_record_read(f, frame_top(f), 0));
+        Py_XSETREF(frame, c_frame_snapshot_read(f, frame_top(f), 0));
     if (frame == NULL)
         return NULL;
     return Py_BuildValue("(OOOONOi)", function, (PyObject *)frame_code(f), gen->gi_name,
                          gen->gi_qualname, frame, handled ? handled : Py_None, read_state(gen));
 }
 
-int c_generator_runs(PyObject *gen)
+int c_generator_is_running(PyObject *gen)
 {
     return ((PyGenObject *)gen)->gi_frame_state == FRAME_EXECUTING;
 }
 
-const char *c_generator_check(PyObject *object, const c_record *record)
+const char *c_generator_check(PyObject *object, const c_frame_snapshot *record)
 {
     PyGenObject *gen = (PyGenObject *)object;
     if (!c_is_generator(object) || gen->gi_frame_state != FRAME_CREATED)
@@ -69,11 +69,11 @@ static void empty(PyGenObject *gen, PyObject *function)
     frame_exchange_function(f, function);
 }
 
-void c_generator_put(PyObject *object, const c_record *record, int frame_state)
+void c_generator_put(PyObject *object, const c_frame_snapshot *record, int frame_state)
 {
     PyGenObject *gen = (PyGenObject *)object;
     empty(gen, record->function);
-    c_record_fill(record, generator_frame(object));
+    c_frame_snapshot_fill(record, generator_frame(object));
     gen->gi_frame_state = (int8_t)frame_state;
 }
 
@@ -117,14 +117,14 @@ static const char *build_frameless(PyObject *object, int where)
 
 static const char *build_frame(PyObject *object, PyObject *tuple, int where)
 {
-    c_record record;
-    const char *wrong = c_record_parse(tuple, &record);
+    c_frame_snapshot record;
+    const char *wrong = c_frame_snapshot_parse(tuple, &record);
     if (wrong == NULL && (where >= FRAME_EXECUTING || where < FRAME_CREATED))
         wrong = "the state of a generator is not known";
     if (wrong == NULL)
-        wrong = c_record_check(&record);
+        wrong = c_frame_snapshot_check(&record);
     if (wrong == NULL)
-        wrong = c_place_rests(&record, where);
+        wrong = c_location_check_generator(&record, where);
     if (wrong == NULL)
         wrong = c_generator_check(object, &record);
     if (wrong == NULL)

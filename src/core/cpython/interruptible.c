@@ -37,7 +37,7 @@ static PyObject *file_of(const char *in, const char *name)
 
 int c_interruptible_init(PyObject *own, PyObject *but)
 {
-    if (c_name(&del_name, "__del__") == NULL)
+    if (c_interned_name(&del_name, "__del__") == NULL)
         return -1;
     if (bootstrap == NULL &&
         (bootstrap = file_of("importlib._bootstrap", "_find_and_load")) == NULL)
@@ -49,7 +49,7 @@ int c_interruptible_init(PyObject *own, PyObject *but)
     return 0;
 }
 
-void c_interruptible_but(PyObject *file)
+void c_interruptible_exclude_file(PyObject *file)
 {
     Py_XSETREF(loops, Py_NewRef(file));
 }
@@ -77,7 +77,7 @@ static int in_with_gap(const c_frame *f)
 #endif
 }
 
-int c_interruptible(PyThreadState *ts)
+int c_is_interruptible(PyThreadState *ts)
 {
     if (ts->tracing || thread_collecting(ts))
         return 0;

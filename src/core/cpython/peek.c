@@ -16,7 +16,7 @@ static const c_frame *real(const c_frame *f)
     return f;
 }
 
-int c_peek_frames(PyThreadState *ts, const c_state *state, c_place *found, int room, int *more)
+int c_peek_frames(PyThreadState *ts, const c_state *state, c_location *found, int room, int *more)
 {
     int count = 0;
     *more = 0;
@@ -30,22 +30,22 @@ int c_peek_frames(PyThreadState *ts, const c_state *state, c_place *found, int r
             continue;
         }
         found[count++] =
-            (c_place){(PyObject *)code, (int)((char *)frame_ip(f) - (char *)_PyCode_CODE(code))};
+            (c_location){(PyObject *)code, (int)((char *)frame_ip(f) - (char *)_PyCode_CODE(code))};
     }
     return count;
 }
 
-int c_peek_line(const c_place *place)
+int c_peek_line(const c_location *place)
 {
     return PyCode_Addr2Line((PyCodeObject *)place->code, place->offset);
 }
 
-PyObject *c_peek_function(const c_place *place)
+PyObject *c_peek_function(const c_location *place)
 {
     return ((PyCodeObject *)place->code)->co_qualname;
 }
 
-PyObject *c_peek_file(const c_place *place)
+PyObject *c_peek_file(const c_location *place)
 {
     return ((PyCodeObject *)place->code)->co_filename;
 }

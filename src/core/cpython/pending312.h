@@ -14,7 +14,7 @@
 typedef struct _pending_calls pending_queue;
 
 /* Any thread looks. */
-#define C_BREAKER_SHARED 1
+#define C_INTERRUPT_SHARED 1
 
 static inline pending_queue *pending_of_interpreter(void)
 {

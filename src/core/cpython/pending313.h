@@ -14,7 +14,7 @@
 typedef struct _pending_calls pending_queue;
 
 /* The bit is the thread's own: nobody else looks. */
-#define C_BREAKER_SHARED 0
+#define C_INTERRUPT_SHARED 0
 
 static inline pending_queue *pending_of_interpreter(void)
 {

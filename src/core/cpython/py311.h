@@ -181,7 +181,7 @@ static inline void thread_mark_tracing(PyThreadState *ts)
 
 /* Objects in trash_delete_later stay with the thread: whoever leaves its outermost
  * deallocation frees them. */
-static inline void thread_nesting_leave(PyThreadState *ts, c_hard *kept)
+static inline void thread_nesting_leave(PyThreadState *ts, c_hard_state *kept)
 {
     kept->tracing = ts->tracing;
     kept->event = ts->tracing_what;
@@ -189,7 +189,7 @@ static inline void thread_nesting_leave(PyThreadState *ts, c_hard *kept)
     ts->tracing = 0;
     ts->trash_delete_nesting = 0;
 }
-static inline void thread_nesting_back(PyThreadState *ts, c_hard *kept)
+static inline void thread_nesting_back(PyThreadState *ts, c_hard_state *kept)
 {
     ts->tracing = kept->tracing;
     ts->tracing_what = kept->event;
@@ -236,8 +236,8 @@ static inline void *thread_end_lock(PyThreadState *ts)
     return ref != NULL && PyWeakref_CheckRef(ref) ? PyWeakref_GET_OBJECT(ref) : NULL;
 }
 
-/* Pending calls cannot be switched away from: breaker_trace.c. */
-#define C_BREAKER_TRACES 1
+/* Pending calls cannot be switched away from: interrupt_trace.c. */
+#define C_INTERRUPT_TRACES 1
 
 /* A line event comes between the end of a `with` block and its `__exit__(None, None, None)`,
  * of which `self` makes PRECALL 2 out of three operands: no other call looks so. */
@@ -259,7 +259,7 @@ static inline int thread_collecting(PyThreadState *ts)
     return ts->interp->gc.collecting;
 }
 
-/* ---- for frames as records: record.h ---- */
+/* ---- for frames as records: frame_snapshot.h ---- */
 /* A frame that waits has its pointer where the callee's return finds it. */
 static inline int frame_return_offset(const c_frame *f)
 {

@@ -15,7 +15,7 @@
  * tasklet's.
  *
  * As in 3.13, the depth of the value stack in the innermost frame must be told
- * from the operands' address or from the bytecode (depth.c).
+ * from the operands' address or from the bytecode (stack_depth.c).
  */
 #ifndef LOOMLET_PY312_H
 #define LOOMLET_PY312_H
@@ -275,7 +275,7 @@ static inline void thread_mark_tracing(PyThreadState *ts)
 
 /* Objects in trash.delete_later stay with the thread: whoever leaves its outermost
  * deallocation frees them. */
-static inline void thread_nesting_leave(PyThreadState *ts, c_hard *kept)
+static inline void thread_nesting_leave(PyThreadState *ts, c_hard_state *kept)
 {
     kept->tracing = ts->tracing;
     kept->event = ts->what_event;
@@ -284,7 +284,7 @@ static inline void thread_nesting_leave(PyThreadState *ts, c_hard *kept)
     ts->what_event = -1;
     ts->trash.delete_nesting = 0;
 }
-static inline void thread_nesting_back(PyThreadState *ts, c_hard *kept)
+static inline void thread_nesting_back(PyThreadState *ts, c_hard_state *kept)
 {
     ts->tracing = kept->tracing;
     ts->what_event = kept->event;
@@ -329,7 +329,7 @@ static inline void *thread_end_lock(PyThreadState *ts)
     return ref != NULL && PyWeakref_CheckRef(ref) ? PyWeakref_GET_OBJECT(ref) : NULL;
 }
 
-/* ---- for frames as records: record.h ---- */
+/* ---- for frames as records: frame_snapshot.h ---- */
 /* From the instruction pointer of a frame to the instruction that runs next. */
 #define C_TO_NEXT 1
 /* The state of a generator that has delegated to another one. */

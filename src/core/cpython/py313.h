@@ -4,7 +4,7 @@
  * references came in 3.14).  The instruction pointer of a frame that calls
  * stands at the CALL itself.  A frame knows the depth of its value stack only
  * after it called inline or was suspended; in the innermost frame it must be
- * told from the operands' address or from the bytecode (depth.c).
+ * told from the operands' address or from the bytecode (stack_depth.c).
  */
 #ifndef LOOMLET_PY313_H
 #define LOOMLET_PY313_H
@@ -256,7 +256,7 @@ static inline void thread_mark_tracing(PyThreadState *ts)
     (void)ts;
 }
 
-static inline void thread_nesting_leave(PyThreadState *ts, c_hard *kept)
+static inline void thread_nesting_leave(PyThreadState *ts, c_hard_state *kept)
 {
     kept->tracing = ts->tracing;
     kept->event = ts->what_event;
@@ -271,7 +271,7 @@ static inline void thread_nesting_leave(PyThreadState *ts, c_hard *kept)
     }
 #endif
 }
-static inline void thread_nesting_back(PyThreadState *ts, c_hard *kept)
+static inline void thread_nesting_back(PyThreadState *ts, c_hard_state *kept)
 {
     ts->tracing = kept->tracing;
     ts->what_event = kept->event;
@@ -317,7 +317,7 @@ static inline void *thread_end_lock(PyThreadState *ts)
     return NULL;
 }
 
-/* ---- for frames as records: record.h ---- */
+/* ---- for frames as records: frame_snapshot.h ---- */
 /* From the instruction pointer of a frame to the instruction that runs next. */
 #define C_TO_NEXT 0
 /* The state of a generator that has delegated to another one. */

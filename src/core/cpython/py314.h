@@ -286,7 +286,7 @@ static inline void thread_mark_tracing(PyThreadState *ts)
 }
 
 /* Objects in ts->delete_later stay with the thread: whoever has room frees them. */
-static inline void thread_nesting_leave(PyThreadState *ts, c_hard *kept)
+static inline void thread_nesting_leave(PyThreadState *ts, c_hard_state *kept)
 {
     kept->tracing = ts->tracing;
     kept->event = ts->what_event;
@@ -295,7 +295,7 @@ static inline void thread_nesting_leave(PyThreadState *ts, c_hard *kept)
     ts->what_event = -1;
     ts->current_executor = NULL;
 }
-static inline void thread_nesting_back(PyThreadState *ts, c_hard *kept)
+static inline void thread_nesting_back(PyThreadState *ts, c_hard_state *kept)
 {
     ts->tracing = kept->tracing;
     ts->what_event = kept->event;
@@ -355,7 +355,7 @@ static inline void *thread_end_lock(PyThreadState *ts)
     return NULL;
 }
 
-/* ---- for frames as records: record.h ---- */
+/* ---- for frames as records: frame_snapshot.h ---- */
 static inline int slot_is_number(slot s)
 {
     return PyStackRef_IsTaggedInt(s);

@@ -16,21 +16,21 @@
  * nothing is owned by a C variable across a run of the interpreter.
  */
 #include "cpython/layout.h"
-#include "cpython/save.h"
+#include "cpython/save_state.h"
 #include "cpython/splice.h"
 
 #ifdef C_HAS_SOFT
 
 /* Takes over the references of the abandoned BEFORE_WITH: __exit__ stays on the
  * value stack, as that instruction would have left it. */
-static void adopt_with(c_frame *f, const c_point *point)
+static void adopt_with(c_frame *f, const c_soft_point *point)
 {
     f->localsplus[point->top] = slot_steal(point->exit);
     frame_set_top(f, point->top + 1);
     Py_DECREF(point->enter);
 }
 
-void c_suspend(PyThreadState *ts, c_state *state, const c_point *point)
+void c_suspend(PyThreadState *ts, c_state *state, const c_soft_point *point)
 {
     c_frame *f = thread_frame(ts);
     frame_set_top(f, point->top);
@@ -79,7 +79,7 @@ static inline PyObject *run_chain(PyThreadState *ts, c_state *state, c_frame *f,
         if (f == NULL || frame_is_entry(f))
             return result;
         int yielded = result != NULL && gen != NULL && generator_is_suspended(gen);
-        if (B_UNLIKELY(f->return_offset >= C_SPLICED) && c_splice_told(f, gen)) {
+        if (B_UNLIKELY(f->return_offset >= C_SPLICED) && c_splice_is_waiting(f, gen)) {
             state->rest = C_BELOW; /* a destructor must not give up our result */
             throwing = !c_splice_finish(f, result, yielded);
             continue;
@@ -97,7 +97,7 @@ PyObject *c_resume(PyThreadState *ts, c_state *state, PyObject *value, PyObject 
     c_frame *f = state->frame;
     int ends = value == NULL && error == NULL;
     if (B_UNLIKELY(state->hushed))
-        c_unhush(state);
+        c_state_allow_finalizers(state);
     drop_operands(f, state->depth - (ends ? C_ITER_END_POPS : 0));
     if (B_UNLIKELY(error != NULL)) {
         Py_XDECREF(value);
@@ -112,11 +112,11 @@ PyObject *c_resume(PyThreadState *ts, c_state *state, PyObject *value, PyObject 
     return run_chain(ts, state, f, error != NULL);
 }
 
-PyObject *c_resume_check(PyThreadState *ts, c_state *state, PyObject *error)
+PyObject *c_resume_at_safepoint(PyThreadState *ts, c_state *state, PyObject *error)
 {
     c_frame *f = state->frame;
     if (state->hushed)
-        c_unhush(state);
+        c_state_allow_finalizers(state);
     frame_set_ip(f, frame_ip(f) + (error != NULL ? state->advance : state->end_advance));
     if (error != NULL) {
         PyErr_SetObject((PyObject *)Py_TYPE(error), error);
@@ -127,7 +127,7 @@ PyObject *c_resume_check(PyThreadState *ts, c_state *state, PyObject *error)
 
 /* Destructors run on the tasklet's data stack, but above the caller's frame: what
  * they call is then never taken for the caller's own first activation. */
-void c_drop(PyThreadState *ts, c_state *state)
+void c_drop_frames(PyThreadState *ts, c_state *state)
 {
     c_state outer;
     c_frame *f = state->frame;
@@ -150,7 +150,7 @@ void c_drop(PyThreadState *ts, c_state *state)
 
 #else
 
-void c_suspend(PyThreadState *ts, c_state *state, const c_point *point)
+void c_suspend(PyThreadState *ts, c_state *state, const c_soft_point *point)
 {
     (void)ts, (void)state, (void)point;
     Py_FatalError("loomlet: soft suspension on an interpreter without it");
@@ -162,12 +162,12 @@ PyObject *c_resume(PyThreadState *ts, c_state *state, PyObject *value, PyObject 
     Py_FatalError("loomlet: soft resumption on an interpreter without it");
 }
 
-PyObject *c_resume_check(PyThreadState *ts, c_state *state, PyObject *error)
+PyObject *c_resume_at_safepoint(PyThreadState *ts, c_state *state, PyObject *error)
 {
     return c_resume(ts, state, NULL, error);
 }
 
-void c_drop(PyThreadState *ts, c_state *state)
+void c_drop_frames(PyThreadState *ts, c_state *state)
 {
     (void)ts, (void)state;
 }
@@ -175,7 +175,7 @@ void c_drop(PyThreadState *ts, c_state *state)
 #endif
 
 /* How CPython itself calls a Python function; NULL without memory. */
-vectorcallfunc c_plain_call(void)
+vectorcallfunc c_function_vectorcall(void)
 {
     static vectorcallfunc found;
     if (found == NULL) {
@@ -196,7 +196,8 @@ vectorcallfunc c_plain_call(void)
  * arguments are bound (a str subclass may compare in Python). */
 static int calls_straight(PyThreadState *ts, PyObject *func, PyObject *kwnames)
 {
-    if (!PyFunction_Check(func) || ((PyFunctionObject *)func)->vectorcall != c_plain_call() ||
+    if (!PyFunction_Check(func) ||
+        ((PyFunctionObject *)func)->vectorcall != c_function_vectorcall() ||
         _PyInterpreterState_GetEvalFrameFunc(ts->interp) != _PyEval_EvalFrameDefault)
         return 0;
     Py_ssize_t count = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;

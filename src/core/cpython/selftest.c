@@ -142,7 +142,7 @@ static const char *(*const checks[])(PyThreadState *) = {
 
 int c_check_layout(void)
 {
-    PyThreadState *ts = c_thread();
+    PyThreadState *ts = c_thread_state();
     for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
         const char *wrong = checks[i](ts);
         if (wrong == NULL)

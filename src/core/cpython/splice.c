@@ -59,7 +59,7 @@ static int plan(join *j, int kind, int operands)
 /* Whether C code between the two activations may own `object`: it is on the C stack. */
 C_READS_STACK static int seen_in_c(const join *j, const void *object)
 {
-    c_words words = c_words_between(j->upper, j->lower);
+    c_stack_words words = c_stack_words_between(j->upper, j->lower);
     for (size_t i = 0; i < words.count; i++)
         if (words.at[i] == object)
             return 1;
@@ -85,7 +85,7 @@ static int still_called(const join *j, int operands)
         if (C_DROPS_IN_PLACE && Py_REFCNT(object) < 2)
             return 0;
         if (j->func != NULL && Py_TYPE(object)->tp_finalize != NULL &&
-            _PyType_Lookup(Py_TYPE(object), c_known.name_del) == j->func)
+            _PyType_Lookup(Py_TYPE(object), c_facts.name_del) == j->func)
             return 0;
     }
     return 1;
@@ -102,7 +102,7 @@ static int in_front(const join *j, int opcode)
 {
     int before = offset_of(j) - (int)sizeof(*j->ip);
     return before >= 0 && ip_opcode(j->ip - 1) == opcode &&
-           (C_EXACT_TOP || c_depth_at(j->code, before) >= 0);
+           (C_EXACT_TOP || c_stack_depth_at(j->code, before) >= 0);
 }
 
 /* Whether the instruction's argument fits into its own unit: `limit` is the most that the
@@ -114,7 +114,7 @@ static int whole_argument(const join *j, Py_ssize_t limit)
 
 static int at_for(join *j)
 {
-    int jump = c_iteration_jump(j->code, j->ip);
+    int jump = c_for_iter_jump(j->code, j->ip);
     if (j->gen == NULL || jump < 0 || slot_object(j->end[-1]) != (PyObject *)j->gen)
         return 0;
     j->to->offset = C_RETURN_FROM_FOR_ITER(jump);
@@ -134,9 +134,9 @@ static int at_item(join *j)
     if (j->func == NULL || object == NULL || !still_called(j, 2))
         return 0;
     PyMappingMethods *methods = Py_TYPE(object)->tp_as_mapping;
-    if (methods == NULL || methods->mp_subscript != c_known.item)
+    if (methods == NULL || methods->mp_subscript != c_facts.item)
         return 0;
-    return runs_hook(j, object, c_known.name_getitem) && plan(j, KIND_ITEM, 2);
+    return runs_hook(j, object, c_facts.name_getitem) && plan(j, KIND_ITEM, 2);
 }
 
 static PyObject *member(PyObject *object, Py_ssize_t offset)
@@ -149,17 +149,17 @@ static int runs_property(join *j, PyObject *object, PyObject *name, int method)
 {
     PyObject *found = _PyType_Lookup(Py_TYPE(object), name);
     return found != NULL && Py_IS_TYPE(found, &PyProperty_Type) &&
-           member(found, c_known.getter) == j->func && give_back(j, found) &&
+           member(found, c_facts.getter) == j->func && give_back(j, found) &&
            (method || give_back(j, name));
 }
 
 static int runs_getattr(join *j, PyObject *object, PyObject *name)
 {
     PyTypeObject *type = Py_TYPE(object);
-    PyObject *first = _PyType_Lookup(type, c_known.name_getattribute);
+    PyObject *first = _PyType_Lookup(type, c_facts.name_getattribute);
     return first != NULL && Py_IS_TYPE(first, &PyWrapperDescr_Type) &&
            ((PyWrapperDescrObject *)first)->d_wrapped == (void *)PyObject_GenericGetAttr &&
-           _PyType_Lookup(type, name) == NULL && runs_hook(j, object, c_known.name_getattr);
+           _PyType_Lookup(type, name) == NULL && runs_hook(j, object, c_facts.name_getattr);
 }
 
 static int at_attribute(join *j)
@@ -173,10 +173,10 @@ static int at_attribute(join *j)
     getattrofunc get = Py_TYPE(object)->tp_getattro;
     if (get == PyObject_GenericGetAttr)
         found = runs_property(j, object, name, method);
-    else if (get == c_known.fallback)
+    else if (get == c_facts.fallback)
         found = runs_getattr(j, object, name);
-    else if (get == c_known.attribute)
-        found = runs_hook(j, object, c_known.name_getattribute);
+    else if (get == c_facts.attribute)
+        found = runs_hook(j, object, c_facts.name_getattribute);
     return found && plan(j, method ? KIND_METHOD : KIND_ATTR, 1);
 }
 
@@ -184,7 +184,7 @@ static int at_attribute(join *j)
 static int runs_generator(join *j, PyObject *callable, PyObject *first, Py_ssize_t count)
 {
     PyObject *gen = (PyObject *)j->gen;
-    if (callable == c_known.next)
+    if (callable == c_facts.next)
         return first == gen && count <= 2 ? KIND_NEXT : 0;
     void *function = NULL;
     if (Py_IS_TYPE(callable, &PyMethodDescr_Type) && first == gen && count == 2)
@@ -193,8 +193,8 @@ static int runs_generator(join *j, PyObject *callable, PyObject *first, Py_ssize
              PyCFunction_GET_SELF(callable) == gen)
         function = (void *)PyCFunction_GET_FUNCTION(callable);
     return function == NULL                   ? 0
-           : function == c_known.send         ? KIND_SEND
-           : function == c_known.awaited_send ? KIND_SEND
+           : function == c_facts.send         ? KIND_SEND
+           : function == c_facts.awaited_send ? KIND_SEND
                                               : 0;
 }
 
@@ -205,9 +205,9 @@ static int runs_generator(join *j, PyObject *callable, PyObject *first, Py_ssize
  * argument stands in front of the given ones, where there is a slot for that. */
 static int runs_partial(join *j, PyObject *partial, slot *base, int given)
 {
-    PyObject *target = member(partial, c_known.partial_func);
-    PyObject *own = member(partial, c_known.partial_args);
-    PyObject *keywords = member(partial, c_known.partial_keywords), *self = C_CALL_SELF(base);
+    PyObject *target = member(partial, c_facts.partial_func);
+    PyObject *own = member(partial, c_facts.partial_args);
+    PyObject *keywords = member(partial, c_facts.partial_keywords), *self = C_CALL_SELF(base);
     Py_ssize_t count = PyTuple_GET_SIZE(own) + given;
     int bound = target != j->func, in_place = given > 0 && PyTuple_GET_SIZE(own) == 1;
     if (bound && (!PyMethod_Check(target) || PyMethod_GET_FUNCTION(target) != j->func))
@@ -240,12 +240,13 @@ static int runs_init(join *j, PyTypeObject *type, slot *base, int given)
 {
     PyObject *object, *tuple = NULL;
     if (Py_TYPE(type)->tp_call != PyType_Type.tp_call || type->tp_vectorcall != NULL ||
-        type->tp_new != PyBaseObject_Type.tp_new || type->tp_init != c_known.init ||
-        given >= C_ARRAY || _PyType_Lookup(type, c_known.name_init) != j->func)
+        type->tp_new != PyBaseObject_Type.tp_new || type->tp_init != c_facts.init ||
+        given >= C_ARRAY || _PyType_Lookup(type, c_facts.name_init) != j->func)
         return 0;
-    c_words words = c_words_between(j->upper, j->lower);
-    if (!c_made(words, j->func, &object, given > 0 ? &tuple : NULL) || !Py_IS_TYPE(object, type) ||
-        (given > 0 && !holds_arguments(tuple, base + 2, given)) || !give_back(j, j->func))
+    c_stack_words words = c_stack_words_between(j->upper, j->lower);
+    if (!c_find_new_object(words, j->func, &object, given > 0 ? &tuple : NULL) ||
+        !Py_IS_TYPE(object, type) || (given > 0 && !holds_arguments(tuple, base + 2, given)) ||
+        !give_back(j, j->func))
         return 0;
     j->to->made = object;
     j->to->spare = &C_SPARE(base);
@@ -256,7 +257,7 @@ static int runs_init(join *j, PyTypeObject *type, slot *base, int given)
 
 static int runs_function(join *j, PyObject *callable, slot *base, int given)
 {
-    if (c_known.partial != NULL && Py_IS_TYPE(callable, c_known.partial))
+    if (c_facts.partial != NULL && Py_IS_TYPE(callable, c_facts.partial))
         return runs_partial(j, callable, base, given) ? KIND_CALL : 0;
     if (PyType_Check(callable) && C_CALL_SELF(base) == NULL)
         return runs_init(j, (PyTypeObject *)callable, base, given) ? KIND_INIT : 0;
@@ -303,21 +304,21 @@ static int runs(join *j, const PyThreadState *ts)
     }
     PyObject *func = slot_object(j->upper->f_funcobj);
     if (j->upper->owner != FRAME_OWNED_BY_THREAD || func == NULL || !PyFunction_Check(func) ||
-        ((PyFunctionObject *)func)->vectorcall != c_plain_call())
+        ((PyFunctionObject *)func)->vectorcall != c_function_vectorcall())
         return 0;
     j->func = func;
     return 1;
 }
 
-int c_splice(PyThreadState *ts, c_frame *upper, c_frame *lower, c_point *out)
+int c_splice(PyThreadState *ts, c_frame *upper, c_frame *lower, c_soft_point *out)
 {
-    if (lower == NULL || frame_is_entry(lower) || out->splices == C_SPLICES)
+    if (lower == NULL || frame_is_entry(lower) || out->splices == C_MAX_SPLICES)
         return C_NESTED;
     c_splice_plan *to = &out->splice[out->splices];
     join j = {upper, lower, frame_code(lower), frame_ip(lower), NULL, NULL, NULL, to};
     *to = (c_splice_plan){.upper = upper, .lower = lower};
     int locals = j.code->co_nlocalsplus;
-    int depth = C_EXACT_TOP ? frame_top(lower) - locals : c_depth_at(j.code, offset_of(&j));
+    int depth = C_EXACT_TOP ? frame_top(lower) - locals : c_stack_depth_at(j.code, offset_of(&j));
     if (depth < 1 || depth > j.code->co_stacksize || !runs(&j, ts))
         return C_NESTED;
     to->top = locals + depth;
@@ -328,7 +329,7 @@ int c_splice(PyThreadState *ts, c_frame *upper, c_frame *lower, c_point *out)
     return C_SOFT;
 }
 
-void c_splice_join(const c_point *point, int i)
+void c_splice_join(const c_soft_point *point, int i)
 {
     const c_splice_plan *plan = &point->splice[i];
     c_frame *lower = plan->lower;
@@ -344,7 +345,7 @@ void c_splice_join(const c_point *point, int i)
     frame_set_ip(lower, frame_ip(lower) + plan->advance);
 }
 
-int c_splice_told(const c_frame *f, const PyGenObject *gen)
+int c_splice_is_waiting(const c_frame *f, const PyGenObject *gen)
 {
     if (f->return_offset < C_SPLICED)
         return 0;
@@ -354,10 +355,10 @@ int c_splice_told(const c_frame *f, const PyGenObject *gen)
     int base = frame_top(f) - operands;
     return (kind == KIND_NEXT || kind == KIND_SEND) && operands >= 3 &&
            base >= frame_code(f)->co_nlocalsplus &&
-           (kind == KIND_SEND || C_CALL_TARGET(f->localsplus + base) == c_known.next);
+           (kind == KIND_SEND || C_CALL_TARGET(f->localsplus + base) == c_facts.next);
 }
 
-int c_splice_fits(PyCodeObject *code, int op, int arg, int offset, int depth, int generator)
+int c_splice_is_valid(PyCodeObject *code, int op, int arg, int offset, int depth, int generator)
 {
     int kind = offset >> 8 & 15, operands = offset & 255;
     if (depth < operands || generator != (kind == KIND_NEXT || kind == KIND_SEND))

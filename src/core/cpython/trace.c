@@ -26,7 +26,7 @@ void c_trace_swap(PyThreadState *ts, c_trace *kept)
     thread_mark_tracing(ts);
 }
 
-int c_trace_on(PyThreadState *ts)
+int c_trace_is_set(PyThreadState *ts)
 {
     return ts->c_tracefunc != NULL || ts->c_profilefunc != NULL;
 }
@@ -36,7 +36,7 @@ PyObject *c_trace_object(PyThreadState *ts, int which)
     return which == C_TRACE ? ts->c_traceobj : ts->c_profileobj;
 }
 
-void c_trace_end(PyThreadState *ts)
+void c_trace_remove(PyThreadState *ts)
 {
     if (ts->c_tracefunc != NULL)
         PyEval_SetTrace(NULL, NULL);
@@ -64,7 +64,7 @@ int c_trace_is_known(PyThreadState *ts)
     return 0;
 }
 
-PyCFunction c_function_exchange(PyObject *function, int flags, PyCFunction replacement)
+PyCFunction c_function_swap(PyObject *function, int flags, PyCFunction replacement)
 {
     if (function == NULL || !PyCFunction_Check(function))
         return NULL;

@@ -95,9 +95,9 @@ static int is_open(PyObject *args)
 static int open_partial(c_call *call)
 {
     static PyObject *names[3];
-    PyObject *func = c_attribute(call->func, &names[0], "func");
-    PyObject *args = c_attribute(call->func, &names[1], "args");
-    PyObject *keywords = c_attribute(call->func, &names[2], "keywords");
+    PyObject *func = c_get_attribute(call->func, &names[0], "func");
+    PyObject *args = c_get_attribute(call->func, &names[1], "args");
+    PyObject *keywords = c_get_attribute(call->func, &names[2], "keywords");
     int code = func != NULL && args != NULL && keywords != NULL ? 0 : -1;
     if (code == 0 && PyTuple_CheckExact(args) && PyDict_CheckExact(keywords) && !is_open(args)) {
         code = add_keywords(call, keywords);
@@ -118,7 +118,7 @@ static int open_partial(c_call *call)
 static int open_instance(c_call *call)
 {
     static PyObject *kept;
-    PyObject *name = c_name(&kept, "__call__");
+    PyObject *name = c_interned_name(&kept, "__call__");
     if (name == NULL)
         return -1;
     PyObject *found = _PyType_Lookup(Py_TYPE(call->func), name);
@@ -138,7 +138,7 @@ static int is_partial(PyObject *object)
     return (PyObject *)Py_TYPE(object) == partial_type;
 }
 
-int c_unwrap_slowly(c_call *call)
+int c_unwrap_slow(c_call *call)
 {
     for (int i = 0; i < DEPTH && !PyFunction_Check(call->func); i++) {
         int code;

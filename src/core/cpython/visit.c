@@ -41,7 +41,7 @@ static void set_finalized(PyObject *object, int done)
 #endif
 }
 
-int c_visit(c_state *state, int started, visitproc visit, void *arg)
+int c_state_visit(c_state *state, int started, visitproc visit, void *arg)
 {
     Py_VISIT(state->exc_root.value);
     Py_VISIT(state->context);
@@ -61,7 +61,7 @@ int c_visit(c_state *state, int started, visitproc visit, void *arg)
     return 0;
 }
 
-void c_unhush(c_state *state)
+void c_state_allow_finalizers(c_state *state)
 {
     state->hushed = 0;
     for (c_frame *f = state->frame; f != NULL; f = f->previous) {
@@ -88,12 +88,12 @@ static int describe(const c_frame *f, PyObject **code, int *line)
     return 1;
 }
 
-int c_where(const c_state *state, PyObject **code, int *line)
+int c_suspended_location(const c_state *state, PyObject **code, int *line)
 {
     return describe(state->frame, code, line);
 }
 
-int c_where_now(PyThreadState *ts, PyObject **code, int *line)
+int c_running_location(PyThreadState *ts, PyObject **code, int *line)
 {
     return describe(thread_frame(ts), code, line);
 }
@@ -108,7 +108,7 @@ static int activations(const c_frame *f)
 
 /* The main tasklet, which has no chunk of ours, is entered through the interpreter
  * itself: its first activation is nobody's caller. */
-int c_nesting(PyThreadState *ts, const c_state *state, int running)
+int c_nesting_level(PyThreadState *ts, const c_state *state, int running)
 {
     int count = activations(running ? thread_frame(ts) : state->frame);
     if (state->rest == C_BELOW && state->root != NULL)
@@ -116,7 +116,7 @@ int c_nesting(PyThreadState *ts, const c_state *state, int running)
     return count > 0 ? count - 1 : 0;
 }
 
-int c_recursion(PyThreadState *ts, const c_state *state, int running)
+int c_recursion_depth(PyThreadState *ts, const c_state *state, int running)
 {
     int count = 0;
     for (const c_frame *f = running ? thread_frame(ts) : state->frame; f != NULL; f = f->previous)

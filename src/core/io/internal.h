@@ -43,7 +43,7 @@ static inline b_link *i_queue(i_desc *d, unsigned what)
 /* ---- reactor.c ---- */
 
 /* Tries `op` (taken over) for the current tasklet, and waits if it must. */
-PyObject *i_do(s_sched *s, i_op *op, const c_site *site, int *code);
+PyObject *i_do(s_sched *s, i_op *op, const c_call_site *site, int *code);
 /* Wakes a claimed tasklet: its operation is done (outcome > 0), or failed with a code. */
 void i_finish(s_sched *s, s_tasklet *t, long outcome);
 /* The parts of a s_wait_kind that all ways share. */

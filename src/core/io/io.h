@@ -103,22 +103,23 @@ static inline int i_fd(const i_desc *d)
 
 /* What has come, at most `most` bytes, as bytes; b"" at the end.  In an iteration (by the
  * site) the end is the end. */
-PyObject *i_receive(s_sched *s, i_desc *d, Py_ssize_t most, const c_site *site, int *code);
+PyObject *i_receive(s_sched *s, i_desc *d, Py_ssize_t most, const c_call_site *site, int *code);
 /* Exactly `count` bytes, or an exception about what came, S_E_ENDED. */
-PyObject *i_receive_exactly(s_sched *s, i_desc *d, Py_ssize_t count, const c_site *site, int *code);
+PyObject *i_receive_exactly(s_sched *s, i_desc *d, Py_ssize_t count, const c_call_site *site,
+                            int *code);
 /* Into a contiguous, writable memoryview (stolen): the number of bytes, an int. */
-PyObject *i_receive_into(s_sched *s, i_desc *d, PyObject *into, const c_site *site, int *code);
+PyObject *i_receive_into(s_sched *s, i_desc *d, PyObject *into, const c_call_site *site, int *code);
 /* All of `data` (stolen), bytes or a contiguous memoryview: None. */
-PyObject *i_send_all(s_sched *s, i_desc *d, PyObject *data, const c_site *site, int *code);
+PyObject *i_send_all(s_sched *s, i_desc *d, PyObject *data, const c_call_site *site, int *code);
 /* `count` bytes of a file from `offset` on, or what there is: how many, an int. */
 PyObject *i_send_file(s_sched *s, i_desc *d, int file, int64_t offset, Py_ssize_t count,
-                      const c_site *site, int *code);
+                      const c_call_site *site, int *code);
 /* A new connection, as i_hook.accepted makes it; the end of an iteration when closed. */
-PyObject *i_accept(s_sched *s, i_desc *d, const c_site *site, int *code);
+PyObject *i_accept(s_sched *s, i_desc *d, const c_call_site *site, int *code);
 /* Until it can be read or written (P_READ, P_WRITE) without waiting: None. */
-PyObject *i_wait(s_sched *s, i_desc *d, unsigned what, const c_site *site, int *code);
+PyObject *i_wait(s_sched *s, i_desc *d, unsigned what, const c_call_site *site, int *code);
 /* Until a connection attempt has ended: None. */
-PyObject *i_connected(s_sched *s, i_desc *d, const c_site *site, int *code);
+PyObject *i_connected(s_sched *s, i_desc *d, const c_call_site *site, int *code);
 /* The peer is told that nothing more will come: 0 or a code. */
 int i_send_end(i_desc *d);
 

@@ -85,7 +85,7 @@ static void drop_call(i_job *job)
 }
 
 PyObject *i_run_blocking(s_sched *s, PyObject *function, PyObject *const *args, Py_ssize_t nargs,
-                         PyObject *kwnames, const c_site *site, int *code)
+                         PyObject *kwnames, const c_call_site *site, int *code)
 {
     s_tasklet *me = s->current;
     *code = s_may_block(s);

@@ -17,7 +17,7 @@
 #define LOOMLET_LEASE_H
 
 #include "base/b_list.h"
-#include "cpython/stock_socket.h"
+#include "cpython/builtin_socket.h"
 
 typedef struct {
     b_link link;

@@ -169,7 +169,7 @@ static void undo(lookup *l)
     end(l);
 }
 
-PyObject *i_look_up(s_sched *s, const i_question *question, const c_site *site, int *code)
+PyObject *i_look_up(s_sched *s, const i_question *question, const c_call_site *site, int *code)
 {
     s_tasklet *me = s->current;
     *code = s_may_block(s);

@@ -28,7 +28,7 @@ typedef struct {
 
 /* The list that socket.getaddrinfo returns (new), while the current tasklet waits; or NULL and
  * *code as in io.h. */
-PyObject *i_look_up(s_sched *s, const i_question *question, const c_site *site, int *code);
+PyObject *i_look_up(s_sched *s, const i_question *question, const c_call_site *site, int *code);
 /* In the child of a fork. */
 void i_lookups_after_fork(s_sched *s);
 

@@ -68,7 +68,7 @@ static PyObject *received(s_sched *s, i_op *op)
         return PyBytes_FromStringAndSize(op->data, op->at);
     PyObject *bytes = s->io_spare;
     s->io_spare = NULL;
-    return c_shorten(bytes, op->at);
+    return c_bytes_shorten(bytes, op->at);
 }
 
 static PyObject *received_next(s_sched *s, i_op *op)
@@ -79,7 +79,7 @@ static PyObject *received_next(s_sched *s, i_op *op)
 static const i_way receiving = WAY("read", P_READ, 0, receive_some, received);
 static const i_way iterating = WAY("read", P_READ, 1, receive_some, received_next);
 
-PyObject *i_receive(s_sched *s, i_desc *d, Py_ssize_t most, const c_site *site, int *code)
+PyObject *i_receive(s_sched *s, i_desc *d, Py_ssize_t most, const c_call_site *site, int *code)
 {
     i_op op = {.way = site->kind == C_ITER ? &iterating : &receiving, .desc = d};
     op.size = most < I_SCRATCH ? most : I_SCRATCH;
@@ -105,7 +105,7 @@ static PyObject *count_received(s_sched *s, i_op *op)
 
 static const i_way receiving_into = WAY("read", P_READ, 0, receive_into, count_received);
 
-PyObject *i_receive_into(s_sched *s, i_desc *d, PyObject *into, const c_site *site, int *code)
+PyObject *i_receive_into(s_sched *s, i_desc *d, PyObject *into, const c_call_site *site, int *code)
 {
     i_op op = {.way = &receiving_into, .desc = d, .object = into};
     op.data = PyMemoryView_GET_BUFFER(into)->buf;
@@ -154,7 +154,8 @@ static PyObject *received_all(s_sched *s, i_op *op)
 
 static const i_way receiving_exactly = WAY("read", P_READ, 0, receive_rest, received_all);
 
-PyObject *i_receive_exactly(s_sched *s, i_desc *d, Py_ssize_t count, const c_site *site, int *code)
+PyObject *i_receive_exactly(s_sched *s, i_desc *d, Py_ssize_t count, const c_call_site *site,
+                            int *code)
 {
     i_op op = {.way = &receiving_exactly, .desc = d, .size = count};
     op.object = PyBytes_FromStringAndSize(NULL, count);
@@ -188,7 +189,7 @@ static PyObject *nothing(s_sched *s, i_op *op)
 
 static const i_way sending = WAY("write", P_WRITE, 0, send_rest, nothing);
 
-PyObject *i_send_all(s_sched *s, i_desc *d, PyObject *data, const c_site *site, int *code)
+PyObject *i_send_all(s_sched *s, i_desc *d, PyObject *data, const c_call_site *site, int *code)
 {
     i_op op = {.way = &sending, .desc = d, .object = data};
     if (PyBytes_CheckExact(data)) {
@@ -237,7 +238,7 @@ static PyObject *accepted(s_sched *s, i_op *op)
 static const i_way accepting = WAY("accept", P_READ, 0, accept_one, accepted);
 static const i_way accepting_next = WAY("accept", P_READ, 1, accept_one, accepted);
 
-PyObject *i_accept(s_sched *s, i_desc *d, const c_site *site, int *code)
+PyObject *i_accept(s_sched *s, i_desc *d, const c_call_site *site, int *code)
 {
     i_op op = {.way = site->kind == C_ITER ? &accepting_next : &accepting, .desc = d};
     return i_do(s, &op, site, code);
@@ -262,7 +263,7 @@ static long ask_writable(s_sched *s, i_op *op, int fd)
 static const i_way until_readable = WAY("read", P_READ, 0, ask_readable, nothing);
 static const i_way until_writable = WAY("write", P_WRITE, 0, ask_writable, nothing);
 
-PyObject *i_wait(s_sched *s, i_desc *d, unsigned what, const c_site *site, int *code)
+PyObject *i_wait(s_sched *s, i_desc *d, unsigned what, const c_call_site *site, int *code)
 {
     i_op op = {.way = what == P_READ ? &until_readable : &until_writable, .desc = d};
     return i_do(s, &op, site, code);
@@ -277,7 +278,7 @@ static long ask_connected(s_sched *s, i_op *op, int fd)
 
 static const i_way connecting = WAY("connect", P_WRITE, 0, ask_connected, nothing);
 
-PyObject *i_connected(s_sched *s, i_desc *d, const c_site *site, int *code)
+PyObject *i_connected(s_sched *s, i_desc *d, const c_call_site *site, int *code)
 {
     i_op op = {.way = &connecting, .desc = d};
     return i_do(s, &op, site, code);

@@ -91,7 +91,7 @@ static i_job *next_job(worker *me, s_sched *home)
         s_rouse(home);
     while (job == NULL) {
         if (__atomic_load_n(&me->job, __ATOMIC_ACQUIRE) == NULL)
-            p_park_eagerly(&me->parker, &me->eager, me->until, c_gil_watch);
+            p_park_eagerly(&me->parker, &me->eager, me->until, c_gil_spin);
         job = handed(me);
         if (job == NULL && is_over(me))
             return NULL;
@@ -102,7 +102,7 @@ static i_job *next_job(worker *me, s_sched *home)
 static void end(worker *me)
 {
     PyEval_RestoreThread(me->ts);
-    c_thread_end(me->ts);
+    c_thread_state_end(me->ts);
     p_lock_take(&lock);
     me->below = unused;
     unused = me;
@@ -129,7 +129,7 @@ static void work(void *arg)
 static int begin(void *arg)
 {
     self = arg;
-    self->ts = c_thread_new();
+    self->ts = c_thread_state_new();
     return self->ts == NULL ? S_E_MEMORY : S_OK;
 }
 

@@ -84,7 +84,7 @@ void i_pool_init(void);
 /* Calls the function on a thread of the pool while the current tasklet waits; the arguments as in
  * a vectorcall.  A new reference, or NULL and *code as in io.h. */
 PyObject *i_run_blocking(s_sched *s, PyObject *function, PyObject *const *args, Py_ssize_t nargs,
-                         PyObject *kwnames, const c_site *site, int *code);
+                         PyObject *kwnames, const c_call_site *site, int *code);
 
 /* For the pool.  Makes the call; the rest as s_wake_at_home.  The job is gone. */
 s_sched *i_job_run(i_job *job);

@@ -163,7 +163,7 @@ static int begin_wait(s_sched *s, const i_op *from)
     return code;
 }
 
-PyObject *i_do(s_sched *s, i_op *op, const c_site *site, int *code)
+PyObject *i_do(s_sched *s, i_op *op, const c_call_site *site, int *code)
 {
     long outcome = s->current->cancelled ? S_E_CANCELLED : try_first(s, op);
     if (outcome == 0) {

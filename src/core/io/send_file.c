@@ -61,7 +61,7 @@ static PyObject *keep_open(int file, int *copy, int *code)
 }
 
 PyObject *i_send_file(s_sched *s, i_desc *d, int file, int64_t offset, Py_ssize_t count,
-                      const c_site *site, int *code)
+                      const c_call_site *site, int *code)
 {
     i_op op = {.way = &sending_file, .desc = d, .offset = offset, .size = count};
     op.object = keep_open(file, &op.file, code);

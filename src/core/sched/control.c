@@ -83,7 +83,7 @@ static int claim(s_sched *s, s_tasklet *t, b_link **place)
     return 1;
 }
 
-PyObject *s_run_before_me_with(s_sched *s, s_tasklet *t, PyObject *mine, const c_site *site)
+PyObject *s_run_before_me_with(s_sched *s, s_tasklet *t, PyObject *mine, const c_call_site *site)
 {
     s_tasklet *me = s->current;
     me->wait.value = mine;
@@ -93,12 +93,12 @@ PyObject *s_run_before_me_with(s_sched *s, s_tasklet *t, PyObject *mine, const c
     return s_transfer(s, t, site);
 }
 
-PyObject *s_run_before_me(s_sched *s, s_tasklet *t, const c_site *site)
+PyObject *s_run_before_me(s_sched *s, s_tasklet *t, const c_call_site *site)
 {
     return s_run_before_me_with(s, t, Py_NewRef(Py_None), site);
 }
 
-PyObject *s_run_after_me_with(s_sched *s, s_tasklet *t, PyObject *mine, const c_site *site)
+PyObject *s_run_after_me_with(s_sched *s, s_tasklet *t, PyObject *mine, const c_call_site *site)
 {
     s_tasklet *me = s->current;
     Py_XSETREF(me->wait.value, mine);
@@ -122,7 +122,7 @@ static void pause_current(s_sched *s, PyObject *mine, const s_wait_kind *kind)
 
 /* The next one is chosen, so no Python code runs before the switch: what somebody else
  * holds anyway need not wait for the next pick. */
-static PyObject *leave_for(s_sched *s, s_tasklet *next, const c_site *site)
+static PyObject *leave_for(s_sched *s, s_tasklet *next, const c_call_site *site)
 {
     if (s->leaving == s->current && next != s->current && s_hook.switching == NULL &&
         c_decref_shared((PyObject *)s->current))
@@ -130,8 +130,8 @@ static PyObject *leave_for(s_sched *s, s_tasklet *next, const c_site *site)
     return s_transfer(s, next, site);
 }
 
-static PyObject *pause_with(s_sched *s, PyObject *mine, const s_wait_kind *kind, const c_site *site,
-                            int *code)
+static PyObject *pause_with(s_sched *s, PyObject *mine, const s_wait_kind *kind,
+                            const c_call_site *site, int *code)
 {
     *code = s_may_block(s);
     if (*code < 0) {
@@ -142,18 +142,19 @@ static PyObject *pause_with(s_sched *s, PyObject *mine, const s_wait_kind *kind,
     return leave_for(s, s_next_slow(s), site);
 }
 
-PyObject *s_pause(s_sched *s, const c_site *site, int *code)
+PyObject *s_pause(s_sched *s, const c_call_site *site, int *code)
 {
     return pause_with(s, Py_NewRef(Py_None), &s_pausing, site, code);
 }
 
-PyObject *s_pause_removed(s_sched *s, PyObject *mine, const c_site *site, int *code)
+PyObject *s_pause_removed(s_sched *s, PyObject *mine, const c_call_site *site, int *code)
 {
     return pause_with(s, mine, NULL, site, code);
 }
 
 /* The claimed `t` runs now. */
-static PyObject *run_claimed(s_sched *s, s_tasklet *t, b_link *place, int how, const c_site *site)
+static PyObject *run_claimed(s_sched *s, s_tasklet *t, b_link *place, int how,
+                             const c_call_site *site)
 {
     s_tasklet *me = s->current;
     if (how == S_STAY)
@@ -169,7 +170,7 @@ static PyObject *run_claimed(s_sched *s, s_tasklet *t, b_link *place, int how, c
     return leave_for(s, t, site);
 }
 
-PyObject *s_run_now(s_sched *s, s_tasklet *t, int how, const c_site *site, int *code)
+PyObject *s_run_now(s_sched *s, s_tasklet *t, int how, const c_call_site *site, int *code)
 {
     b_link *place;
     *code = S_OK;
@@ -192,7 +193,8 @@ PyObject *s_run_now(s_sched *s, s_tasklet *t, int how, const c_site *site, int *
     return *code < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-PyObject *s_throw(s_sched *s, s_tasklet *t, PyObject *error, int how, const c_site *site, int *code)
+PyObject *s_throw(s_sched *s, s_tasklet *t, PyObject *error, int how, const c_call_site *site,
+                  int *code)
 {
     b_link *place;
     *code = S_OK;
@@ -282,7 +284,7 @@ static int queue_join(s_tasklet *me, s_tasklet *t, int want_result)
     return alive;
 }
 
-PyObject *s_join(s_sched *s, s_tasklet *t, int64_t until, int want_result, const c_site *site,
+PyObject *s_join(s_sched *s, s_tasklet *t, int64_t until, int want_result, const c_call_site *site,
                  int *code)
 {
     s_tasklet *me = s->current;

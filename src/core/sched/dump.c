@@ -124,7 +124,7 @@ size_t s_peek_name(const s_tasklet *t, char *to, size_t room)
 }
 
 /* Its code is told before the line in which it is used. */
-static void tell_code(const c_place *place)
+static void tell_code(const c_location *place)
 {
     PyObject **known = &seen[((uintptr_t)place->code >> 5) % SEEN];
     if (*known == place->code)
@@ -144,7 +144,7 @@ static int runs(const s_sched *s, const s_tasklet *t)
     return s->current == t && t->state == S_RUNNING;
 }
 
-static int frames_of(const s_tasklet *t, c_place *found, int *more)
+static int frames_of(const s_tasklet *t, c_location *found, int *more)
 {
     *more = 0;
     if (runs(here.s, t))
@@ -193,7 +193,7 @@ static void put_wait(const s_tasklet *t)
 static void put_tasklet(void *unused)
 {
     const s_tasklet *t = here.t;
-    c_place places[FRAMES];
+    c_location places[FRAMES];
     char name[400];
     int more, count = frames_of(t, places, &more);
     (void)unused;
@@ -316,7 +316,7 @@ static void count_waiting(void *unused)
         stall.waiting += s->timers.entries[i].when <= stall.now;
 }
 
-static void put_place(const c_place *place)
+static void put_place(const c_location *place)
 {
     put_text(c_peek_file(place));
     put(":");
@@ -328,7 +328,7 @@ static void put_place(const c_place *place)
 
 static void put_stall(void *unused)
 {
-    c_place places[FRAMES];
+    c_location places[FRAMES];
     char name[400];
     int more, count = frames_of(stall.held, places, &more);
     uint64_t tenths = (uint64_t)stall.nanoseconds / 100000000;

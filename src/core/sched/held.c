@@ -37,7 +37,7 @@ void s_holds_init(s_sched *s)
 static void note(s_sched *s, const s_tasklet *t, uint32_t ticks)
 {
     s_hold_record *r = &s->longest;
-    c_place place;
+    c_location place;
     int more, left = t->kept != S_LIVE || t->state != S_RUNNING; /* else it has ended */
     int found = left ? c_peek_frames(NULL, &t->c, &place, 1, &more) : 0;
     *r = (s_hold_record){.ticks = ticks, .id = t->id};

@@ -4,7 +4,7 @@
  * tasklets that have ended and may begin again.
  *
  * Rule.  State and home of a tasklet change on its home thread, or while all other
- * threads are stopped (c_while_stopped).  So what a thread has seen of a tasklet holds
+ * threads are stopped (c_while_world_stopped).  So what a thread has seen of a tasklet holds
  * until it reaches a point where it could lose the GIL, and all threads meet under the
  * same conditions with a GIL and without.
  *
@@ -115,7 +115,7 @@ void s_at_home(const s_tasklet *t, void (*work)(void *arg), void *arg)
     if (t->home == s_self_)
         work(arg);
     else
-        c_while_stopped(work, arg);
+        c_while_world_stopped(work, arg);
 }
 
 /* ---- another home -------------------------------------------------------------------- */
@@ -165,9 +165,9 @@ int s_rehome(s_sched *s, s_tasklet *t)
     int here = s == s_self_;
     if (here)
         fetch(t);
-    c_while_stopped(rehome, &m);
+    c_while_world_stopped(rehome, &m);
     if (m.code == S_OK && here && s_is_soft(t))
-        c_state_fetch(&t->c);
+        c_state_prefetch(&t->c);
     return m.code;
 }
 

@@ -53,7 +53,7 @@ static int is_alone(s_sched *s)
     int idle = 0, idle_then = 0;
     int64_t before = s_hook.resting != NULL ? s_hook.resting(&idle) : 0;
     int left = idle;
-    if (c_other_threads(s->ts, count_awake, &left))
+    if (c_each_other_thread(s->ts, count_awake, &left))
         return 0;
     return s_hook.resting == NULL ||
            (s_hook.resting(&idle_then) == before && idle - left <= idle_then);
@@ -105,7 +105,7 @@ static void sleep_until(s_sched *s, int64_t until)
     }
     s_slices_sleep(s);
     PyThreadState *ts = PyEval_SaveThread();
-    p_park_eagerly(&s->parker, &s->eager, until < cap ? until : cap, c_gil_watch);
+    p_park_eagerly(&s->parker, &s->eager, until < cap ? until : cap, c_gil_spin);
     PyEval_RestoreThread(ts);
     s_slices_wake(s);
 }

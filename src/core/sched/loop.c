@@ -30,9 +30,9 @@ int s_loop_own(s_sched *s)
 void s_loop_settle(s_sched *s)
 {
     s_tasklet *t = s->current;
-    if (t->loop == NULL || c_loop_is_running())
+    if (t->loop == NULL || c_event_loop_is_running())
         return;
-    c_loop_clear(t->loop);
+    c_event_loop_clear(t->loop);
     PyMem_Free(t->loop);
     t->loop = NULL;
     enter(s, 0);
@@ -40,26 +40,26 @@ void s_loop_settle(s_sched *s)
 
 void s_loop_leave(s_sched *s, s_tasklet *me)
 {
-    c_loop_swap(s->ts, me->loop);
+    c_event_loop_swap(s->ts, me->loop);
     enter(s, 0);
 }
 
 void s_loop_back(s_sched *s, s_tasklet *me)
 {
-    c_loop_swap(s->ts, me->loop);
+    c_event_loop_swap(s->ts, me->loop);
     enter(s, 1);
 }
 
 void s_loop_drop(s_sched *s, s_tasklet *t)
 {
     PyObject *pending = PyErr_GetRaisedException();
-    c_loop *loop = t->loop;
+    c_event_loop *loop = t->loop;
     t->loop = NULL;
     if (s != NULL && s->current == t) {
-        c_loop_swap(s->ts, loop);
+        c_event_loop_swap(s->ts, loop);
         enter(s, 0);
     }
-    c_loop_clear(loop);
+    c_event_loop_clear(loop);
     PyMem_Free(loop);
     PyErr_SetRaisedException(pending);
 }

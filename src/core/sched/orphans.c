@@ -75,7 +75,7 @@ void s_orphan_all(s_sched *s)
     s_read_mail(s);
     d.count = s_tasklets(s, &d.found);
     pause_watching(&d);
-    c_while_stopped(depart, &d);
+    c_while_world_stopped(depart, &d);
     for (Py_ssize_t i = 0; i < d.count; i++)
         Py_DECREF((PyObject *)d.found[i]);
     if (d.count >= 0)
@@ -95,7 +95,7 @@ static void forget_dead(void *arg)
 
 void s_orphan_dead(s_sched *s)
 {
-    c_while_stopped(forget_dead, s);
+    c_while_world_stopped(forget_dead, s);
     if (s->current == s->main)
         Py_CLEAR(s->current);
 }

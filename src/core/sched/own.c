@@ -46,7 +46,7 @@ static void let_go(s_tasklet *t)
 void s_own_drop(s_tasklet *t)
 {
     PyObject *pending = PyErr_GetRaisedException();
-    if (s_hook.leaves != NULL && !c_finalizing())
+    if (s_hook.leaves != NULL && !c_is_finalizing())
         s_hook.leaves(t);
     let_go(t);
     PyErr_SetRaisedException(pending);

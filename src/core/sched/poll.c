@@ -110,7 +110,7 @@ void s_poll_sleep(s_sched *s, int64_t until)
     int64_t watch = b_eager_watch(&s->eager), began = p_now();
     int count = p_poller_wait(&s->poller, events, EVENTS, watch, until);
     if (watch > 0)
-        c_gil_watch(began + watch);
+        c_gil_spin(began + watch);
     b_eager_learn(&s->eager, watch, p_now() - began);
     PyEval_RestoreThread(ts);
     s_slices_wake(s);

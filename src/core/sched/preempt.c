@@ -8,7 +8,7 @@
  * scheduler's own thread, between two instructions of Python code: the tasklet goes
  * to the tail and the next one runs, if there is one besides it.  Where a function
  * begins or jumps back that is a soft switch, and the interpreter's check is forgotten
- * (cpython/check.c); elsewhere a hard one, and the C stack with the check on it is kept.
+ * (cpython/safepoint.c); elsewhere a hard one, and the C stack with the check on it is kept.
  * So nothing may be left to do here behind the switch but for a hard one: what a check
  * sets, it sets before.
  *
@@ -64,8 +64,8 @@ typedef struct {
 enum { NOT_WANTED, WANTED, OVERDUE };
 
 struct s_preempt {
-    c_breaker breaker; /* first: it is what the call is handed */
-    s_sched *s;        /* NULL: free */
+    c_interrupt breaker; /* first: it is what the call is handed */
+    s_sched *s;          /* NULL: free */
     struct s_preempt *next;
 
     int64_t slice; /* 0: no slices.  This and the next under watch_lock */
@@ -175,7 +175,7 @@ static void ask_all(void)
     int held = __atomic_load_n(&forking, __ATOMIC_SEQ_CST);
     for (s_preempt *p = held ? NULL : records; p != NULL; p = p->next) {
         if (__atomic_exchange_n(&p->ask, 0, __ATOMIC_ACQ_REL))
-            c_breaker_ask(&p->breaker);
+            c_interrupt_request(&p->breaker);
     }
     p_lock_give(&asking);
 }
@@ -225,7 +225,7 @@ static void watch(void)
         p_lock_give(&watch_lock);
         if (stop)
             return;
-        if (c_breaker_waits)
+        if (c_interrupt_request_waits)
             have_asked();
         else
             ask_all();
@@ -240,7 +240,7 @@ static int held_back(const s_sched *s)
 {
     const s_tasklet *t = s->current;
     return s->trap || t->atomic || t->nopreempt || t == s->idler || t->state != S_RUNNING ||
-           c_finalizing() || !c_interruptible(s->ts);
+           c_is_finalizing() || !c_is_interruptible(s->ts);
 }
 
 /* 0, or -1 with what was thrown into it meanwhile. */
@@ -255,9 +255,9 @@ static int outcome(PyObject *done, int moved)
 }
 
 /* The check that called us, as a place where the current tasklet may be left softly. */
-static c_site this_check(const s_preempt *p)
+static c_call_site this_check(const s_preempt *p)
 {
-    return (c_site){.args = p->breaker.at, .kind = C_CHECK};
+    return (c_call_site){.args = p->breaker.at, .kind = C_SAFEPOINT};
 }
 
 /* The current tasklet goes to the tail; returns when it goes on, unless it is left softly.
@@ -266,7 +266,7 @@ static int yield_core(s_preempt *p)
 {
     s_sched *s = p->s;
     s_tasklet *me = s->current;
-    c_site site = this_check(p);
+    c_call_site site = this_check(p);
     PyObject *value = me->wait.value, *error = me->error;
     unsigned long before = s->count_hard;
     p->preempted_at = p_now();
@@ -276,10 +276,10 @@ static int yield_core(s_preempt *p)
     s_tasklet *next = s_next_slow(s);
     int moves = next != me;
     if (moves)
-        c_breaker_leave(&p->breaker);
+        c_interrupt_switch_away(&p->breaker);
     PyObject *done = s_transfer_at_check(s, next, value || error ? NULL : &site);
     if (moves)
-        c_breaker_back(&p->breaker);
+        c_interrupt_switch_back(&p->breaker);
     Py_XSETREF(me->wait.value, value);
     Py_XSETREF(me->error, error);
     return outcome(done, !moves || s->count_hard != before);
@@ -322,7 +322,7 @@ static int may_expire(const s_sched *s)
     const s_tasklet *t = s->current;
     if (held_back(s))
         return 0;
-    return t->ignore_nesting || s_watch_ignores_nesting(s) || c_nesting(s->ts, &t->c, 1) == 0;
+    return t->ignore_nesting || s_watch_ignores_nesting(s) || c_nesting_level(s->ts, &t->c, 1) == 0;
 }
 
 static int tick(s_preempt *p)
@@ -340,10 +340,10 @@ static int tick(s_preempt *p)
         return 0;
     if (!p->total)
         p->left = p->ticks;
-    c_site site = this_check(p);
-    c_breaker_leave(&p->breaker);
+    c_call_site site = this_check(p);
+    c_interrupt_switch_away(&p->breaker);
     int code = s_watch_expired(s, &site);
-    c_breaker_back(&p->breaker);
+    c_interrupt_switch_back(&p->breaker);
     return code;
 }
 
@@ -358,7 +358,7 @@ static int counted_slice(s_preempt *p)
     return yield_core(p);
 }
 
-static int check(c_breaker *breaker)
+static int check(c_interrupt *breaker)
 {
     s_preempt *p = (s_preempt *)breaker;
     if (p->ticks && tick(p) < 0)
@@ -393,11 +393,11 @@ static void adjust(s_preempt *p)
 {
     int ticking = p->ticks || p->checks;
     if (!p->slice && !ticking) {
-        c_breaker_close(&p->breaker);
+        c_interrupt_close(&p->breaker);
         return;
     }
-    c_breaker_open(&p->breaker, p->s->ts, check);
-    c_breaker_tick(&p->breaker, ticking);
+    c_interrupt_open(&p->breaker, p->s->ts, check);
+    c_interrupt_repeat(&p->breaker, ticking);
 }
 
 static s_preempt *record_of(s_sched *s)
@@ -412,9 +412,9 @@ static int start_watching(void)
 {
     if (stopped)
         return 0;
-    if (!asking_apart && c_breaker_waits && p_thread_start(&asker, ask) < 0)
+    if (!asking_apart && c_interrupt_request_waits && p_thread_start(&asker, ask) < 0)
         return -1;
-    asking_apart = c_breaker_waits;
+    asking_apart = c_interrupt_request_waits;
     if (!watching && p_thread_start(&watchdog, watch) < 0)
         return -1;
     watching = 1;
@@ -503,7 +503,7 @@ void s_due(s_sched *s)
         return;
     s->current->due = 0;
     __atomic_store_n(&p->wanted, OVERDUE, __ATOMIC_RELEASE);
-    c_breaker_ask(&p->breaker);
+    c_interrupt_request(&p->breaker);
 }
 
 void s_slices_sleep(s_sched *s)
@@ -543,7 +543,7 @@ void s_slices_stop(void)
     watching = asking_apart = 0;
     stopping = stopped = 1;
     p_lock_give(&watch_lock);
-    c_breaker_shut();
+    c_interrupt_shut_down();
     p_unpark(&parker);
     p_unpark(&asker_parker);
     Py_BEGIN_ALLOW_THREADS if (running) p_thread_join(&watchdog);
@@ -575,9 +575,9 @@ static void begin_again(void)
             continue;
         }
         p->slice = p->ticks = p->checks = 0;
-        c_breaker_forget(&p->breaker);
+        c_interrupt_forget(&p->breaker);
     }
-    c_breaker_after_fork();
+    c_interrupt_after_fork();
 }
 
 /* Without the lock: who holds it may be waiting for the GIL, which we have. */

@@ -72,7 +72,7 @@ static void reset(s_sched *s, PyThreadState *ts)
     b_list_init(&s->watches);
     b_list_init(&s->dead);
     s->pickle_flags = s_pickle_flags;
-    c_stack_own(ts, &s->own_stack);
+    c_stack_limits_of_thread(ts, &s->own_stack);
 }
 
 static s_sched *obtain(void)
@@ -139,7 +139,7 @@ static int make_idler(s_sched *s)
 static void thread_ends(PyObject *capsule)
 {
     s_sched *s = PyCapsule_GetPointer(capsule, KEY);
-    if (s == NULL || s->ended || c_finalizing())
+    if (s == NULL || s->ended || c_is_finalizing())
         return;
     if (s_self_ == s) {
         PyObject *pending = PyErr_GetRaisedException();
@@ -173,7 +173,7 @@ static int watch_thread(s_sched *s)
 
 s_sched *s_self_make(void)
 {
-    PyThreadState *ts = c_thread();
+    PyThreadState *ts = c_thread_state();
     s_sched *s = obtain();
     if (s == NULL) {
         PyErr_NoMemory();
@@ -232,7 +232,7 @@ static void refresh_modes(void *unused)
 
 void s_modes_refresh(void)
 {
-    c_while_stopped(refresh_modes, NULL);
+    c_while_world_stopped(refresh_modes, NULL);
 }
 
 static void retype_mains(void *arg)
@@ -249,7 +249,7 @@ static void retype_mains(void *arg)
 
 void s_retype_mains(PyTypeObject *type)
 {
-    c_while_stopped(retype_mains, type);
+    c_while_world_stopped(retype_mains, type);
 }
 
 /* The first of the list that was not killed in this round goes to the end, so that

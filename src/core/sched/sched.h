@@ -159,12 +159,12 @@ struct s_tasklet {
     };
     PyObject *error; /* to be raised when it goes on */
     PyObject *name;
-    PyObject *scope; /* innermost cancel scope: scope.h */
-    s_timer *timer;  /* deadline of the present wait */
-    c_loop *loop;    /* an event loop of asyncio runs in it: loop.c */
-    c_trace *trace;  /* it has called sys.settrace or sys.setprofile: trace.c */
-    s_own *own;      /* locals, the identity of a thread: own.c */
-    b_link joiners;  /* s_wait of tasklets that wait for its end; not a list before the first */
+    PyObject *scope;    /* innermost cancel scope: scope.h */
+    s_timer *timer;     /* deadline of the present wait */
+    c_event_loop *loop; /* an event loop of asyncio runs in it: loop.c */
+    c_trace *trace;     /* it has called sys.settrace or sys.setprofile: trace.c */
+    s_own *own;         /* locals, the identity of a thread: own.c */
+    b_link joiners;     /* s_wait of tasklets that wait for its end; not a list before the first */
     uint64_t id;
     unsigned char state, kept, started;
     unsigned char cancelled; /* every blocking call raises Cancelled */
@@ -232,7 +232,7 @@ struct s_sched {
     int spares, spares_idle; /* how many, and the fewest since the last were given back */
     uint32_t trimmed;        /* when that was, in ticks */
     PyThreadState *ts;
-    unsigned long count_soft, count_hard, count_why[C_WHY_COUNT];
+    unsigned long count_soft, count_hard, count_why[C_HARD_REASON_COUNT];
 
     b_heap timers;
     int64_t virtual_now; /* < 0: the real clock */
@@ -401,20 +401,20 @@ void s_finish(s_sched *s, s_tasklet *t, PyObject *result);
 /* The current tasklet, queued already where it belongs, stops here and the next
  * one runs.  Returns what it was woken with (a new reference), or NULL with an
  * exception, or NULL without one (the end of an iteration). */
-PyObject *s_suspend(s_sched *s, const c_site *site);
+PyObject *s_suspend(s_sched *s, const c_call_site *site);
 /* The same, but `next` (owned by the caller, in no queue) runs now. */
-PyObject *s_transfer(s_sched *s, s_tasklet *next, const c_site *site);
+PyObject *s_transfer(s_sched *s, s_tasklet *next, const c_call_site *site);
 /* The same inside a check of the interpreter loop; what it returns is of no use there. */
-PyObject *s_transfer_at_check(s_sched *s, s_tasklet *next, const c_site *check);
-PyObject *s_schedule(s_sched *s, const c_site *site);
+PyObject *s_transfer_at_check(s_sched *s, s_tasklet *next, const c_call_site *check);
+PyObject *s_schedule(s_sched *s, const c_call_site *site);
 /* The same; the caller's own call returns `mine` (stolen). */
-PyObject *s_schedule_with(s_sched *s, PyObject *mine, const c_site *site);
+PyObject *s_schedule_with(s_sched *s, PyObject *mine, const c_call_site *site);
 /* `t` (as for s_transfer) runs now, the caller waits at the head of the run queue. */
-PyObject *s_run_before_me(s_sched *s, s_tasklet *t, const c_site *site);
+PyObject *s_run_before_me(s_sched *s, s_tasklet *t, const c_call_site *site);
 /* The same; the caller's own call returns `mine` (stolen). */
-PyObject *s_run_before_me_with(s_sched *s, s_tasklet *t, PyObject *mine, const c_site *site);
+PyObject *s_run_before_me_with(s_sched *s, s_tasklet *t, PyObject *mine, const c_call_site *site);
 /* The same in the order of the ring, `t` in no queue: the caller goes to the tail. */
-PyObject *s_run_after_me_with(s_sched *s, s_tasklet *t, PyObject *mine, const c_site *site);
+PyObject *s_run_after_me_with(s_sched *s, s_tasklet *t, PyObject *mine, const c_call_site *site);
 p_stack *s_stack_take(s_sched *s);
 void s_stack_give(s_sched *s, p_stack *stack);
 
@@ -508,20 +508,20 @@ int s_remove(s_sched *s, s_tasklet *t);
 /* How a tasklet is run at once.  The order of the ring: the caller keeps its place in the
  * circle of runnable tasklets, so that what stands between `t` and it runs before it. */
 enum { S_PAUSE = 0, S_STAY = 1, S_RING = 2 };
-PyObject *s_run_now(s_sched *s, s_tasklet *t, int how, const c_site *site, int *code);
+PyObject *s_run_now(s_sched *s, s_tasklet *t, int how, const c_call_site *site, int *code);
 /* The current tasklet stops and is in no queue; somebody must insert() it. */
-PyObject *s_pause(s_sched *s, const c_site *site, int *code);
+PyObject *s_pause(s_sched *s, const c_call_site *site, int *code);
 /* The same by the rules of the Stackless face; its call returns `mine` (stolen). */
-PyObject *s_pause_removed(s_sched *s, PyObject *mine, const c_site *site, int *code);
+PyObject *s_pause_removed(s_sched *s, PyObject *mine, const c_call_site *site, int *code);
 /* Makes `s` the home of a tasklet that cannot run now: 0, S_E_BLOCKED when its thread is
  * about to run it, S_E_STUCK when C frames hold it, S_E_THREAD when `s` has ended. */
 int s_rehome(s_sched *s, s_tasklet *t);
 /* Steals `error`. */
-PyObject *s_throw(s_sched *s, s_tasklet *t, PyObject *error, int how, const c_site *site,
+PyObject *s_throw(s_sched *s, s_tasklet *t, PyObject *error, int how, const c_call_site *site,
                   int *code);
 /* The exception is raised when it goes on; it becomes runnable, the caller goes on.  Steals. */
 int s_throw_later(s_sched *s, s_tasklet *t, PyObject *error);
-PyObject *s_join(s_sched *s, s_tasklet *t, int64_t until, int want_result, const c_site *site,
+PyObject *s_join(s_sched *s, s_tasklet *t, int64_t until, int want_result, const c_call_site *site,
                  int *code);
 
 /* ---- trace and profile functions (trace.c) ----------------------------------------- */
@@ -558,7 +558,7 @@ void s_timers_fire(s_sched *s);
 /* Gives the current tasklet's wait a deadline; S_E_MEMORY or 0. */
 int s_deadline_set(s_sched *s, s_tasklet *t, int64_t when);
 void s_deadline_drop(s_sched *s, s_tasklet *t);
-PyObject *s_sleep(s_sched *s, int64_t nanoseconds, const c_site *site, int *code);
+PyObject *s_sleep(s_sched *s, int64_t nanoseconds, const c_call_site *site, int *code);
 
 /* ---- waiting for work (idle.c) -------------------------------------------------------- */
 

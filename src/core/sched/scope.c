@@ -412,7 +412,7 @@ static int target(const s_tasklet *t, int i, s_target *found)
 static const s_wait_kind joining = {
     .name = "join", .detach = detach, .object = object, .target = target};
 
-PyObject *s_scope_wait(s_sched *s, s_scope *group, int shielded, const c_site *site, int *code)
+PyObject *s_scope_wait(s_sched *s, s_scope *group, int shielded, const c_call_site *site, int *code)
 {
     s_tasklet *me = s->current;
     *code = S_OK;

@@ -80,6 +80,7 @@ int s_scope_adopt(s_scope *group, s_tasklet *t);
 /* An owned tasklet has ended. */
 void s_scope_child_ended(s_sched *s, s_tasklet *t);
 /* Waits until there are no children; `shielded`: though cancelled. */
-PyObject *s_scope_wait(s_sched *s, s_scope *group, int shielded, const c_site *site, int *code);
+PyObject *s_scope_wait(s_sched *s, s_scope *group, int shielded, const c_call_site *site,
+                       int *code);
 
 #endif

@@ -70,7 +70,7 @@ static void take_image(s_tasklet *t, const s_image *image)
 static int build_started(s_tasklet *t, const s_image *image, const char **wrong)
 {
     size_t size;
-    PyThreadState *ts = c_thread();
+    PyThreadState *ts = c_thread_state();
     if ((*wrong = c_frames_check(ts, image->frames, &size)) != NULL)
         return S_E_RECORD;
     void *chunk = c_malloc(size);

@@ -4,7 +4,7 @@
  * the dispatcher at the stack's top again; the next tasklet runs on the same
  * stack.  A hard switch keeps the C stack with the tasklet and goes on either on
  * the next one's kept stack or on a fresh one.  Which of the two is decided per
- * switch by c_point_find; nobody else can tell the difference.
+ * switch by c_soft_point_find; nobody else can tell the difference.
  *
  * The dispatcher is the base of each pooled stack: it runs the current tasklet
  * until its function has returned, ends it, and takes the next.  A tasklet that
@@ -31,7 +31,7 @@ p_stack *s_stack_take(s_sched *s)
     }
     stack = c_out_of_memory() ? NULL : p_stack_new();
     if (stack != NULL && stack->limits[0] == 0)
-        c_stack_init(s->ts, stack);
+        c_stack_limits_init(s->ts, stack);
     return stack;
 }
 
@@ -97,7 +97,7 @@ static PyObject *go_on(s_sched *s, s_tasklet *t)
         PyObject *error = t->error;
         t->error = NULL;
         Py_CLEAR(t->wait.value);
-        return c_resume_check(s->ts, &t->c, error);
+        return c_resume_at_safepoint(s->ts, &t->c, error);
     }
     t->started = 1;
     if (B_UNLIKELY(t->error != NULL))
@@ -113,9 +113,9 @@ static void dispatch(void)
     s_sched *s = s_self_;
     void *cell[8];
     track_enter(NULL);
-    c_base_init(s->ts, cell);
+    c_stack_base_init(s->ts, cell);
     for (;;) {
-        c_base_enter(s->ts, cell);
+        c_stack_base_enter(s->ts, cell);
         s_tasklet *t = s->current;
         PyObject *result = go_on(s, t);
         s_finish(s, t, result);
@@ -133,7 +133,7 @@ static inline void jump_to_kept(s_sched *s, s_tasklet *next, void **save, void *
     next->stack = NULL;
     next->kept = S_LIVE;
     s->stack = stack;
-    c_stack_use(s->ts, stack);
+    c_stack_limits_use(s->ts, stack);
     track_leave(fake, stack->low, stack->size);
     p_switch(save, stack->sp);
 }
@@ -159,12 +159,12 @@ static B_NORETURN B_NOINLINE void leave_for_kept(s_sched *s, s_tasklet *next)
 
 static PyObject *suspend_hard(s_sched *s, s_tasklet *me, s_tasklet *next, p_stack *fresh, int top)
 {
-    c_hard kept;
+    c_hard_state kept;
     p_stack *mine = s->stack;
     s->count_hard++;
     if (B_UNLIKELY(me->loop != NULL))
         s_loop_leave(s, me);
-    c_hard_leave(s->ts, &me->c, &kept, top);
+    c_hard_suspend(s->ts, &me->c, &kept, top);
     me->stack = mine;
     me->kept = S_HARD;
     s_leave_core(s, me);
@@ -173,12 +173,12 @@ static PyObject *suspend_hard(s_sched *s, s_tasklet *me, s_tasklet *next, p_stac
         jump_to_kept(s, next, &mine->sp, &mine->fake);
     } else {
         s->stack = fresh;
-        c_stack_use(s->ts, fresh);
+        c_stack_limits_use(s->ts, fresh);
         track_leave(&mine->fake, fresh->low, fresh->size);
         p_start(&mine->sp, fresh, dispatch);
     }
     track_enter(mine->fake);
-    c_hard_back(s->ts, &me->c, &kept);
+    c_hard_resume(s->ts, &me->c, &kept);
     if (B_UNLIKELY(me->loop != NULL))
         s_loop_back(s, me);
     return delivered(me);
@@ -243,38 +243,38 @@ static void move_stack(s_sched *s)
     track_abandon(other->low, other->size);
     memset((char *)other - SCRIBBLED, SCRIBBLE, SCRIBBLED);
     s->stack = other;
-    c_stack_use(s->ts, other);
+    c_stack_limits_use(s->ts, other);
     s_stack_give(s, mine);
     track_abandon(mine->low, mine->size);
 }
 
 /* Every way but the most common one: rarer soft calls, and hard switching. */
 static B_COLD PyObject *transfer_slow(s_sched *s, s_tasklet *me, s_tasklet *next,
-                                      const c_site *site)
+                                      const c_call_site *site)
 {
-    c_point point;
+    c_soft_point point;
     if (B_UNLIKELY(s_hook.switching != NULL))
         s_tell_switch(s, me, next);
     int why = me->is_main ? C_MAIN : site == NULL ? C_FROM_C : C_NEVER;
     point.top = -1;
     if (me->loop != NULL) {
-        why = C_LOOP;
+        why = C_EVENT_LOOP;
     } else if (!me->is_main && site != NULL) {
-        why = c_point_find(s->ts, &me->c, site, &point);
+        why = c_soft_point_find(s->ts, &me->c, site, &point);
         if (why == C_SOFT && s->soft && !(s->soft == 2 && refuse_soft(s))) {
             if (B_UNLIKELY(s_traces))
                 s_trace_switch(s, me, next);
             c_suspend(s->ts, &me->c, &point);
             if (s_torture & S_TORTURE_MOVE && next->kept != S_HARD)
                 move_stack(s);
-            me->kept = site->kind == C_CHECK ? S_CUT : S_SOFT;
+            me->kept = site->kind == C_SAFEPOINT ? S_CUT : S_SOFT;
             leave_softly(s, me, next);
         }
-        why = site->kind == C_CHECK ? C_FROM_C : s->soft ? why : C_NEVER;
+        why = site->kind == C_SAFEPOINT ? C_FROM_C : s->soft ? why : C_NEVER;
     }
     s->count_why[why]++;
     me->why = (unsigned char)why;
-    if (why == C_NESTED && c_chunk_tight(s->ts, &me->c))
+    if (why == C_NESTED && c_chunk_nearly_full(s->ts, &me->c))
         s_outgrown(me);
     p_stack *fresh = NULL;
     if (next->kept != S_HARD && (fresh = s_stack_take(s)) == NULL)
@@ -284,7 +284,7 @@ static B_COLD PyObject *transfer_slow(s_sched *s, s_tasklet *me, s_tasklet *next
     return suspend_hard(s, me, next, fresh, point.top);
 }
 
-PyObject *s_transfer(s_sched *s, s_tasklet *next, const c_site *site)
+PyObject *s_transfer(s_sched *s, s_tasklet *next, const c_call_site *site)
 {
     s_tasklet *me = s->current;
     if (B_UNLIKELY(next == me)) {
@@ -299,18 +299,18 @@ PyObject *s_transfer(s_sched *s, s_tasklet *next, const c_site *site)
     return transfer_slow(s, me, next, site);
 }
 
-PyObject *s_transfer_at_check(s_sched *s, s_tasklet *next, const c_site *check)
+PyObject *s_transfer_at_check(s_sched *s, s_tasklet *next, const c_call_site *check)
 {
     s_tasklet *me = s->current;
     return next == me ? s_transfer(s, me, NULL) : transfer_slow(s, me, next, check);
 }
 
-PyObject *s_suspend(s_sched *s, const c_site *site)
+PyObject *s_suspend(s_sched *s, const c_call_site *site)
 {
     return s_transfer(s, s_next(s), site);
 }
 
-PyObject *s_schedule(s_sched *s, const c_site *site)
+PyObject *s_schedule(s_sched *s, const c_call_site *site)
 {
     s_tasklet *me = s->current;
     if (B_LIKELY(--s->budget > 0)) {
@@ -327,7 +327,7 @@ PyObject *s_schedule(s_sched *s, const c_site *site)
     return s_transfer(s, s_next_slow(s), site);
 }
 
-PyObject *s_schedule_with(s_sched *s, PyObject *mine, const c_site *site)
+PyObject *s_schedule_with(s_sched *s, PyObject *mine, const c_call_site *site)
 {
     s_tasklet *me = s->current;
     Py_XSETREF(me->wait.value, mine);

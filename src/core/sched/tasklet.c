@@ -25,7 +25,7 @@
 
 static int first_chunk(s_sched *s, s_tasklet *t)
 {
-    size_t size = h_chunk_size(c_code_key(t->func), c_chunk_need(t->func));
+    size_t size = h_chunk_size(c_code_key(t->func), c_chunk_size_for(t->func));
     void *chunk = c_malloc(size);
     if (chunk == NULL)
         return S_E_MEMORY;
@@ -165,7 +165,7 @@ int s_visit(s_tasklet *t, visitproc visit, void *arg)
     }
     if (t->is_main || (t->started && !suspended(t)))
         return 0;
-    return c_visit(&t->c, t->started, visit, arg);
+    return c_state_visit(&t->c, t->started, visit, arg);
 }
 
 void s_free_state(s_tasklet *t)
@@ -295,7 +295,7 @@ void s_clear(s_tasklet *t)
     if (s_is_soft(t)) {
         t->kept = S_LIVE;
         t->state = S_DONE;
-        c_drop(c_thread(), &t->c);
+        c_drop_frames(c_thread_state(), &t->c);
     }
     if (t->state != S_DONE) {
         t->state = S_DONE;
@@ -364,7 +364,7 @@ static void insist(s_sched *s, s_tasklet *t)
 
 void s_finalize(s_tasklet *t)
 {
-    if (t->is_main || !t->started || !suspended(t) || c_finalizing())
+    if (t->is_main || !t->started || !suspended(t) || c_is_finalizing())
         return;
     if (t->state == S_READY) /* the finalizer of another one has woken it */
         return;
@@ -404,7 +404,7 @@ void s_free(s_tasklet *t)
 {
     if (t->home != NULL)
         s_clear(t);
-    if (t->trace != NULL && !c_finalizing())
+    if (t->trace != NULL && !c_is_finalizing())
         s_trace_drop(s_self_, t);
     if (t->loop != NULL)
         s_loop_drop(NULL, t);

@@ -107,7 +107,7 @@ static void wake_sleeper(s_sched *s, s_timer *timer)
     s_wake(s, t);
 }
 
-PyObject *s_sleep(s_sched *s, int64_t nanoseconds, const c_site *site, int *code)
+PyObject *s_sleep(s_sched *s, int64_t nanoseconds, const c_call_site *site, int *code)
 {
     s_tasklet *me = s->current;
     *code = s_may_block(s);

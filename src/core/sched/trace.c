@@ -52,7 +52,7 @@ int s_trace_own(s_sched *s)
 void s_trace_settle(s_sched *s)
 {
     s_tasklet *t = s->current;
-    if (t->trace == NULL || c_trace_on(s->ts))
+    if (t->trace == NULL || c_trace_is_set(s->ts))
         return;
     c_trace_swap(s->ts, t->trace);
     take_record(t);
@@ -91,7 +91,7 @@ int s_trace_set(s_sched *s, s_tasklet *t, PyObject *(*set)(PyObject *function), 
     c_trace_swap(s->ts, &mine);
     c_trace_swap(s->ts, t->trace);
     PyObject *done = set(function);
-    int on = c_trace_on(s->ts);
+    int on = c_trace_is_set(s->ts);
     c_trace_swap(s->ts, t->trace);
     c_trace_swap(s->ts, &mine);
     if (!on)
@@ -102,7 +102,7 @@ int s_trace_set(s_sched *s, s_tasklet *t, PyObject *(*set)(PyObject *function), 
 
 void s_trace_drop(s_sched *s, s_tasklet *t)
 {
-    PyThreadState *ts = s != NULL ? s->ts : c_thread();
+    PyThreadState *ts = s != NULL ? s->ts : c_thread_state();
     PyObject *pending = PyErr_GetRaisedException();
     c_trace mine = {{NULL}};
     int running = s != NULL && s->current == t;
@@ -110,7 +110,7 @@ void s_trace_drop(s_sched *s, s_tasklet *t)
         c_trace_swap(ts, &mine);
         c_trace_swap(ts, t->trace);
     }
-    c_trace_end(ts);
+    c_trace_remove(ts);
     c_trace_swap(ts, t->trace);
     if (!running)
         c_trace_swap(ts, &mine);

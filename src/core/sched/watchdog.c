@@ -123,7 +123,7 @@ static int begin(s_sched *s, s_tasklet *me, int64_t ticks, int flags)
     return S_OK;
 }
 
-PyObject *s_watch_run(s_sched *s, int64_t ticks, int flags, const c_site *site, int *code)
+PyObject *s_watch_run(s_sched *s, int64_t ticks, int flags, const c_call_site *site, int *code)
 {
     *code = S_OK;
     s->watched = 1;
@@ -211,7 +211,7 @@ static s_tasklet *take_effective(s_sched *s)
     return t;
 }
 
-int s_watch_expired(s_sched *s, const c_site *check)
+int s_watch_expired(s_sched *s, const c_call_site *check)
 {
     s_tasklet *t = s_watch_effective(s), *me = s->current;
     if (t == NULL)

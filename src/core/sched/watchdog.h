@@ -24,14 +24,14 @@ static inline int s_by_stackless(const s_sched *s, const s_tasklet *t)
 
 /* The current tasklet waits until the run queue is empty, or for `ticks` (0: no limit).
  * Returns None, or the tasklet that was interrupted. */
-PyObject *s_watch_run(s_sched *s, int64_t ticks, int flags, const c_site *site, int *code);
+PyObject *s_watch_run(s_sched *s, int64_t ticks, int flags, const c_call_site *site, int *code);
 /* Nothing is ready: 1 when a tasklet that waits for just that was made ready. */
 int s_watch_wake(s_sched *s);
 /* Nothing will ever be ready: 1 when somebody was told by the rules of Stackless. */
 int s_watch_deadlock(s_sched *s);
 /* The ticks ran out where the current tasklet may be interrupted.  Returns when it goes on:
  * 0, or -1 with the exception that was thrown into it. */
-int s_watch_expired(s_sched *s, const c_site *check);
+int s_watch_expired(s_sched *s, const c_call_site *check);
 /* A soft run() has expired: its caller, to be run now (owned), or NULL. */
 s_tasklet *s_watch_overdue(s_sched *s);
 /* Whether the effective run() interrupts inside C callers too. */

@@ -55,7 +55,8 @@ static int take_or_queue(s_tasklet *me, y_lock *lock, int wait)
     return taken;
 }
 
-PyObject *y_lock_acquire(s_sched *s, y_lock *lock, int64_t until, const c_site *site, int *code)
+PyObject *y_lock_acquire(s_sched *s, y_lock *lock, int64_t until, const c_call_site *site,
+                         int *code)
 {
     s_tasklet *me = s->current;
     *code = S_OK;

@@ -14,7 +14,7 @@
  */
 #include "sync/stock_queue.h"
 
-#include "cpython/stock_lock.h"
+#include "cpython/builtin_lock.h"
 
 unsigned long long y_stock_ident(const s_sched *s)
 {
@@ -27,24 +27,24 @@ unsigned long long y_stock_ident(const s_sched *s)
 
 int y_stock_take_free(PyObject *lock, unsigned long long ident, size_t count)
 {
-    if (!c_stock_recursive(lock))
-        return c_stock_try(lock);
+    if (!c_builtin_lock_is_recursive(lock))
+        return c_builtin_lock_try(lock);
     /* Another tasklet's that lends it, or the main tasklet's: acquire() would go in. */
-    if (c_stock_owner(lock) == PyThread_get_thread_ident())
+    if (c_builtin_rlock_owner(lock) == PyThread_get_thread_ident())
         return 0;
-    int taken = c_stock_try(lock);
+    int taken = c_builtin_lock_try(lock);
     if (taken == 1) {
-        c_stock_set_owner(lock, ident);
-        c_stock_set_count(lock, count);
+        c_builtin_rlock_set_owner(lock, ident);
+        c_builtin_rlock_set_count(lock, count);
     }
     return taken;
 }
 
 int y_stock_take(PyObject *lock, unsigned long long ident, size_t count)
 {
-    if (!c_stock_recursive(lock) || c_stock_owner(lock) != ident)
+    if (!c_builtin_lock_is_recursive(lock) || c_builtin_rlock_owner(lock) != ident)
         return y_stock_take_free(lock, ident, count);
-    c_stock_set_count(lock, c_stock_count(lock) + 1);
+    c_builtin_rlock_set_count(lock, c_builtin_rlock_count(lock) + 1);
     return 1;
 }
 
@@ -53,9 +53,9 @@ int y_stock_take(PyObject *lock, unsigned long long ident, size_t count)
 int y_stock_lend(s_sched *s, PyObject *rlock)
 {
     unsigned long long thread = PyThread_get_thread_ident(), ident = y_stock_ident(s);
-    if (c_stock_owner(rlock) != ident)
+    if (c_builtin_rlock_owner(rlock) != ident)
         return 0;
-    c_stock_set_owner(rlock, thread);
+    c_builtin_rlock_set_owner(rlock, thread);
     return 1;
 }
 
@@ -65,16 +65,17 @@ static PyObject *release_recursive(s_sched *s, PyObject *rlock)
         PyErr_SetString(PyExc_RuntimeError, "cannot release un-acquired lock");
         return NULL;
     }
-    int last = c_stock_count(rlock) == 1;
-    PyObject *done = c_stock_release(rlock);
+    int last = c_builtin_rlock_count(rlock) == 1;
+    PyObject *done = c_builtin_lock_release(rlock);
     if (!last)
-        c_stock_set_owner(rlock, y_stock_ident(s));
+        c_builtin_rlock_set_owner(rlock, y_stock_ident(s));
     return done;
 }
 
 PyObject *y_stock_release(s_sched *s, PyObject *lock)
 {
-    PyObject *done = c_stock_recursive(lock) ? release_recursive(s, lock) : c_stock_release(lock);
+    PyObject *done = c_builtin_lock_is_recursive(lock) ? release_recursive(s, lock)
+                                                       : c_builtin_lock_release(lock);
     if (done != NULL)
         y_stock_given(s, lock);
     return done;
@@ -97,8 +98,8 @@ static int is_another(s_sched *s, unsigned long long ident)
 
 PyObject *y_stock_reinit(s_sched *s, PyObject *lock, PyCFunction original)
 {
-    unsigned long long owner = c_stock_recursive(lock) ? c_stock_owner(lock) : 0;
-    size_t count = owner != 0 ? c_stock_count(lock) : 0;
+    unsigned long long owner = c_builtin_lock_is_recursive(lock) ? c_builtin_rlock_owner(lock) : 0;
+    size_t count = owner != 0 ? c_builtin_rlock_count(lock) : 0;
     y_queue_look_for_fork(s);
     PyObject *done = original(lock, NULL);
     if (done == NULL)
@@ -115,7 +116,7 @@ PyObject *y_stock_reinit(s_sched *s, PyObject *lock, PyCFunction original)
 PyObject *y_stock_wait_as_thread(PyObject *lock, PyObject *args, PyObject *kwargs)
 {
     int counted = y_queue_thread_begins(lock);
-    PyObject *done = c_stock_acquire(lock, args, kwargs);
+    PyObject *done = c_builtin_lock_acquire(lock, args, kwargs);
     PyObject *pending = PyErr_GetRaisedException();
     if (counted)
         y_queue_thread_ends(lock);
@@ -127,7 +128,7 @@ PyObject *y_stock_wait_as_thread(PyObject *lock, PyObject *args, PyObject *kwarg
 PyObject *y_stock_acquire_as_thread(PyObject *lock, int64_t timeout, PyObject *args,
                                     PyObject *kwargs)
 {
-    int taken = c_stock_try(lock);
+    int taken = c_builtin_lock_try(lock);
     if (taken < 0)
         return NULL;
     if (taken || timeout == 0)

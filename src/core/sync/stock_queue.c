@@ -20,7 +20,7 @@
  */
 #include "sync/stock_queue.h"
 
-#include "cpython/stock_lock.h"
+#include "cpython/builtin_lock.h"
 
 #define BUCKETS 64
 

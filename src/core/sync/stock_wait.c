@@ -19,7 +19,7 @@
  */
 #include "sync/stock_queue.h"
 
-#include "cpython/stock_lock.h"
+#include "cpython/builtin_lock.h"
 
 #define TRIES 10
 #define TRAPPED_LONGEST 1000000000
@@ -54,7 +54,7 @@ static int64_t longer(int64_t pause)
 static int target(const s_tasklet *t, int i, s_target *found)
 {
     PyObject *lock = ((y_want *)t->on)->lock;
-    unsigned long long owner = c_stock_recursive(lock) ? c_stock_owner(lock) : 0;
+    unsigned long long owner = c_builtin_lock_is_recursive(lock) ? c_builtin_rlock_owner(lock) : 0;
     found->object = lock;
     found->holder = owner & 1 ? owner / 2 : 0;
     found->thread = owner & 1 ? 0 : (unsigned long)owner;
@@ -82,7 +82,7 @@ static void look(s_sched *s, s_timer *timer)
 
 static int look_begin(s_sched *s, waiting *w)
 {
-    if (!c_stock_given_in_c(w->want.lock))
+    if (!c_builtin_lock_released_in_c(w->want.lock))
         return S_OK;
     w->pause = LOOK_FIRST;
     w->look.fire = look;
@@ -137,17 +137,17 @@ static int may_stop(const s_sched *s)
 static PyObject *acquire_trapped(waiting *w, int64_t timeout, int *code)
 {
     *code = S_E_TRAPPED;
-    if (c_stock_recursive(w->want.lock) &&
-        c_stock_owner(w->want.lock) == PyThread_get_thread_ident())
+    if (c_builtin_lock_is_recursive(w->want.lock) &&
+        c_builtin_rlock_owner(w->want.lock) == PyThread_get_thread_ident())
         return NULL;
     *code = S_E_SET;
     double seconds = (double)(timeout < TRAPPED_LONGEST ? timeout : TRAPPED_LONGEST) / 1e9;
     PyObject *args = Py_BuildValue("(Od)", Py_True, seconds);
     PyObject *done = args ? y_stock_wait_as_thread(w->want.lock, args, NULL) : NULL;
     Py_XDECREF(args);
-    if (done == Py_True && c_stock_recursive(w->want.lock)) {
-        c_stock_set_owner(w->want.lock, w->want.ident);
-        c_stock_set_count(w->want.lock, w->want.count);
+    if (done == Py_True && c_builtin_lock_is_recursive(w->want.lock)) {
+        c_builtin_rlock_set_owner(w->want.lock, w->want.ident);
+        c_builtin_rlock_set_count(w->want.lock, w->want.count);
     }
     if (done == Py_False && timeout > TRAPPED_LONGEST) {
         *code = S_E_TRAPPED;
@@ -210,7 +210,7 @@ static int is_sure(s_sched *s)
 {
     PyObject *where;
     int line;
-    if (never_interrupt == NULL || !c_where_now(s->ts, &where, &line))
+    if (never_interrupt == NULL || !c_running_location(s->ts, &where, &line))
         return 0;
     Py_DECREF(where);
     return where == never_interrupt;

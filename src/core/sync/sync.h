@@ -24,7 +24,8 @@ void y_lock_clear(y_lock *lock);
 /* Takes the lock before `until` (S_FOREVER: no limit; s_now or less: without
  * waiting).  Py_True; Py_False when the time is over; NULL with *code, S_E_TIMEOUT
  * when it is not to be had without waiting. */
-PyObject *y_lock_acquire(s_sched *s, y_lock *lock, int64_t until, const c_site *site, int *code);
+PyObject *y_lock_acquire(s_sched *s, y_lock *lock, int64_t until, const c_call_site *site,
+                         int *code);
 /* A paused tasklet of this thread takes the lock, or waits for it: 0 or S_E_. */
 int y_lock_acquire_as(s_sched *s, s_tasklet *t, y_lock *lock, int64_t until);
 /* S_E_FREE when nobody holds it. */

@@ -13,7 +13,7 @@ static PyObject *channel_send(PyObject *self, PyObject *const *args, Py_ssize_t 
     int code;
     if (s == NULL || (nargs != 1 && bind_count("send", nargs, 1) < 0))
         return NULL;
-    c_site site = BIND_SITE(self, args, nargs, channel_send);
+    c_call_site site = BIND_SITE(self, args, nargs, channel_send);
     PyObject *done = n_send(s, SELF, args[0], &site, &code);
     return bind_result(done, code, self);
 }
@@ -22,13 +22,13 @@ static PyObject *channel_receive(PyObject *self, PyObject *const *args, Py_ssize
 {
     if (nargs != 0 && bind_count("receive", nargs, 0) < 0)
         return NULL;
-    c_site site = BIND_SITE(self, args, nargs, channel_receive);
+    c_call_site site = BIND_SITE(self, args, nargs, channel_receive);
     return bind_receive(self, &site, n_receive, bind_fail);
 }
 
 static PyObject *channel_next(PyObject *self)
 {
-    c_site site = {self, NULL, 0, (void *)channel_next, C_ITER};
+    c_call_site site = {self, NULL, 0, (void *)channel_next, C_ITER};
     return bind_receive(self, &site, n_receive, bind_fail);
 }
 

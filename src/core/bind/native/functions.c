@@ -37,7 +37,7 @@ static PyObject *schedule(PyObject *module, PyObject *const *args, Py_ssize_t na
     int code = s_may_block(s);
     if (code < 0)
         return bind_fail(code, (PyObject *)s->current);
-    c_site site = BIND_SITE(module, args, nargs, schedule);
+    c_call_site site = BIND_SITE(module, args, nargs, schedule);
     return s_schedule(s, &site);
 }
 
@@ -48,7 +48,7 @@ static PyObject *sleep_(PyObject *module, PyObject *const *args, Py_ssize_t narg
     s_sched *s = s_self();
     if (s == NULL || bind_count("sleep", nargs, 1) < 0 || bind_seconds(args[0], &nanoseconds) < 0)
         return NULL;
-    c_site site = BIND_SITE(module, args, nargs, sleep_);
+    c_call_site site = BIND_SITE(module, args, nargs, sleep_);
     PyObject *done = s_sleep(s, nanoseconds, &site, &code);
     return bind_result(done, code, (PyObject *)s->current);
 }
@@ -60,7 +60,7 @@ static PyObject *pause_(PyObject *module, PyObject *const *args, Py_ssize_t narg
     s_sched *s = s_self();
     if (s == NULL || bind_count("_pause", nargs, 0) < 0)
         return NULL;
-    c_site site = BIND_SITE(module, args, nargs, pause_);
+    c_call_site site = BIND_SITE(module, args, nargs, pause_);
     PyObject *done = s_pause(s, &site, &code);
     return bind_result(done, code, (PyObject *)s->current);
 }

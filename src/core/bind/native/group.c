@@ -70,7 +70,7 @@ static PyObject *group_wait(PyObject *self, PyObject *const *args, Py_ssize_t na
     int shielded = PyObject_IsTrue(args[0]);
     if (shielded < 0)
         return NULL;
-    c_site site = BIND_SITE(self, args, nargs, group_wait);
+    c_call_site site = BIND_SITE(self, args, nargs, group_wait);
     PyObject *done = s_scope_wait(s, SELF, shielded, &site, &code);
     if (done == NULL && (code == S_E_TRAPPED || code == S_E_SCOPE_ORDER))
         abandon(s, SELF);

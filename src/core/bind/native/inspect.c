@@ -36,8 +36,8 @@ static PyObject *fail_allocation(PyObject *module, PyObject *count)
     long n = PyLong_AsLong(count);
     if (n == -1 && PyErr_Occurred())
         return NULL;
-    int left = c_fail_in;
-    c_fail_in = (int)n;
+    int left = c_fail_allocation_in;
+    c_fail_allocation_in = (int)n;
     return PyLong_FromLong(left);
 }
 
@@ -62,9 +62,9 @@ static PyObject *stats(PyObject *module, PyObject *unused)
     if (s == NULL)
         return NULL;
     PyObject *why = PyDict_New();
-    for (int i = 0; why != NULL && i < C_WHY_COUNT; i++) {
+    for (int i = 0; why != NULL && i < C_HARD_REASON_COUNT; i++) {
         PyObject *count = s->count_why[i] ? PyLong_FromUnsignedLong(s->count_why[i]) : NULL;
-        if (count != NULL && PyDict_SetItemString(why, c_why_name(i), count) < 0)
+        if (count != NULL && PyDict_SetItemString(why, c_hard_reason(i), count) < 0)
             Py_CLEAR(why);
         Py_XDECREF(count);
     }
@@ -140,7 +140,7 @@ static PyObject *depth_at(PyObject *module, PyObject *args)
     (void)module;
     if (!PyArg_ParseTuple(args, "O!i:_depth_at", &PyCode_Type, &code, &offset))
         return NULL;
-    return PyLong_FromLong(c_depth_at((PyCodeObject *)code, offset));
+    return PyLong_FromLong(c_stack_depth_at((PyCodeObject *)code, offset));
 }
 
 static void *ping_sp, *pong_sp;

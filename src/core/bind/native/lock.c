@@ -52,7 +52,7 @@ static PyObject *lock_acquire(PyObject *self, PyObject *const *args, Py_ssize_t 
     s_sched *s = s_self();
     if (s == NULL || read_arguments(s, args, nargs, kwnames, &until) < 0)
         return NULL;
-    c_site site = BIND_SITE(self, args, bind_slots(nargs, kwnames), lock_acquire);
+    c_call_site site = BIND_SITE(self, args, bind_slots(nargs, kwnames), lock_acquire);
     PyObject *done = y_lock_acquire(s, SELF, until, &site, &code);
     return code == S_E_TIMEOUT ? Py_NewRef(Py_False) : bind_result(done, code, self);
 }
@@ -73,7 +73,7 @@ static PyObject *lock_locked(PyObject *self, PyObject *unused)
     return PyBool_FromLong(SELF->held);
 }
 
-static PyObject *enter(PyObject *self, const c_site *site)
+static PyObject *enter(PyObject *self, const c_call_site *site)
 {
     int code;
     s_sched *s = s_self();
@@ -86,7 +86,7 @@ static PyObject *leave(PyObject *self)
     return lock_release(self, NULL);
 }
 
-const c_with bind_lock_with = {enter, leave};
+const c_with_methods bind_lock_with = {enter, leave};
 
 static PyObject *lock_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {

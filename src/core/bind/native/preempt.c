@@ -114,7 +114,7 @@ static void stalled(s_tasklet *t, int64_t nanoseconds)
 {
     PyObject *code;
     int line;
-    if (stall_callback == NULL || !c_where_now(t->home->ts, &code, &line))
+    if (stall_callback == NULL || !c_running_location(t->home->ts, &code, &line))
         return;
     PyObject *callback = Py_NewRef(stall_callback);
     PyObject *done =
@@ -223,7 +223,7 @@ static PyObject *stop_watchdog(PyObject *module, PyObject *unused)
 static PyObject *interpreter_ends(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    c_breaker_ending();
+    c_interrupt_interpreter_ending();
     Py_RETURN_NONE;
 }
 

@@ -15,7 +15,7 @@ static PyObject *join_with(PyObject *self, PyObject *const *args, Py_ssize_t nar
     const char *name = want_result ? "result" : "join";
     if (s == NULL || bind_timeout(s, name, args, nargs, kwnames, 0, &until) < 0)
         return NULL;
-    c_site site = {self, args, bind_slots(nargs, kwnames), function, C_CALL};
+    c_call_site site = {self, args, bind_slots(nargs, kwnames), function, C_CALL};
     PyObject *done = s_join(s, SELF, until, want_result, &site, &code);
     return bind_result(done, code, self);
 }
@@ -43,7 +43,7 @@ static PyObject *tasklet_kill(PyObject *self, PyObject *const *args, Py_ssize_t 
     PyObject *error = s_hook.error(S_OK, self);
     if (error == NULL)
         return NULL;
-    c_site site = BIND_SITE(self, args, nargs, tasklet_kill);
+    c_call_site site = BIND_SITE(self, args, nargs, tasklet_kill);
     PyObject *done = s_throw(s, SELF, error, S_STAY, &site, &code);
     return bind_result(done, code, self);
 }
@@ -71,7 +71,7 @@ static PyObject *tasklet_throw(PyObject *self, PyObject *const *args, Py_ssize_t
     PyObject *error = as_exception(args[0]);
     if (error == NULL)
         return NULL;
-    c_site site = BIND_SITE(self, args, nargs, tasklet_throw);
+    c_call_site site = BIND_SITE(self, args, nargs, tasklet_throw);
     PyObject *done = s_throw(s, SELF, error, S_STAY, &site, &code);
     return bind_result(done, code, self);
 }
@@ -102,7 +102,7 @@ static PyObject *tasklet_switch(PyObject *self, PyObject *const *args, Py_ssize_
     int code;
     if (s == NULL || bind_count("switch", nargs, 0) < 0)
         return NULL;
-    c_site site = BIND_SITE(self, args, nargs, tasklet_switch);
+    c_call_site site = BIND_SITE(self, args, nargs, tasklet_switch);
     PyObject *done = s_run_now(s, SELF, S_PAUSE, &site, &code);
     return bind_result(done, code, self);
 }
@@ -113,7 +113,7 @@ static PyObject *tasklet_run(PyObject *self, PyObject *const *args, Py_ssize_t n
     int code;
     if (s == NULL || bind_count("run", nargs, 0) < 0)
         return NULL;
-    c_site site = BIND_SITE(self, args, nargs, tasklet_run);
+    c_call_site site = BIND_SITE(self, args, nargs, tasklet_run);
     PyObject *done = s_run_now(s, SELF, S_STAY, &site, &code);
     return bind_result(done, code, self);
 }
@@ -164,9 +164,9 @@ static PyObject *tasklet_where(PyObject *self, PyObject *unused)
     if (s == NULL)
         return NULL;
     if (SELF->state == S_RUNNING && s->current == SELF)
-        found = c_where_now(s->ts, &code, &line);
+        found = c_running_location(s->ts, &code, &line);
     else if (SELF->started && (SELF->kept != S_LIVE || SELF->state == S_BLOCKED))
-        found = c_where(&SELF->c, &code, &line);
+        found = c_suspended_location(&SELF->c, &code, &line);
     if (!found)
         Py_RETURN_NONE;
     return Py_BuildValue("(Ni)", code, line);
@@ -196,7 +196,7 @@ static PyObject *default_name(s_tasklet *t)
     if (t->func != NULL && PyUnicode_Check(t->func))
         qualname = Py_NewRef(t->func);
     else if (t->func != NULL)
-        qualname = c_attribute(t->func, &attribute, "__qualname__");
+        qualname = c_get_attribute(t->func, &attribute, "__qualname__");
     if (qualname == NULL) {
         PyErr_Clear();
         const char *type = t->func ? Py_TYPE(t->func)->tp_name : "tasklet";

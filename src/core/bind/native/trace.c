@@ -10,13 +10,13 @@ static PyCFunction originals[2];
 
 static PyObject *set(PyObject *module, PyObject *function, int which)
 {
-    s_sched *s = s_self_ != NULL && s_self_->ts == c_thread() ? s_self_ : NULL;
+    s_sched *s = s_self_ != NULL && s_self_->ts == c_thread_state() ? s_self_ : NULL;
     int code = s != NULL && function != Py_None ? s_trace_own(s) : S_OK;
     if (code < 0)
         return bind_fail(code, NULL);
     PyObject *done = originals[which](module, function);
     if (done != NULL && function != Py_None)
-        c_trace_learn(c_thread(), which);
+        c_trace_learn(c_thread_state(), which);
     if (s != NULL)
         s_trace_settle(s);
     return done;
@@ -34,8 +34,8 @@ static PyObject *setprofile(PyObject *module, PyObject *function)
 
 int bind_own_tracing(void)
 {
-    originals[C_TRACE] = c_function_exchange(PySys_GetObject("settrace"), METH_O, settrace);
-    originals[C_PROFILE] = c_function_exchange(PySys_GetObject("setprofile"), METH_O, setprofile);
+    originals[C_TRACE] = c_function_swap(PySys_GetObject("settrace"), METH_O, settrace);
+    originals[C_PROFILE] = c_function_swap(PySys_GetObject("setprofile"), METH_O, setprofile);
     if (originals[C_TRACE] != NULL && originals[C_PROFILE] != NULL)
         return 0;
     PyErr_SetString(PyExc_ImportError, "sys.settrace is not the interpreter's own; import loomlet "

@@ -37,7 +37,7 @@ static PyObject *descriptor_new(PyTypeObject *type, PyObject *args, PyObject *kw
     return bind_descriptor_from(type, number);
 }
 
-static PyObject *wait_for(PyObject *self, unsigned what, const c_site *site)
+static PyObject *wait_for(PyObject *self, unsigned what, const c_call_site *site)
 {
     int code;
     s_sched *s = s_self();
@@ -49,7 +49,7 @@ static PyObject *wait_readable(PyObject *self, PyObject *const *args, Py_ssize_t
 {
     if (nargs != 0 && bind_count("wait_readable", nargs, 0) < 0)
         return NULL;
-    c_site site = BIND_SITE(self, args, nargs, wait_readable);
+    c_call_site site = BIND_SITE(self, args, nargs, wait_readable);
     return wait_for(self, P_READ, &site);
 }
 
@@ -57,7 +57,7 @@ static PyObject *wait_writable(PyObject *self, PyObject *const *args, Py_ssize_t
 {
     if (nargs != 0 && bind_count("wait_writable", nargs, 0) < 0)
         return NULL;
-    c_site site = BIND_SITE(self, args, nargs, wait_writable);
+    c_call_site site = BIND_SITE(self, args, nargs, wait_writable);
     return wait_for(self, P_WRITE, &site);
 }
 

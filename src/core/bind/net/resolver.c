@@ -82,7 +82,7 @@ static int read_request(request *r, PyObject *const *args, Py_ssize_t nargs)
 }
 
 PyObject *bind_look_up(s_sched *s, PyObject *original, PyObject *const *args, Py_ssize_t nargs,
-                       const c_site *site)
+                       const c_call_site *site)
 {
     int code = S_E_SET;
     request r;
@@ -105,7 +105,7 @@ static PyObject *look_up(PyObject *module, PyObject *const *args, Py_ssize_t nar
         return NULL;
     if (nargs < 1)
         return PyErr_Format(PyExc_TypeError, "_look_up() expected the original getaddrinfo");
-    c_site site = BIND_SITE(module, args, nargs, look_up);
+    c_call_site site = BIND_SITE(module, args, nargs, look_up);
     return bind_look_up(s, args[0], args + 1, nargs - 1, &site);
 }
 

@@ -7,6 +7,6 @@
 /* getaddrinfo(*args) while the current tasklet waits; `original` is called where its arguments
  * are unusual. */
 PyObject *bind_look_up(s_sched *s, PyObject *original, PyObject *const *args, Py_ssize_t nargs,
-                       const c_site *site);
+                       const c_call_site *site);
 
 #endif

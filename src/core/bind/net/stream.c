@@ -19,7 +19,7 @@ static int read_count(const char *what, PyObject *value, Py_ssize_t least, Py_ss
     return -1;
 }
 
-static PyObject *receive(PyObject *self, Py_ssize_t most, const c_site *site)
+static PyObject *receive(PyObject *self, Py_ssize_t most, const c_call_site *site)
 {
     int code;
     s_sched *s = s_self();
@@ -28,9 +28,9 @@ static PyObject *receive(PyObject *self, Py_ssize_t most, const c_site *site)
 }
 
 /* What is told nothing but who calls. */
-typedef PyObject *operation(s_sched *s, i_desc *d, const c_site *site, int *code);
+typedef PyObject *operation(s_sched *s, i_desc *d, const c_call_site *site, int *code);
 
-static PyObject *operate(PyObject *self, operation *function, const c_site *site)
+static PyObject *operate(PyObject *self, operation *function, const c_call_site *site)
 {
     int code;
     s_sched *s = s_self();
@@ -44,13 +44,13 @@ static PyObject *receive_some(PyObject *self, PyObject *const *args, Py_ssize_t 
     if ((nargs > 1 && bind_count("receive_some", nargs, 1) < 0) ||
         (nargs == 1 && read_count(BYTES, args[0], 1, &most) < 0))
         return NULL;
-    c_site site = BIND_SITE(self, args, nargs, receive_some);
+    c_call_site site = BIND_SITE(self, args, nargs, receive_some);
     return receive(self, most, &site);
 }
 
 static PyObject *stream_next(PyObject *self)
 {
-    c_site site = {self, NULL, 0, (void *)stream_next, C_ITER};
+    c_call_site site = {self, NULL, 0, (void *)stream_next, C_ITER};
     return receive(self, SOME, &site);
 }
 
@@ -62,7 +62,7 @@ static PyObject *receive_exactly(PyObject *self, PyObject *const *args, Py_ssize
     if (s == NULL || bind_count("receive_exactly", nargs, 1) < 0 ||
         read_count(BYTES, args[0], 0, &count) < 0)
         return NULL;
-    c_site site = BIND_SITE(self, args, nargs, receive_exactly);
+    c_call_site site = BIND_SITE(self, args, nargs, receive_exactly);
     PyObject *got = i_receive_exactly(s, SELF, count, &site, &code);
     return bind_result(got, code, self);
 }
@@ -81,7 +81,7 @@ static PyObject *receive_into(PyObject *self, PyObject *const *args, Py_ssize_t 
         PyErr_SetString(PyExc_ValueError, "expected a buffer with room, found an empty one");
         return NULL;
     }
-    c_site site = BIND_SITE(self, args, nargs, receive_into);
+    c_call_site site = BIND_SITE(self, args, nargs, receive_into);
     PyObject *got = i_receive_into(s, SELF, view, &site, &code);
     return bind_result(got, code, self);
 }
@@ -97,7 +97,7 @@ static PyObject *send_all(PyObject *self, PyObject *const *args, Py_ssize_t narg
                          : PyMemoryView_GetContiguous(args[0], PyBUF_READ, 'C');
     if (data == NULL)
         return NULL;
-    c_site site = BIND_SITE(self, args, nargs, send_all);
+    c_call_site site = BIND_SITE(self, args, nargs, send_all);
     PyObject *done = i_send_all(s, SELF, data, &site, &code);
     return bind_result(done, code, self);
 }
@@ -117,7 +117,7 @@ static PyObject *send_file(PyObject *self, PyObject *const *args, Py_ssize_t nar
     int file = PyObject_AsFileDescriptor(values[0]);
     if (file < 0)
         return NULL;
-    c_site site = BIND_SITE(self, args, bind_slots(nargs, kwnames), send_file);
+    c_call_site site = BIND_SITE(self, args, bind_slots(nargs, kwnames), send_file);
     PyObject *sent = i_send_file(s, SELF, file, offset, count, &site, &code);
     return bind_result(sent, code, self);
 }
@@ -134,7 +134,7 @@ static PyObject *connected(PyObject *self, PyObject *const *args, Py_ssize_t nar
 {
     if (bind_count("_connected", nargs, 0) < 0)
         return NULL;
-    c_site site = BIND_SITE(self, args, nargs, connected);
+    c_call_site site = BIND_SITE(self, args, nargs, connected);
     return operate(self, i_connected, &site);
 }
 
@@ -188,13 +188,13 @@ static PyObject *accept_(PyObject *self, PyObject *const *args, Py_ssize_t nargs
 {
     if (bind_count("accept", nargs, 0) < 0)
         return NULL;
-    c_site site = BIND_SITE(self, args, nargs, accept_);
+    c_call_site site = BIND_SITE(self, args, nargs, accept_);
     return operate(self, i_accept, &site);
 }
 
 static PyObject *listener_next(PyObject *self)
 {
-    c_site site = {self, NULL, 0, (void *)listener_next, C_ITER};
+    c_call_site site = {self, NULL, 0, (void *)listener_next, C_ITER};
     return operate(self, i_accept, &site);
 }
 

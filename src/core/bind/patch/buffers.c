@@ -25,7 +25,7 @@ static struct {
 
 static int wait_for_turn(PyObject *buffer)
 {
-    s_sched *s = c_finalizing() ? NULL : bind_patch_sched();
+    s_sched *s = c_is_finalizing() ? NULL : bind_patch_sched();
     PyObject *raw = s ? PyObject_GetAttrString(buffer, "raw") : NULL;
     if (raw == NULL) {
         PyErr_Clear();
@@ -67,7 +67,7 @@ PLAIN(writer, write)
 PLAIN(writer, flush)
 PLAIN(writer, close)
 
-static const c_method readers[] = {
+static const c_method_replacement readers[] = {
     {"read", METH_FASTCALL, BIND_FN(reader_read), &reader.read},
     {"read1", METH_FASTCALL, BIND_FN(reader_read1), &reader.read1},
     {"readline", METH_FASTCALL, BIND_FN(reader_readline), &reader.readline},
@@ -75,7 +75,7 @@ static const c_method readers[] = {
     {"readinto1", METH_O, reader_readinto1, &reader.readinto1},
     {"close", METH_NOARGS, reader_close, &reader.close},
 };
-static const c_method writers[] = {
+static const c_method_replacement writers[] = {
     {"write", METH_O, writer_write, &writer.write},
     {"flush", METH_NOARGS, writer_flush, &writer.flush},
     {"close", METH_NOARGS, writer_close, &writer.close},
@@ -98,9 +98,9 @@ static int take_types(void)
 int bind_patch_buffers(int install)
 {
     if (install)
-        return take_types() < 0 || c_methods_exchange(reader_type, readers, READERS) < 0
+        return take_types() < 0 || c_methods_replace(reader_type, readers, READERS) < 0
                    ? -1
-                   : c_methods_exchange(writer_type, writers, WRITERS);
+                   : c_methods_replace(writer_type, writers, WRITERS);
     if (reader.read != NULL)
         c_methods_restore(reader_type, readers, READERS);
     if (writer.write != NULL)

@@ -24,10 +24,10 @@
 
 #define MUCH 65536
 
-static c_replaced os_read, os_readv, os_write, os_writev, os_close;
+static c_replaced_function os_read, os_readv, os_write, os_writev, os_close;
 static PyTypeObject *file_type;
 static struct {
-    c_forms read, readinto, write, close;
+    c_method_forms read, readinto, write, close;
     PyCFunction readall;
 } stock = {
     {.flags = METH_FASTCALL}, {.flags = METH_O}, {.flags = METH_O}, {.flags = METH_NOARGS}, NULL};
@@ -129,7 +129,8 @@ static int is_some(PyObject *value)
     return size > 0;
 }
 
-static PyObject *read_when_ready(const c_replaced *kept, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *read_when_ready(const c_replaced_function *kept, PyObject *const *args,
+                                 Py_ssize_t nargs)
 {
     place p = {.s = nargs == 2 ? bind_patch_sched() : NULL};
     p.fd = p.s ? number_of(args[0]) : -1;
@@ -160,7 +161,8 @@ static PyObject *joined(PyObject *buffers)
     return all;
 }
 
-static PyObject *write_when_ready(const c_replaced *kept, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *write_when_ready(const c_replaced_function *kept, PyObject *const *args,
+                                  Py_ssize_t nargs)
 {
     place p = {.s = nargs == 2 ? bind_patch_sched() : NULL};
     p.fd = p.s ? number_of(args[0]) : -1;
@@ -210,7 +212,7 @@ static PyObject *read_parts(PyObject *self);
 static int find_place(place *p, PyObject *self, const char *able)
 {
     *p = (place){.s = bind_patch_sched(), .file = self};
-    if (p->s == NULL || c_finalizing() || is_closed(p) || !p_may_wait(p->fd))
+    if (p->s == NULL || c_is_finalizing() || is_closed(p) || !p_may_wait(p->fd))
         return 0;
     PyObject *yes = PyObject_CallMethod(self, able, NULL);
     PyErr_Clear();
@@ -239,13 +241,13 @@ static PyObject *file_read(const c_method_call *c)
 {
     PyObject *size = c->nargs > 0 ? c->args[0] : Py_None;
     if (c->nargs > 1 || c->kwnames != NULL)
-        return c_call_stock(&stock.read, c);
+        return c_call_original(&stock.read, c);
     if (size == Py_None || is_negative(size)) {
         place p;
         return find_place(&p, c->self, "readable") ? read_parts(c->self)
-                                                   : c_call_stock(&stock.read, c);
+                                                   : c_call_original(&stock.read, c);
     }
-    return may_read(c->self, size) < 0 ? NULL : c_call_stock(&stock.read, c);
+    return may_read(c->self, size) < 0 ? NULL : c_call_original(&stock.read, c);
 }
 
 static PyObject *file_readinto(const c_method_call *c)
@@ -253,7 +255,7 @@ static PyObject *file_readinto(const c_method_call *c)
     int known = c->nargs == 1 && c->kwnames == NULL && PyObject_CheckBuffer(c->args[0]);
     if (known && may_read(c->self, c->args[0]) < 0)
         return NULL;
-    return c_call_stock(&stock.readinto, c);
+    return c_call_original(&stock.readinto, c);
 }
 
 /* A view without an owner is of the memory of a buffer of the io module. */
@@ -269,7 +271,7 @@ static PyObject *file_write(const c_method_call *c)
     if (c->nargs == 1 && c->kwnames == NULL && find_place(&p, c->self, "writable"))
         written = write_object(&p, c->args[0], is_of_buffer(c->args[0]));
     if (written == -2)
-        return c_call_stock(&stock.write, c);
+        return c_call_original(&stock.write, c);
     return written < 0 ? NULL : PyLong_FromSsize_t(written);
 }
 
@@ -277,7 +279,7 @@ static PyObject *file_close(const c_method_call *c)
 {
     s_sched *s;
     int fd = bind_is_ours(&s) ? descriptor_of(c->self) : -1;
-    PyObject *done = c_call_stock(&stock.close, c);
+    PyObject *done = c_call_original(&stock.close, c);
     if (fd >= 0) {
         PyObject *pending = PyErr_GetRaisedException();
         i_foreign_closed(s, fd, c->self);
@@ -293,7 +295,7 @@ static int append_part(PyObject *self, PyObject *size, PyObject *parts, PyObject
 {
     c_method_call c = {.self = self, .cls = stock.read.of_class ? file_type : NULL, .args = &size};
     c.nargs = 1;
-    *last = may_read(self, size) < 0 ? NULL : c_call_stock(&stock.read, &c);
+    *last = may_read(self, size) < 0 ? NULL : c_call_original(&stock.read, &c);
     if (*last == NULL)
         return -1;
     int more = PyBytes_Check(*last) && PyBytes_GET_SIZE(*last) > 0;
@@ -358,7 +360,7 @@ WITH_ONE(readinto)
 WITH_ONE(write)
 WITH_ONE(close)
 
-static const c_method methods[] = {
+static const c_method_replacement methods[] = {
     FORMS(read, METH_FASTCALL),
     FORMS(readinto, METH_O),
     FORMS(write, METH_O),
@@ -366,7 +368,7 @@ static const c_method methods[] = {
     {"readall", METH_NOARGS, file_readall, &stock.readall},
 };
 
-static const c_function functions[] = {
+static const c_function_replacement functions[] = {
     {"read", METH_FASTCALL, BIND_FN(read_), &os_read},
     {"readv", METH_FASTCALL, BIND_FN(readv_), &os_readv},
     {"write", METH_FASTCALL, BIND_FN(write_), &os_write},
@@ -385,7 +387,7 @@ static int take_methods(void)
     if (type == NULL)
         return -1;
     Py_XSETREF(file_type, (PyTypeObject *)type);
-    return c_methods_exchange(file_type, methods, METHODS);
+    return c_methods_replace(file_type, methods, METHODS);
 }
 
 int bind_patch_files(int install)

@@ -1,7 +1,7 @@
 /* threading.local for tasklets: values of their own.
  *
  * In a tasklet other than a main one, what is set in a local is kept under the tasklet's key
- * (cpython/stock_local.h), and goes when the tasklet ends, which for that remembers its locals by
+ * (cpython/builtin_local.h), and goes when the tasklet ends, which for that remembers its locals by
  * weak references.  Main tasklets and threads without tasklets keep to the interpreter's own
  * functions: their values are the thread's, those set before install() too.
  *
@@ -12,14 +12,14 @@
  * thread must not see those of another.  For all others it is as if nothing had been exchanged.
  */
 #include "bind/patch/threads.h"
-#include "cpython/stock_local.h"
+#include "cpython/builtin_local.h"
 
 #define TRIES 10
 
 s_tasklet *bind_patch_tasklet(void)
 {
     s_sched *s = s_self_;
-    if (s == NULL || s->ts != c_thread() || s->current->is_main || s->current == s->idler)
+    if (s == NULL || s->ts != c_thread_state() || s->current->is_main || s->current == s->idler)
         return NULL;
     return s->current;
 }
@@ -76,17 +76,17 @@ static int remember(s_own *own, PyObject *local)
 static PyObject *values_of(s_tasklet *t, PyObject *local)
 {
     s_own *own = s_own_make(t);
-    PyObject *values = own ? c_local_values(local, own->key) : NULL;
+    PyObject *values = own ? c_local_find_values(local, own->key) : NULL;
     if (own == NULL || values != NULL || PyErr_Occurred())
         return values;
-    return remember(own, local) < 0 ? NULL : c_local_begin(local, own->key);
+    return remember(own, local) < 0 ? NULL : c_local_add_values(local, own->key);
 }
 
 static PyObject *get(PyObject *local, PyObject *name)
 {
     s_tasklet *t = owner(Py_TYPE(local));
     if (t == NULL)
-        return c_local_stock.get(local, name);
+        return c_builtin_local_slots.get(local, name);
     PyObject *values = values_of(t, local);
     PyObject *found = values ? c_local_get(local, name, values) : NULL;
     Py_XDECREF(values);
@@ -97,7 +97,7 @@ static int set(PyObject *local, PyObject *name, PyObject *value)
 {
     s_tasklet *t = owner(Py_TYPE(local));
     if (t == NULL)
-        return c_local_stock.set(local, name, value);
+        return c_builtin_local_slots.set(local, name, value);
     PyObject *values = values_of(t, local);
     int code = values ? c_local_set(local, name, value, values) : -1;
     Py_XDECREF(values);
@@ -107,12 +107,12 @@ static int set(PyObject *local, PyObject *name, PyObject *value)
 /* What the type's call does next is to run __init__(), here and now. */
 static PyObject *make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    PyObject *local = c_local_stock.make(type, args, kwargs);
+    PyObject *local = c_builtin_local_slots.make(type, args, kwargs);
     s_tasklet *t = local != NULL ? owner(type) : NULL;
     if (t == NULL)
         return local;
     s_own *own = s_own_make(t);
-    if (own == NULL || remember(own, local) < 0 || c_local_made(local, own->key) < 0)
+    if (own == NULL || remember(own, local) < 0 || c_local_add_first_values(local, own->key) < 0)
         Py_CLEAR(local);
     return local;
 }
@@ -124,7 +124,7 @@ static void end_all(PyObject *locals, PyObject *key)
         if (local == NULL)
             PyErr_Clear();
         else if (local != Py_None)
-            c_local_end(local, key);
+            c_local_remove_values(local, key);
         Py_XDECREF(local);
     }
 }
@@ -147,7 +147,7 @@ int bind_patch_locals(int install)
 {
     static const c_local_slots ours = {get, set, make};
     s_hook.leaves = leaves;
-    int code = install ? c_local_exchange(&ours) : 0;
+    int code = install ? c_local_replace(&ours) : 0;
     installed = install && code == 0;
     return code;
 }

@@ -18,8 +18,8 @@ static PyObject *set_running_loop(PyObject *module, PyObject *loop)
     int code = loop != Py_None ? s_loop_own(s) : S_OK;
     if (code < 0)
         return bind_fail(code, NULL);
-    PyObject *done = c_loop_set(loop);
-    if (s != NULL && s->ts == c_thread())
+    PyObject *done = c_event_loop_set(loop);
+    if (s != NULL && s->ts == c_thread_state())
         s_loop_settle(s);
     return done;
 }
@@ -44,12 +44,12 @@ static PyObject *own_loops(PyObject *module, PyObject *args)
         Py_RETURN_NONE;
     if (!PyCFunction_Check(getter) || PyCFunction_GET_FLAGS(getter) != METH_NOARGS)
         return refuse(getter);
-    original = c_function_exchange(setter, METH_O, set_running_loop);
+    original = c_function_swap(setter, METH_O, set_running_loop);
     if (original == NULL)
         return refuse(setter);
-    c_loop_learn(setter, original, getter);
-    c_interruptible_but(file);
-    s_sched *s = c_loop_is_running() ? s_self() : NULL;
+    c_event_loop_learn(setter, original, getter);
+    c_interruptible_exclude_file(file);
+    s_sched *s = c_event_loop_is_running() ? s_self() : NULL;
     if (s != NULL && s_loop_own(s) < 0)
         return bind_fail(S_E_MEMORY, NULL);
     Py_RETURN_NONE;

@@ -1,6 +1,6 @@
 /* loomlet.patch: time.sleep, and putting the parts together.
  *
- * The replacements take the place of the interpreter's C functions (cpython/exchange.h), never of
+ * The replacements take the place of the interpreter's C functions (cpython/replace.h), never of
  * Python classes or names.  time.sleep becomes a function of our own in the same object, with
  * the arguments where the caller's frame has them, so that sleeping is soft.
  */
@@ -27,7 +27,7 @@ int bind_is_ours(s_sched **s)
 s_sched *bind_patch_sched(void)
 {
     s_sched *s = s_self_;
-    if (s == NULL || s->ts != c_thread() || s->trap > 0 || !y_stock_shared(s))
+    if (s == NULL || s->ts != c_thread_state() || s->trap > 0 || !y_stock_shared(s))
         return NULL;
     return s;
 }
@@ -91,7 +91,7 @@ int bind_patch_timeout(PyObject *value, double unit, int64_t *nanoseconds)
 
 /* ---- time.sleep ------------------------------------------------------------------- */
 
-static c_replaced sleeping;
+static c_replaced_function sleeping;
 
 static PyObject *sleep_(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
@@ -106,14 +106,15 @@ static PyObject *sleep_(PyObject *module, PyObject *const *args, Py_ssize_t narg
         return sleeping.stock->ml_meth(module, args[0]);
     if (PySys_Audit("time.sleep", "O", args[0]) < 0)
         return NULL;
-    c_site site = BIND_SITE(module, args, nargs, sleep_);
+    c_call_site site = BIND_SITE(module, args, nargs, sleep_);
     PyObject *done = s_sleep(s, nanoseconds, &site, &code);
     return bind_result(done, code, (PyObject *)s->current);
 }
 
 static int patch_time(int install)
 {
-    static const c_function functions[] = {{"sleep", METH_O, BIND_FN(sleep_), &sleeping}};
+    static const c_function_replacement functions[] = {
+        {"sleep", METH_O, BIND_FN(sleep_), &sleeping}};
     if (install)
         return c_functions_replace("time", functions, 1);
     c_functions_restore(functions, 1);

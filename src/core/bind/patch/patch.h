@@ -8,7 +8,7 @@
 #define LOOMLET_BIND_PATCH_H
 
 #include "bind/bind.h"
-#include "cpython/exchange.h"
+#include "cpython/replace.h"
 #include "io/io.h"
 
 /* The scheduler of the caller, if a wait of his must let others run; else NULL. */

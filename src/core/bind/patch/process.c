@@ -19,12 +19,12 @@
 #define PAUSE_FIRST 500000
 #define PAUSE_LONGEST 50000000
 
-static c_replaced waiting_pid, waiting_any, waiting_3, waiting_4, waiting_id;
+static c_replaced_function waiting_pid, waiting_any, waiting_3, waiting_4, waiting_id;
 
 /* One call, of numbers. */
 typedef struct {
-    const c_replaced *kept; /* whose original is asked */
-    int values[3];          /* the last one given are the options */
+    const c_replaced_function *kept; /* whose original is asked */
+    int values[3];                   /* the last one given are the options */
     int count;
     int fd; /* tells when to ask again; below 0: nothing does */
     int64_t pause;
@@ -116,7 +116,7 @@ static int understood(question *q, PyObject *const *args, Py_ssize_t nargs, int 
     return nargs == count && p_hangs(q->values[count - 1]);
 }
 
-static PyObject *wait_for(const c_replaced *kept, PyObject *const *args, Py_ssize_t nargs,
+static PyObject *wait_for(const c_replaced_function *kept, PyObject *const *args, Py_ssize_t nargs,
                           int count)
 {
     int64_t until;
@@ -128,8 +128,8 @@ static PyObject *wait_for(const c_replaced *kept, PyObject *const *args, Py_ssiz
 }
 
 /* The same for what can be given by name. */
-static PyObject *wait_named(const c_replaced *kept, const char *const *names, PyObject *const *args,
-                            Py_ssize_t nargs, PyObject *kwnames, int count)
+static PyObject *wait_named(const c_replaced_function *kept, const char *const *names,
+                            PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, int count)
 {
     PyObject *values[2] = {NULL, NULL};
     if (bind_parse("wait", names, count, args, nargs, kwnames, values) == 0)
@@ -178,7 +178,7 @@ static PyObject *waitid_(PyObject *module, PyObject *const *args, Py_ssize_t nar
     return wait_for(&waiting_id, args, nargs, 3);
 }
 
-static const c_function functions[] = {
+static const c_function_replacement functions[] = {
     {"waitpid", METH_FASTCALL, BIND_FN(waitpid_), &waiting_pid},
     {"wait", METH_NOARGS, BIND_FN(wait_), &waiting_any},
     {"wait3", METH_FASTCALL | METH_KEYWORDS, BIND_FN(wait3_), &waiting_3},

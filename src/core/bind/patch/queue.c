@@ -19,7 +19,7 @@ static PyTypeObject *queue_type;
 static PyObject *nothing_there; /* the exception Empty */
 static struct {
     PyCFunction put, put_nowait;
-    c_forms get, get_nowait;
+    c_method_forms get, get_nowait;
 } stock;
 
 /* ---- getting -------------------------------------------------------------------------------- */
@@ -28,7 +28,7 @@ static struct {
 static PyObject *look(const c_method_call *c, int *empty)
 {
     c_method_call now = {.self = c->self, .cls = c->cls};
-    PyObject *item = c_call_stock(&stock.get_nowait, &now);
+    PyObject *item = c_call_original(&stock.get_nowait, &now);
     *empty = item == NULL && PyErr_ExceptionMatches(nothing_there);
     return item;
 }
@@ -68,7 +68,7 @@ static PyObject *get(PyObject *self, PyTypeObject *cls, PyObject *const *args, P
     c_method_call c = {self, cls, args, nargs, kwnames};
     s_sched *s = bind_patch_sched();
     if (s == NULL || !wants_to_wait(&c, &timeout))
-        return c_call_stock(&stock.get, &c);
+        return c_call_original(&stock.get, &c);
     return bind_patch_until(s, timeout, &until) < 0 ? NULL : get_until(s, &c, until);
 }
 
@@ -100,7 +100,7 @@ static PyObject *put_nowait(PyObject *self, PyObject *const *args, Py_ssize_t na
 
 #define NAMED (METH_FASTCALL | METH_KEYWORDS)
 
-static const c_method methods[] = {
+static const c_method_replacement methods[] = {
     {"get", C_OF_CLASS, BIND_FN(get), &stock.get.of_class},
     {"get_nowait", C_OF_CLASS, NULL, &stock.get_nowait.of_class},
     {"put", NAMED, BIND_FN(put), &stock.put},
@@ -114,7 +114,7 @@ static int take(PyObject *module)
     PyObject *type = PyObject_GetAttrString(module, "SimpleQueue");
     Py_XSETREF(queue_type, (PyTypeObject *)type);
     Py_XSETREF(nothing_there, type ? PyObject_GetAttrString(module, "Empty") : NULL);
-    return nothing_there ? c_methods_exchange(queue_type, methods, COUNT) : -1;
+    return nothing_there ? c_methods_replace(queue_type, methods, COUNT) : -1;
 }
 
 int bind_patch_queues(int install)

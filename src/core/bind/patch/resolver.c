@@ -12,7 +12,7 @@
 #include "bind/patch/patch.h"
 #include "io/pool.h"
 
-static c_replaced addrinfo, nameinfo, by_name, by_name_ex, by_addr;
+static c_replaced_function addrinfo, nameinfo, by_name, by_name_ex, by_addr;
 
 /* Whether the first argument needs no lookup. */
 static int is_address(PyObject *const *args, Py_ssize_t nargs)
@@ -28,8 +28,8 @@ static int is_address(PyObject *const *args, Py_ssize_t nargs)
     return host != NULL && p_is_address(host);
 }
 
-static PyObject *look_up(s_sched *s, const c_replaced *kept, PyObject *const *args,
-                         Py_ssize_t nargs, PyObject *kwnames, const c_site *site)
+static PyObject *look_up(s_sched *s, const c_replaced_function *kept, PyObject *const *args,
+                         Py_ssize_t nargs, PyObject *kwnames, const c_call_site *site)
 {
     int code;
     if (s == NULL)
@@ -43,7 +43,7 @@ static PyObject *getaddrinfo_(PyObject *module, PyObject *const *args, Py_ssize_
 {
     int given = nargs == 0 && kwnames != NULL; /* the host is among the names */
     s_sched *s = given || !is_address(args, nargs) ? bind_patch_sched() : NULL;
-    c_site site = BIND_SITE(module, args, bind_slots(nargs, kwnames), getaddrinfo_);
+    c_call_site site = BIND_SITE(module, args, bind_slots(nargs, kwnames), getaddrinfo_);
     if (s == NULL || kwnames != NULL)
         return look_up(s, &addrinfo, args, nargs, kwnames, &site);
     return bind_look_up(s, addrinfo.original, args, nargs, &site);
@@ -51,30 +51,30 @@ static PyObject *getaddrinfo_(PyObject *module, PyObject *const *args, Py_ssize_
 
 static PyObject *getnameinfo_(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
-    c_site site = BIND_SITE(module, args, nargs, getnameinfo_);
+    c_call_site site = BIND_SITE(module, args, nargs, getnameinfo_);
     return look_up(bind_patch_sched(), &nameinfo, args, nargs, NULL, &site);
 }
 
 static PyObject *gethostbyname_(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     s_sched *s = is_address(args, nargs) ? NULL : bind_patch_sched();
-    c_site site = BIND_SITE(module, args, nargs, gethostbyname_);
+    c_call_site site = BIND_SITE(module, args, nargs, gethostbyname_);
     return look_up(s, &by_name, args, nargs, NULL, &site);
 }
 
 static PyObject *gethostbyname_ex(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
-    c_site site = BIND_SITE(module, args, nargs, gethostbyname_ex);
+    c_call_site site = BIND_SITE(module, args, nargs, gethostbyname_ex);
     return look_up(bind_patch_sched(), &by_name_ex, args, nargs, NULL, &site);
 }
 
 static PyObject *gethostbyaddr_(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
-    c_site site = BIND_SITE(module, args, nargs, gethostbyaddr_);
+    c_call_site site = BIND_SITE(module, args, nargs, gethostbyaddr_);
     return look_up(bind_patch_sched(), &by_addr, args, nargs, NULL, &site);
 }
 
-static const c_function functions[] = {
+static const c_function_replacement functions[] = {
     {"getaddrinfo", METH_VARARGS | METH_KEYWORDS, BIND_FN(getaddrinfo_), &addrinfo},
     {"getnameinfo", METH_VARARGS, BIND_FN(getnameinfo_), &nameinfo},
     {"gethostbyname", METH_VARARGS, BIND_FN(gethostbyname_), &by_name},

@@ -11,13 +11,13 @@
 #include <errno.h>
 
 #include "bind/patch/patch.h"
-#include "cpython/stock_socket.h"
+#include "cpython/builtin_socket.h"
 
 typedef PyObject *(*fast_call)(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
 typedef PyObject *(*named_call)(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames);
 
-static c_replaced selecting;
+static c_replaced_function selecting;
 static PyTypeObject *poll_type, *epoll_type;
 static struct {
     PyCFunction poll, epoll, epoll_close;
@@ -234,11 +234,12 @@ static PyObject *epoll_close(PyObject *self, PyObject *unused)
 
 /* ---- installing ------------------------------------------------------------------------ */
 
-static const c_function functions[] = {{"select", METH_FASTCALL, BIND_FN(select_), &selecting}};
-static const c_method poll_methods[] = {
+static const c_function_replacement functions[] = {
+    {"select", METH_FASTCALL, BIND_FN(select_), &selecting}};
+static const c_method_replacement poll_methods[] = {
     {"poll", METH_FASTCALL, BIND_FN(poll_), &stock.poll},
 };
-static const c_method epoll_methods[] = {
+static const c_method_replacement epoll_methods[] = {
     {"poll", METH_FASTCALL | METH_KEYWORDS, BIND_FN(epoll_), &stock.epoll},
     {"close", METH_NOARGS, epoll_close, &stock.epoll_close},
 };
@@ -253,8 +254,8 @@ static int find_types(PyObject *module)
 
 static int take(PyObject *module)
 {
-    if (find_types(module) < 0 || c_methods_exchange(poll_type, poll_methods, 1) < 0 ||
-        c_methods_exchange(epoll_type, epoll_methods, 2) < 0)
+    if (find_types(module) < 0 || c_methods_replace(poll_type, poll_methods, 1) < 0 ||
+        c_methods_replace(epoll_type, epoll_methods, 2) < 0)
         return -1;
     return c_functions_replace("select", functions, 1);
 }

@@ -1,6 +1,6 @@
 /* The methods of stock sockets for tasklets: messages, connections, the end; and installing.
  *
- * Messages are the original's work, done on a twin of the socket (cpython/stock_socket.h) with
+ * Messages are the original's work, done on a twin of the socket (cpython/builtin_socket.h) with
  * MSG_DONTWAIT among the flags: so neither the socket nor its descriptor is touched.  Accepting
  * and connecting have no flags; the original does them on the socket itself under a lease
  * (io/lease.h).  When one of them says that it would have to wait, the tasklet waits, until the
@@ -74,11 +74,11 @@ static PyObject *never_waiting(PyObject *args, Py_ssize_t at, PyObject *filler)
 
 static PyObject *on_twin(PyObject *self, PyCFunction original, PyObject *args)
 {
-    PyObject *twin = c_socket_twin(self);
+    PyObject *twin = c_socket_alias(self);
     if (twin == NULL)
         return NULL;
     PyObject *done = call(original, twin, args, NULL);
-    c_socket_twin_end(twin);
+    c_socket_alias_drop(twin);
     return done;
 }
 
@@ -325,7 +325,7 @@ static PyObject *detach(PyObject *self, PyObject *unused)
 
 #define NAMED (METH_VARARGS | METH_KEYWORDS)
 
-static const c_method methods[] = {
+static const c_method_replacement methods[] = {
     {"recv", METH_VARARGS, bind_socket_recv, &bind_socket_stock.recv},
     {"recv_into", NAMED, BIND_FN(bind_socket_recv_into), &bind_socket_stock.recv_into},
     {"send", METH_VARARGS, bind_socket_send, &bind_socket_stock.send},
@@ -348,7 +348,7 @@ static const c_method methods[] = {
 int bind_patch_sockets(int install)
 {
     if (install)
-        return c_socket_find() < 0 ? -1 : c_methods_exchange(c_socket_type, methods, COUNT);
+        return c_socket_find() < 0 ? -1 : c_methods_replace(c_socket_type, methods, COUNT);
     if (bind_socket_stock.recv != NULL)
         c_methods_restore(c_socket_type, methods, COUNT);
     return 0;

@@ -23,7 +23,7 @@ static struct {
 /* The socket of a connection (new), or NULL without an exception. */
 static PyObject *socket_of(PyObject *self)
 {
-    PyObject *owner = c_attribute(self, &owner_name, "owner");
+    PyObject *owner = c_get_attribute(self, &owner_name, "owner");
     if (owner != NULL && c_is_socket(owner))
         return owner;
     Py_XDECREF(owner);
@@ -126,7 +126,7 @@ static PyObject *shutdown_(PyObject *self, PyObject *unused)
     return call(self, stock.shutdown, unused);
 }
 
-static const c_method methods[] = {
+static const c_method_replacement methods[] = {
     {"read", METH_VARARGS, read_, &stock.read},
     {"write", METH_O, write_, &stock.write},
     {"do_handshake", METH_NOARGS, do_handshake, &stock.do_handshake},
@@ -164,7 +164,7 @@ int bind_patch_ssl(int install)
     PyObject *module = ssl_module();
     if (module == NULL)
         return PyErr_Occurred() ? -1 : 0;
-    int code = find(module) < 0 ? -1 : c_methods_exchange(connection_type, methods, COUNT);
+    int code = find(module) < 0 ? -1 : c_methods_replace(connection_type, methods, COUNT);
     Py_DECREF(module);
     return code;
 }

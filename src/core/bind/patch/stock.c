@@ -1,7 +1,7 @@
 /* The methods of the stock locks, and the calls of the interpreter beside them.
  *
  * bind_own_stock_locks() exchanges the methods of _thread.lock and _thread.RLock
- * (cpython/stock_lock.h), once per process and for good.  Arguments that we do
+ * (cpython/builtin_lock.h), once per process and for good.  Arguments that we do
  * not understand are handed to the original method, which says what is wrong
  * with them in its own words.
  *
@@ -17,7 +17,7 @@
  */
 #include "sync/stock.h"
 #include "bind/patch/threads.h"
-#include "cpython/stock_lock.h"
+#include "cpython/builtin_lock.h"
 
 #define LONGEST 9223372036.0 /* seconds: threading.TIMEOUT_MAX */
 
@@ -49,7 +49,7 @@ static int read_arguments(PyObject *args, PyObject *kwargs, int64_t *nanoseconds
         return 0;
     int wait = -1;
     if (PyArg_ParseTupleAndKeywords(args, kwargs, "|OO", names, &blocking, &timeout) &&
-        (c_stock_any_blocking || PyLong_Check(blocking)))
+        (c_builtin_lock_any_blocking || PyLong_Check(blocking)))
         wait = PyObject_IsTrue(blocking);
     PyErr_Clear();
     if (wait == 0)
@@ -63,7 +63,7 @@ static PyObject *acquire(PyObject *self, PyObject *args, PyObject *kwargs)
     int code;
     s_sched *s;
     if (!bind_is_ours(&s) || read_arguments(args, kwargs, &timeout) < 0)
-        return c_stock_acquire(self, args, kwargs);
+        return c_builtin_lock_acquire(self, args, kwargs);
     if (!y_stock_shared(s))
         return y_stock_acquire_as_thread(self, timeout, args, kwargs);
     PyObject *done = y_stock_acquire(s, self, timeout, &code);
@@ -75,7 +75,7 @@ static PyObject *release(PyObject *self, PyObject *unused)
 {
     s_sched *s;
     (void)unused;
-    return bind_is_ours(&s) ? y_stock_release(s, self) : c_stock_release(self);
+    return bind_is_ours(&s) ? y_stock_release(s, self) : c_builtin_lock_release(self);
 }
 
 static PyObject *reinit(PyObject *self, PyCFunction original)
@@ -101,7 +101,7 @@ static PyObject *is_owned(PyObject *self, PyObject *unused)
     s_sched *s;
     if (!bind_is_ours(&s))
         return rlock_is_owned(self, unused);
-    return PyBool_FromLong(c_stock_owner(self) == y_stock_ident(s));
+    return PyBool_FromLong(c_builtin_rlock_owner(self) == y_stock_ident(s));
 }
 
 static PyObject *recursion_count(PyObject *self, PyObject *unused)
@@ -109,8 +109,8 @@ static PyObject *recursion_count(PyObject *self, PyObject *unused)
     s_sched *s;
     if (!bind_is_ours(&s))
         return rlock_recursion_count(self, unused);
-    int owned = c_stock_owner(self) == y_stock_ident(s);
-    return PyLong_FromSize_t(owned ? c_stock_count(self) : 0);
+    int owned = c_builtin_rlock_owner(self) == y_stock_ident(s);
+    return PyLong_FromSize_t(owned ? c_builtin_rlock_count(self) : 0);
 }
 
 /* _acquire_restore((count, owner)) */
@@ -238,20 +238,20 @@ static int own_imports(void)
 
 #define TAKES (METH_VARARGS | METH_KEYWORDS)
 
-static const c_method lock_methods[] = {
-    {"acquire", TAKES, BIND_FN(acquire), &c_stock_original[0].acquire},
+static const c_method_replacement lock_methods[] = {
+    {"acquire", TAKES, BIND_FN(acquire), &c_builtin_lock_original[0].acquire},
     {"acquire_lock", TAKES, BIND_FN(acquire), NULL},
     {"__enter__", TAKES, BIND_FN(acquire), NULL},
-    {"release", METH_NOARGS, release, &c_stock_original[0].release},
+    {"release", METH_NOARGS, release, &c_builtin_lock_original[0].release},
     {"release_lock", METH_NOARGS, release, NULL},
     {"__exit__", METH_VARARGS, release, NULL},
     {"_at_fork_reinit", METH_NOARGS, reinit_lock, &lock_reinit},
 };
 
-static const c_method rlock_methods[] = {
-    {"acquire", TAKES, BIND_FN(acquire), &c_stock_original[1].acquire},
+static const c_method_replacement rlock_methods[] = {
+    {"acquire", TAKES, BIND_FN(acquire), &c_builtin_lock_original[1].acquire},
     {"__enter__", TAKES, BIND_FN(acquire), NULL},
-    {"release", METH_NOARGS, release, &c_stock_original[1].release},
+    {"release", METH_NOARGS, release, &c_builtin_lock_original[1].release},
     {"__exit__", METH_VARARGS, release, NULL},
     {"_is_owned", METH_NOARGS, is_owned, &rlock_is_owned},
     {"_recursion_count", METH_NOARGS, recursion_count, &rlock_recursion_count},
@@ -260,13 +260,12 @@ static const c_method rlock_methods[] = {
     {"_at_fork_reinit", METH_NOARGS, reinit_rlock, &rlock_reinit},
 };
 
-static const c_method thread_methods[] = {
+static const c_method_replacement thread_methods[] = {
     {"is_done", METH_NOARGS, NULL, &thread_is_done},
     {"join", METH_VARARGS, join, &thread_join},
 };
 
-#define EXCHANGE(type, methods)                                                                    \
-    c_methods_exchange(type, methods, sizeof(methods) / sizeof(*methods))
+#define EXCHANGE(type, methods) c_methods_replace(type, methods, sizeof(methods) / sizeof(*methods))
 
 /* The lock of a Condition is taken back without being interrupted. */
 static int find_condition(void)
@@ -285,8 +284,8 @@ static int find_condition(void)
 
 static int exchange(void)
 {
-    if (c_stock_find() < 0 || EXCHANGE(c_stock_lock_type, lock_methods) < 0 ||
-        EXCHANGE(c_stock_rlock_type, rlock_methods) < 0)
+    if (c_builtin_lock_find() < 0 || EXCHANGE(c_builtin_lock_type, lock_methods) < 0 ||
+        EXCHANGE(c_builtin_rlock_type, rlock_methods) < 0)
         return -1;
     PyObject *module = PyImport_ImportModule("_thread");
     PyObject *handle = module ? PyObject_GetAttrString(module, "_ThreadHandle") : NULL;

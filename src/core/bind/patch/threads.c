@@ -25,8 +25,8 @@
  */
 #include "bind/patch/threads.h"
 
-#include "cpython/stock_lock.h"
-#include "cpython/stock_thread.h"
+#include "cpython/builtin_lock.h"
+#include "cpython/builtin_thread.h"
 #include "sync/stock.h"
 
 static PyObject *ends;     /* keys of threads with a handle, and their locks */
@@ -92,8 +92,8 @@ static PyObject *excepthook(PyObject *module, PyObject *args)
 static int loop_runs(void)
 {
     static PyObject *kept, *name;
-    PyObject *module = c_name(&name, "_asyncio") ? PyImport_GetModule(name) : NULL;
-    PyObject *get = module ? c_attribute(module, &kept, "_get_running_loop") : NULL;
+    PyObject *module = c_interned_name(&name, "_asyncio") ? PyImport_GetModule(name) : NULL;
+    PyObject *get = module ? c_get_attribute(module, &kept, "_get_running_loop") : NULL;
     PyObject *loop = get ? PyObject_CallNoArgs(get) : NULL;
     int runs = loop != NULL && loop != Py_None;
     Py_XDECREF(loop);
@@ -107,7 +107,7 @@ static int loop_runs(void)
 static s_sched *host(void)
 {
     s_sched *s;
-    if (!bind_is_ours(&s) || s == NULL || !s->running || s->ending || c_finalizing())
+    if (!bind_is_ours(&s) || s == NULL || !s->running || s->ending || c_is_finalizing())
         return NULL;
     return loop_runs() ? NULL : s;
 }
@@ -137,7 +137,7 @@ static void name_it(s_tasklet *t, PyObject *function)
     static PyObject *kept;
     if (!PyMethod_Check(function))
         return;
-    PyObject *name = c_attribute(PyMethod_GET_SELF(function), &kept, "name");
+    PyObject *name = c_get_attribute(PyMethod_GET_SELF(function), &kept, "name");
     if (name != NULL && PyUnicode_Check(name))
         Py_XSETREF(t->name, Py_NewRef(name));
     Py_XDECREF(name);
@@ -148,7 +148,7 @@ static void name_it(s_tasklet *t, PyObject *function)
 static int give_end(PyObject *module, s_tasklet *t)
 {
     PyObject *lock = PyObject_CallMethod(module, "allocate_lock", NULL);
-    s_own *own = lock != NULL && c_stock_try(lock) > 0 ? s_own_make(t) : NULL;
+    s_own *own = lock != NULL && c_builtin_lock_try(lock) > 0 ? s_own_make(t) : NULL;
     if (own == NULL) {
         Py_XDECREF(lock);
         return -1;
@@ -230,7 +230,7 @@ static int is_used(PyObject *handle)
 /* The handle is the tasklet's from now on. */
 static int give_handle(s_tasklet *t, PyObject *handle)
 {
-    if (c_handle_begin(handle, t->own->key) < 0 ||
+    if (c_thread_handle_set_running(handle, t->own->key) < 0 ||
         PyDict_SetItem(ends, t->own->key, t->own->end) < 0)
         return -1;
     t->own->handle = Py_NewRef(handle);
@@ -247,14 +247,15 @@ static PyObject *start_joinable(PyObject *module, PyObject *args, PyObject *kwar
     if (s == NULL ||
         !PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO", names, &function, &handle, &daemon) ||
         !PyCallable_Check(function) ||
-        (handle != Py_None && (!Py_IS_TYPE(handle, c_handle_type) || is_used(handle)))) {
+        (handle != Py_None && (!Py_IS_TYPE(handle, c_thread_handle_type) || is_used(handle)))) {
         PyErr_Clear();
         return original(module, args, kwargs);
     }
     if (PySys_Audit("_thread.start_joinable_thread", "OiO", function, PyObject_IsTrue(daemon),
                     handle) < 0)
         return NULL;
-    handle = handle != Py_None ? Py_NewRef(handle) : PyObject_CallNoArgs((PyObject *)c_handle_type);
+    handle = handle != Py_None ? Py_NewRef(handle)
+                               : PyObject_CallNoArgs((PyObject *)c_thread_handle_type);
     PyObject *none = handle ? PyTuple_New(0) : NULL;
     s_tasklet *t = none ? new_thread(s, module, function, none) : NULL;
     Py_XDECREF(none);
@@ -274,7 +275,7 @@ PyObject *bind_thread_end(PyObject *handle)
     static PyObject *name;
     if (__atomic_load_n(&alive, __ATOMIC_RELAXED) == 0)
         return NULL;
-    PyObject *ident = c_attribute(handle, &name, "ident");
+    PyObject *ident = c_get_attribute(handle, &name, "ident");
     PyObject *lock = ident ? Py_XNewRef(PyDict_GetItemWithError(ends, ident)) : NULL;
     Py_XDECREF(ident);
     if (lock == NULL)
@@ -294,8 +295,8 @@ static void call_quietly(PyObject *object, const char *method)
 static void forget_dummy(PyObject *key)
 {
     static PyObject *name, *kept;
-    PyObject *threading = c_name(&name, "threading") ? PyImport_GetModule(name) : NULL;
-    PyObject *active = threading ? c_attribute(threading, &kept, "_active") : NULL;
+    PyObject *threading = c_interned_name(&name, "threading") ? PyImport_GetModule(name) : NULL;
+    PyObject *active = threading ? c_get_attribute(threading, &kept, "_active") : NULL;
     if (active != NULL && PyDict_CheckExact(active))
         PyDict_DelItem(active, key);
     Py_XDECREF(active);
@@ -386,7 +387,7 @@ static PyObject *tasklet_name(PyObject *module, PyObject *unused)
     (void)module, (void)unused;
     if (t == NULL && s_self_ != NULL)
         t = s_self_->main;
-    return t ? c_attribute((PyObject *)t, &name, "name") : PyUnicode_InternFromString("main");
+    return t ? c_get_attribute((PyObject *)t, &name, "name") : PyUnicode_InternFromString("main");
 }
 
 /* ---- putting it together ---------------------------------------------------------------- */
@@ -421,7 +422,7 @@ static int exchange(PyObject *module, int which, int install)
     if (install && PyCFunction_Check(function))
         stock[which] = PyCFunction_GET_FUNCTION(function);
     PyCFunction next = install ? functions[which].function : stock[which];
-    PyCFunction original = c_function_exchange(function, functions[which].flags, next);
+    PyCFunction original = c_function_swap(function, functions[which].flags, next);
     if (install && original == NULL)
         PyErr_Format(PyExc_RuntimeError,
                      "expected the interpreter's own function _thread.%s, found %R; loomlet cannot "
@@ -452,7 +453,7 @@ static int exchange_threads(int install)
         return exchange_all(0);
     if (ends == NULL && (ends = PyDict_New()) == NULL)
         return -1;
-    return c_handle_find() < 0 ? -1 : exchange_all(1);
+    return c_thread_handle_find() < 0 ? -1 : exchange_all(1);
 }
 
 /* _patch_threads(sentinel) or _patch_threads(None): whether threads are tasklets. */

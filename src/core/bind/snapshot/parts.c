@@ -22,11 +22,11 @@ static PyObject *generator_tasklet(PyObject *module, PyObject *gen)
     if (s == NULL || !want_generator(gen))
         return NULL;
     PyObject *found = Py_NewRef(Py_None);
-    Py_ssize_t count = c_generator_runs(gen) ? s_tasklets(s, &all) : 0;
+    Py_ssize_t count = c_generator_is_running(gen) ? s_tasklets(s, &all) : 0;
     if (count < 0)
         return bind_fail((int)count, gen);
     for (Py_ssize_t i = 0; i < count; i++) {
-        if (s_is_soft(all[i]) && c_generator_runs_in(&all[i]->c, gen))
+        if (s_is_soft(all[i]) && c_generator_is_running_in(&all[i]->c, gen))
             Py_SETREF(found, Py_NewRef((PyObject *)all[i]));
         Py_DECREF((PyObject *)all[i]);
     }
@@ -39,7 +39,7 @@ static PyObject *generator_tasklet(PyObject *module, PyObject *gen)
 static PyObject *generator_record(PyObject *module, PyObject *gen)
 {
     (void)module;
-    return want_generator(gen) ? c_generator_read(gen, c_generator_runs(gen)) : NULL;
+    return want_generator(gen) ? c_generator_read(gen, c_generator_is_running(gen)) : NULL;
 }
 
 /* A function of the same code that can be called without arguments. */
@@ -108,7 +108,7 @@ static PyObject *generator_finalizer(PyObject *module, PyObject *args)
 static PyObject *shim_learn(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    return PyBool_FromLong(c_shim_learn(c_thread()));
+    return PyBool_FromLong(c_shim_learn(c_thread_state()));
 }
 
 /* ---- channels ---------------------------------------------------------------------------- */

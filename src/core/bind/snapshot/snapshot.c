@@ -1,7 +1,7 @@
 /* Tasklets as plain values, for loomlet.snapshot.
  *
  * A tasklet is (func, args, kwnames, frames, exception, context, wait, value, error):
- * its frames are described in cpython/record.h, `wait` in wait.c, `value` is
+ * its frames are described in cpython/frame_snapshot.h, `wait` in wait.c, `value` is
  * what its call will return, or what a sender offers.
  */
 #include "bind/snapshot/snapshot.h"
@@ -31,9 +31,9 @@ static PyObject *facts(s_sched *s, s_tasklet *t)
     if (why == S_IMAGE_OK)
         Py_RETURN_NONE;
     if (why == S_IMAGE_PREEMPTED)
-        c_where(&t->c, &code, &line);
+        c_suspended_location(&t->c, &code, &line);
     else if (why == S_IMAGE_C || why == S_IMAGE_TRACED)
-        c_between(&t->c, &code, &line, &callee, &opcode);
+        c_find_c_caller(&t->c, &code, &line, &callee, &opcode);
     if (code == NULL && t->func != NULL && !PyFunction_Check(t->func))
         callee = Py_NewRef(t->func);
     PyObject *found = Py_BuildValue("(iOiOiO)", why, bind_or_none(code), line, bind_or_none(callee),

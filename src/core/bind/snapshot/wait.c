@@ -127,6 +127,6 @@ int bind_wait_again(s_sched *s, s_tasklet *t, PyObject *wait, PyObject *value)
         return S_E_RECORD;
     int code = wait_for(s, t, wait, value, &on);
     if (code == S_OK && t->state == S_BLOCKED)
-        c_frames_hold(&t->c, on);
+        c_frames_keep_alive(&t->c, on);
     return code;
 }

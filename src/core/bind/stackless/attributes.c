@@ -223,7 +223,7 @@ int bind_stackless_nesting(s_tasklet *t)
     int running = runs_here(t);
     if (!running && t->kept != S_HARD)
         return 0;
-    int level = c_nesting(c_thread(), &t->c, running);
+    int level = c_nesting_level(c_thread_state(), &t->c, running);
     if (running)
         return level;
     level += t->why == C_NEVER || t->why == C_OPCODE || t->why == C_OPERANDS;
@@ -243,7 +243,7 @@ static PyObject *read_restorable(s_tasklet *t)
 static PyObject *read_recursion_depth(s_tasklet *t)
 {
     int running = runs_here(t), known = running || is_suspended(t);
-    return PyLong_FromLong(known ? c_recursion(c_thread(), &t->c, running) : 0);
+    return PyLong_FromLong(known ? c_recursion_depth(c_thread_state(), &t->c, running) : 0);
 }
 
 static PyObject *read_frame(s_tasklet *t)
@@ -252,7 +252,7 @@ static PyObject *read_frame(s_tasklet *t)
     if (runs_here(t))
         frame = Py_XNewRef((PyObject *)PyEval_GetFrame());
     else if (is_suspended(t))
-        frame = c_frame_object(c_thread(), &t->c);
+        frame = c_frame_object(c_thread_state(), &t->c);
     return frame != NULL ? frame : Py_NewRef(Py_None);
 }
 
@@ -305,7 +305,7 @@ static PyObject *look_at_queue(PyObject *self, void *closure)
 {
     glance g = {SELF, (reader)closure, NULL};
     hear(SELF);
-    c_while_stopped(read_now, &g);
+    c_while_world_stopped(read_now, &g);
     return g.seen;
 }
 

@@ -27,13 +27,13 @@ static PyObject *channel_send(PyObject *self, PyObject *const *args, Py_ssize_t 
     int code;
     if (s == NULL || (nargs != 1 && bind_count("send", nargs, 1) < 0))
         return NULL;
-    c_site site = BIND_SITE(self, args, nargs, channel_send);
+    c_call_site site = BIND_SITE(self, args, nargs, channel_send);
     PyObject *done = n_stackless_send(s, SELF, Py_NewRef(args[0]), &site, &code);
     return bind_stackless_result(done, code, self);
 }
 
 /* Sends an exception (stolen). */
-static PyObject *send_bomb(PyObject *self, PyObject *error, const c_site *site)
+static PyObject *send_bomb(PyObject *self, PyObject *error, const c_call_site *site)
 {
     s_sched *s = s_self();
     int code;
@@ -47,7 +47,7 @@ static PyObject *send_bomb(PyObject *self, PyObject *error, const c_site *site)
 
 static PyObject *channel_send_exception(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
-    c_site site = BIND_SITE(self, args, nargs, channel_send_exception);
+    c_call_site site = BIND_SITE(self, args, nargs, channel_send_exception);
     return send_bomb(self, bind_raised_by("channel.send_exception", args, nargs), &site);
 }
 
@@ -58,7 +58,7 @@ static PyObject *channel_send_throw(PyObject *self, PyObject *const *args, Py_ss
                      nargs < 1 ? "least 1" : "most 3", nargs < 1 ? "" : "s", nargs);
         return NULL;
     }
-    c_site site = BIND_SITE(self, args, nargs, channel_send_throw);
+    c_call_site site = BIND_SITE(self, args, nargs, channel_send_throw);
     PyObject *error = bind_stackless_exception(args[0], nargs > 1 ? args[1] : Py_None,
                                                nargs > 2 ? args[2] : Py_None);
     return send_bomb(self, error, &site);
@@ -68,13 +68,13 @@ static PyObject *channel_receive(PyObject *self, PyObject *const *args, Py_ssize
 {
     if (nargs != 0 && bind_count("receive", nargs, 0) < 0)
         return NULL;
-    c_site site = BIND_SITE(self, args, nargs, channel_receive);
+    c_call_site site = BIND_SITE(self, args, nargs, channel_receive);
     return bind_receive(self, &site, n_stackless_receive, bind_stackless_fail);
 }
 
 static PyObject *channel_next(PyObject *self)
 {
-    c_site site = {self, NULL, 0, (void *)channel_next, C_ITER};
+    c_call_site site = {self, NULL, 0, (void *)channel_next, C_ITER};
     return bind_receive(self, &site, n_stackless_receive, bind_stackless_fail);
 }
 

@@ -62,10 +62,10 @@ static int add_thread(PyThreadState *other, void *list)
 static PyObject *getthreads(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    PyThreadState *ts = c_thread();
+    PyThreadState *ts = c_thread_state();
     PyObject *list = PyList_New(0);
     if (list == NULL || add_id(list, ts->thread_id) < 0 ||
-        c_other_threads(ts, add_thread, list) != 0 || PyList_Sort(list) < 0) {
+        c_each_other_thread(ts, add_thread, list) != 0 || PyList_Sort(list) < 0) {
         Py_XDECREF(list);
         return NULL;
     }
@@ -151,16 +151,16 @@ static PyObject *get_thread_info(PyObject *module, PyObject *const *args, Py_ssi
     unsigned long flags = given[1] ? PyLong_AsUnsignedLongMask(given[1]) : 0;
     if (PyErr_Occurred())
         return NULL;
-    PyThreadState *ts = c_thread();
+    PyThreadState *ts = c_thread_state();
     question q = {ts->thread_id, flags, NULL};
     if (id == (unsigned long)-1 || id == ts->thread_id) {
         if (s_self() != NULL)
             answer(&q);
-    } else if (!c_other_threads(ts, is_thread, &id)) {
+    } else if (!c_each_other_thread(ts, is_thread, &id)) {
         PyErr_Format(PyExc_RuntimeError, "Thread id not found");
     } else {
         q.thread_id = id;
-        c_while_stopped(answer, &q);
+        c_while_world_stopped(answer, &q);
     }
     return q.info;
 }

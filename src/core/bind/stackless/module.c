@@ -53,7 +53,7 @@ static PyObject *schedule(PyObject *module, PyObject *const *args, Py_ssize_t na
     int code = s_may_block(s);
     if (code < 0)
         return bind_stackless_fail(code, (PyObject *)s->current);
-    c_site site = {module, args, bind_slots(nargs, kwnames), (void *)schedule, C_CALL};
+    c_call_site site = {module, args, bind_slots(nargs, kwnames), (void *)schedule, C_CALL};
     return s_schedule_with(s, Py_NewRef(mine), &site);
 }
 
@@ -65,7 +65,7 @@ static PyObject *schedule_remove(PyObject *module, PyObject *const *args, Py_ssi
     PyObject *mine = s != NULL ? retval_of(s, "schedule_remove", args, nargs, kwnames) : NULL;
     if (mine == NULL)
         return NULL;
-    c_site site = {module, args, bind_slots(nargs, kwnames), (void *)schedule_remove, C_CALL};
+    c_call_site site = {module, args, bind_slots(nargs, kwnames), (void *)schedule_remove, C_CALL};
     PyObject *done = s_pause_removed(s, Py_NewRef(mine), &site, &code);
     return bind_stackless_result(done, code, (PyObject *)s->current);
 }
@@ -96,7 +96,7 @@ static PyObject *run(PyObject *module, PyObject *const *args, Py_ssize_t nargs, 
     int code = S_OK, flags = PyErr_Occurred() ? -1 : flags_of(given + 1);
     if (flags < 0 || (ticks > 0 && bind_own_stock_locks() < 0))
         return NULL;
-    c_site site = {module, args, bind_slots(nargs, kwnames), (void *)run, C_CALL};
+    c_call_site site = {module, args, bind_slots(nargs, kwnames), (void *)run, C_CALL};
     PyObject *done = s_watch_run(s, ticks, flags, &site, &code);
     return bind_stackless_result(done, code, (PyObject *)s->current);
 }
@@ -190,7 +190,7 @@ static PyObject *test_outside(PyObject *module, PyObject *const *args, Py_ssize_
     s_sched *s = s_self();
     if (s == NULL || bind_count("test_outside", nargs, 0) < 0)
         return NULL;
-    c_site site = BIND_SITE(module, args, nargs, test_outside);
+    c_call_site site = BIND_SITE(module, args, nargs, test_outside);
     PyObject *done = s_watch_run(s, 0, 0, &site, &code);
     return bind_stackless_result(done, code, (PyObject *)s->current);
 }

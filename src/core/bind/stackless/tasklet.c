@@ -49,7 +49,7 @@ static PyObject *tasklet_remove(PyObject *self, PyObject *unused)
     return code < 0 ? bind_stackless_fail(code, self) : Py_NewRef(self);
 }
 
-static PyObject *run_now(PyObject *self, int how, const c_site *site)
+static PyObject *run_now(PyObject *self, int how, const c_call_site *site)
 {
     int code;
     s_sched *s = s_self();
@@ -67,7 +67,7 @@ static PyObject *tasklet_run(PyObject *self, PyObject *const *args, Py_ssize_t n
 {
     if (bind_count("run", nargs, 0) < 0)
         return NULL;
-    c_site site = BIND_SITE(self, args, nargs, tasklet_run);
+    c_call_site site = BIND_SITE(self, args, nargs, tasklet_run);
     return run_now(self, S_STAY | S_RING, &site);
 }
 
@@ -75,7 +75,7 @@ static PyObject *tasklet_switch(PyObject *self, PyObject *const *args, Py_ssize_
 {
     if (bind_count("switch", nargs, 0) < 0)
         return NULL;
-    c_site site = BIND_SITE(self, args, nargs, tasklet_switch);
+    c_call_site site = BIND_SITE(self, args, nargs, tasklet_switch);
     return run_now(self, S_PAUSE | S_RING, &site);
 }
 
@@ -118,7 +118,7 @@ static PyObject *throw_into_dead(s_tasklet *t, PyObject *error)
 }
 
 /* Steals `error`. */
-static PyObject *throw_into(PyObject *self, PyObject *error, int pending, const c_site *site)
+static PyObject *throw_into(PyObject *self, PyObject *error, int pending, const c_call_site *site)
 {
     s_sched *s = s_self();
     int code;
@@ -147,7 +147,7 @@ static PyObject *tasklet_throw(PyObject *self, PyObject *const *args, Py_ssize_t
     PyObject *error = pending < 0 ? NULL : bind_stackless_exception(given[0], given[1], given[2]);
     if (error == NULL)
         return NULL;
-    c_site site = BIND_SITE(self, args, bind_slots(nargs, kwnames), tasklet_throw);
+    c_call_site site = BIND_SITE(self, args, bind_slots(nargs, kwnames), tasklet_throw);
     return throw_into(self, error, pending, &site);
 }
 
@@ -156,7 +156,7 @@ static PyObject *tasklet_raise(PyObject *self, PyObject *const *args, Py_ssize_t
     PyObject *error = bind_raised_by("tasklet.raise_exception", args, nargs);
     if (error == NULL)
         return NULL;
-    c_site site = BIND_SITE(self, args, nargs, tasklet_raise);
+    c_call_site site = BIND_SITE(self, args, nargs, tasklet_raise);
     return throw_into(self, error, 0, &site);
 }
 
@@ -175,7 +175,7 @@ static PyObject *tasklet_kill(PyObject *self, PyObject *const *args, Py_ssize_t 
     PyObject *error = s_hook.error(S_OK, self);
     if (error == NULL)
         return NULL;
-    c_site site = BIND_SITE(self, args, bind_slots(nargs, kwnames), tasklet_kill);
+    c_call_site site = BIND_SITE(self, args, bind_slots(nargs, kwnames), tasklet_kill);
     return throw_into(self, error, pending, &site);
 }
 

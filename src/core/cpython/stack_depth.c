@@ -5,7 +5,7 @@
  * compiler only emits code in which each instruction has one depth whatever
  * way led to it (that is how it computes co_stacksize), so it can be found from
  * the bytecode alone (which on every version tells whether the record of a frame is
- * right: place.c): begin with 0 at the first instruction and with the depth
+ * right: frame_location.c): begin with 0 at the first instruction and with the depth
  * that the exception table names at each handler, and follow every way.
  *
  * Invariants:
@@ -340,7 +340,7 @@ static inline const depth_table *table_of(PyCodeObject *code)
     return table;
 }
 
-int c_depth_at(PyCodeObject *code, int offset)
+int c_stack_depth_at(PyCodeObject *code, int offset)
 {
     const depth_table *table = table_of(code);
     int unit = offset / (int)sizeof(_Py_CODEUNIT);
@@ -352,7 +352,7 @@ int c_depth_at(PyCodeObject *code, int offset)
 
 #else
 
-int c_depth_at(PyCodeObject *code, int offset)
+int c_stack_depth_at(PyCodeObject *code, int offset)
 {
     (void)code, (void)offset;
     return -1;

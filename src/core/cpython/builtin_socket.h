@@ -5,7 +5,7 @@
 #ifndef LOOMLET_STOCK_SOCKET_H
 #define LOOMLET_STOCK_SOCKET_H
 
-#include "cpython/exchange.h"
+#include "cpython/replace.h"
 
 /* Finds the type and proves where a socket keeps its descriptor and its timeout: 0, or -1 with
  * an exception.  Must come first. */
@@ -21,9 +21,9 @@ void c_socket_set_timeout(PyObject *socket, int64_t timeout);
 
 /* A second object for the same descriptor, which never waits: what is called on it leaves the
  * socket as it is for other threads.  NULL with an exception. */
-PyObject *c_socket_twin(PyObject *socket);
+PyObject *c_socket_alias(PyObject *socket);
 /* Drops it; the descriptor stays open.  Keeps an exception that is set. */
-void c_socket_twin_end(PyObject *twin);
+void c_socket_alias_drop(PyObject *twin);
 
 /* Proves where a poll object keeps its descriptors: its type (new), or NULL with an exception. */
 PyTypeObject *c_poll_find(PyObject *select_module);

@@ -20,39 +20,39 @@ typedef struct {
     PyObject *owner, *function, *locals, *mask, *values;
     PyCodeObject *code;
     int ip, offset, slots;
-} c_record;
+} c_frame_snapshot;
 
 static inline int code_units(PyCodeObject *code)
 {
     return (int)(_PyCode_NBYTES(code) / (Py_ssize_t)sizeof(_Py_CODEUNIT));
 }
 
-PyObject *c_record_read(c_frame *f, int slots, int offset);
+PyObject *c_frame_snapshot_read(c_frame *f, int slots, int offset);
 /* Borrows everything; NULL, or what does not fit. */
-const char *c_record_parse(PyObject *tuple, c_record *out);
+const char *c_frame_snapshot_parse(PyObject *tuple, c_frame_snapshot *out);
 /* Of a parsed one: its function and its slots.  NULL, or what does not fit. */
-const char *c_record_check(const c_record *record);
+const char *c_frame_snapshot_check(const c_frame_snapshot *record);
 /* The object in the last slot: borrowed, or NULL. */
-PyObject *c_record_top(const c_record *record);
+PyObject *c_frame_snapshot_top(const c_frame_snapshot *record);
 /* Fills the slots of a frame whose code is the record's and whose slots hold nothing. */
-void c_record_fill(const c_record *record, c_frame *f);
+void c_frame_snapshot_fill(const c_frame_snapshot *record, c_frame *f);
 /* The plain instruction that a code unit belongs to, itself or as an inline cache: neither
  * specialised nor traced, with every EXTENDED_ARG in front of it.  `op` is -1 outside the code. */
 typedef struct {
     int unit, op, oparg;
-} c_plain;
-c_plain c_plain_at(PyCodeObject *code, int unit);
+} c_plain_instruction;
+c_plain_instruction c_plain_instruction_at(PyCodeObject *code, int unit);
 /* Whether a frame can wait as its record says: for a frame above it (of a generator, or None), or
  * in a generator that is new or suspended.  NULL, or what does not fit. */
-const char *c_place_waits(const c_record *record, PyObject *generator);
-const char *c_place_rests(const c_record *record, int state);
+const char *c_location_check_waiting(const c_frame_snapshot *record, PyObject *generator);
+const char *c_location_check_generator(const c_frame_snapshot *record, int state);
 /* The first frame of a generator. */
 static inline c_frame *generator_frame(PyObject *gen)
 {
     return (c_frame *)((char *)gen + offsetof(PyGenObject, gi_iframe));
 }
 /* Puts the record into a generator that has not begun: NULL, or why it cannot be. */
-const char *c_generator_check(PyObject *gen, const c_record *record);
-void c_generator_put(PyObject *gen, const c_record *record, int frame_state);
+const char *c_generator_check(PyObject *gen, const c_frame_snapshot *record);
+void c_generator_put(PyObject *gen, const c_frame_snapshot *record, int frame_state);
 
 #endif

@@ -1,12 +1,12 @@
 /* May a tasklet be suspended softly where the loop looks at its eval breaker?
  *
- * A breaker's call (breaker.c) comes from a check.  At two of the instructions that
+ * A breaker's call (interrupt.c) comes from a check.  At two of the instructions that
  * have one, RESUME and JUMP_BACKWARD, nothing of the loop is worth keeping: they use
  * no operands, the depth of the value stack is static, and behind the check is nothing
  * but the jump.  So the frame is left as it is, and going on means stepping over the
  * instruction: to the one behind RESUME, or to the jump's target.  Between the loop and
  * us are the functions that serve the pending calls; they own nothing, what they would
- * still do with the queue c_breaker_leave does, and what the check would do after them
+ * still do with the queue c_interrupt_switch_away does, and what the check would do after them
  * (drop the GIL, collect, raise an asynchronous exception) waits in the breaker's other
  * bits for the next check: the call is hard while one is set, or a tasklet that is
  * interrupted at every check would never let anybody have the GIL.
@@ -22,7 +22,7 @@
  * the size of the caller's frame, so that the next one is where it is looked for.  The
  * last one lies in the loop.
  *
- * The known call (c_check_learn) is made at import, before any breaker is open: a loop in
+ * The known call (c_safepoint_learn) is made at import, before any breaker is open: a loop in
  * Python, interrupted a few times at its checks, the C stack read by the unwinder.  The
  * addresses before the last must all agree; the last is one for each place in the loop
  * that has a check.  What does not agree, a traced run or a machine whose stack is not
@@ -45,7 +45,7 @@
  * instruction again (its check would call us again: with a slice of one check nothing
  * would ever go on).
  */
-#include "cpython/check.h"
+#include "cpython/safepoint.h"
 
 #ifdef C_HAS_SOFT
 
@@ -193,11 +193,11 @@ static int attempt(PyThreadState *ts)
     return done;
 }
 
-int c_check_learn(void)
+int c_safepoint_learn(void)
 {
     static int tried; /* later on, breakers may be open */
     PyThreadState *ts = PyThreadState_Get();
-    for (; places == 0 && tried < ATTEMPTS && !c_trace_on(ts); tried++) {
+    for (; places == 0 && tried < ATTEMPTS && !c_trace_is_set(ts); tried++) {
         if (attempt(ts) < 0)
             return -1;
     }
@@ -238,20 +238,20 @@ static int depth_of(c_frame *f, PyCodeObject *code)
     const char *start = (const char *)_PyCode_CODE(code);
     if (C_EXACT_TOP)
         return frame_top(f) - code->co_nlocalsplus;
-    return c_depth_at(code, (int)((const char *)frame_ip(f) - start));
+    return c_stack_depth_at(code, (int)((const char *)frame_ip(f) - start));
 }
 
-int c_check_point(PyThreadState *ts, c_frame *f, const c_site *site, c_point *out)
+int c_safepoint_find(PyThreadState *ts, c_frame *f, const c_call_site *site, c_soft_point *out)
 {
     const _Py_CODEUNIT *ip = frame_ip(f);
     int op = ip_opcode(ip), known = __atomic_load_n(&places, __ATOMIC_ACQUIRE);
-    if ((op != RESUME && op != JUMP_BACKWARD) || PyErr_Occurred() || c_trace_on(ts) ||
+    if ((op != RESUME && op != JUMP_BACKWARD) || PyErr_Occurred() || c_trace_is_set(ts) ||
         check_has_more(ts) || !called_by_loop(f, site->args, known))
         return C_FROM_C;
     PyCodeObject *code = frame_code(f);
     int depth = depth_of(f, code), back = way_back(code, ip, op);
     if (depth < 0 || depth > code->co_stacksize || back < 0)
-        return C_UNKNOWN;
+        return C_UNKNOWN_DEPTH;
     out->top = out->depth = code->co_nlocalsplus + depth;
     check_ways(op, back, &out->advance, &out->end_advance);
     out->enter = out->exit = NULL;
@@ -260,7 +260,7 @@ int c_check_point(PyThreadState *ts, c_frame *f, const c_site *site, c_point *ou
 
 #else
 
-int c_check_learn(void)
+int c_safepoint_learn(void)
 {
     return 0;
 }

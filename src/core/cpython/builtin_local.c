@@ -15,7 +15,7 @@
  */
 #include "cpython/layout.h" /* before anything that takes Python.h */
 
-#include "cpython/stock_local.h"
+#include "cpython/builtin_local.h"
 
 typedef struct {
     PyObject_HEAD
@@ -27,7 +27,7 @@ typedef struct {
 
 #define LOCAL(o) ((local_object *)(o))
 
-c_local_slots c_local_stock;
+c_local_slots c_builtin_local_slots;
 static PyTypeObject *local_type;
 static PyObject *dict_name;
 static int exchanged;
@@ -72,11 +72,11 @@ static int find(void)
     PyObject *module = PyImport_ImportModule("_thread");
     local_type = module ? (PyTypeObject *)PyObject_GetAttrString(module, "_local") : NULL;
     Py_XDECREF(module);
-    if (local_type == NULL || c_name(&dict_name, "__dict__") == NULL || prove() < 0) {
+    if (local_type == NULL || c_interned_name(&dict_name, "__dict__") == NULL || prove() < 0) {
         Py_CLEAR(local_type);
         return -1;
     }
-    c_local_stock =
+    c_builtin_local_slots =
         (c_local_slots){local_type->tp_getattro, local_type->tp_setattro, local_type->tp_new};
     return 0;
 }
@@ -125,23 +125,23 @@ static void set_slots(void *arg)
     const slots *all = arg;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(all->types); i++) {
         PyTypeObject *type = (PyTypeObject *)PyList_GET_ITEM(all->types, i);
-        if (type->tp_getattro == c_local_stock.get)
+        if (type->tp_getattro == c_builtin_local_slots.get)
             type->tp_getattro = all->ours->get;
-        if (type->tp_setattro == c_local_stock.set)
+        if (type->tp_setattro == c_builtin_local_slots.set)
             type->tp_setattro = all->ours->set;
-        if (type->tp_new == c_local_stock.make)
+        if (type->tp_new == c_builtin_local_slots.make)
             type->tp_new = all->ours->make;
     }
 }
 
-int c_local_exchange(const c_local_slots *ours)
+int c_local_replace(const c_local_slots *ours)
 {
     if (exchanged)
         return 0;
     slots all = {find() < 0 ? NULL : all_types(), ours};
     if (all.types == NULL)
         return -1;
-    c_while_stopped(set_slots, &all);
+    c_while_world_stopped(set_slots, &all);
     set_wrapper("__getattribute__", (void *)ours->get);
     set_wrapper("__setattr__", (void *)ours->set);
     set_wrapper("__delattr__", (void *)ours->set);
@@ -152,7 +152,7 @@ int c_local_exchange(const c_local_slots *ours)
 
 /* ---- dictionaries ------------------------------------------------------------------------- */
 
-PyObject *c_local_values(PyObject *local, PyObject *key)
+PyObject *c_local_find_values(PyObject *local, PyObject *key)
 {
     PyObject *all = LOCAL(local)->values;
     return all != NULL ? Py_XNewRef(PyDict_GetItemWithError(all, key)) : NULL;
@@ -169,7 +169,7 @@ static PyObject *new_values(PyObject *local, PyObject *key)
     return values;
 }
 
-PyObject *c_local_begin(PyObject *local, PyObject *key)
+PyObject *c_local_add_values(PyObject *local, PyObject *key)
 {
     initproc init = Py_TYPE(local)->tp_init;
     PyObject *values = new_values(local, key);
@@ -177,7 +177,7 @@ PyObject *c_local_begin(PyObject *local, PyObject *key)
         return values;
     if (init(local, LOCAL(local)->args, LOCAL(local)->kwargs) < 0) {
         PyObject *error = PyErr_GetRaisedException();
-        c_local_end(local, key);
+        c_local_remove_values(local, key);
         PyErr_SetRaisedException(error);
         Py_CLEAR(values);
     }
@@ -195,14 +195,14 @@ static int forget_maker(PyObject *local)
 #endif
 }
 
-int c_local_made(PyObject *local, PyObject *key)
+int c_local_add_first_values(PyObject *local, PyObject *key)
 {
     PyObject *values = forget_maker(local) < 0 ? NULL : new_values(local, key);
     Py_XDECREF(values);
     return values != NULL ? 0 : -1;
 }
 
-void c_local_end(PyObject *local, PyObject *key)
+void c_local_remove_values(PyObject *local, PyObject *key)
 {
     PyObject *all = LOCAL(local)->values;
     if (all == NULL || PyDict_DelItem(all, key) < 0)

@@ -8,9 +8,9 @@ int c_soft_supported =
     0;
 #endif
 
-int c_fail_in;
+int c_fail_allocation_in;
 
-int c_other_threads(PyThreadState *ts, int (*each)(PyThreadState *other, void *arg), void *arg)
+int c_each_other_thread(PyThreadState *ts, int (*each)(PyThreadState *other, void *arg), void *arg)
 {
     PyInterpreterState *interp = PyThreadState_GetInterpreter(ts);
     PyThreadState *other = PyInterpreterState_ThreadHead(interp);
@@ -40,13 +40,13 @@ static int run_errand(PyObject *unused, void *arg)
 
 /* The one public function that stops the world: it shows us all objects, and we are done
  * with the first. */
-void c_while_stopped(void (*work)(void *arg), void *arg)
+void c_while_world_stopped(void (*work)(void *arg), void *arg)
 {
     errand e = {work, arg, 0};
     PyUnstable_GC_VisitObjects(run_errand, &e);
 }
 #else
-void c_while_stopped(void (*work)(void *arg), void *arg)
+void c_while_world_stopped(void (*work)(void *arg), void *arg)
 {
     work(arg);
 }
@@ -72,18 +72,18 @@ int c_on_main_thread(void)
     return PyThread_get_thread_ident() == c_main_thread_id();
 }
 
-PyThreadState *c_thread_new(void)
+PyThreadState *c_thread_state_new(void)
 {
     return c_out_of_memory() ? NULL : PyThreadState_New(PyInterpreterState_Main());
 }
 
-void c_thread_end(PyThreadState *ts)
+void c_thread_state_end(PyThreadState *ts)
 {
     PyThreadState_Clear(ts);
     PyThreadState_DeleteCurrent();
 }
 
-void c_gil_watch(int64_t until)
+void c_gil_spin(int64_t until)
 {
 #ifndef Py_GIL_DISABLED
     int *taken = gil_taken();
@@ -94,7 +94,7 @@ void c_gil_watch(int64_t until)
 #endif
 }
 
-int c_finalizing(void)
+int c_is_finalizing(void)
 {
     return Py_IsFinalizing();
 }

@@ -7,17 +7,17 @@
  */
 #include "cpython/layout.h" /* before anything that takes Python.h */
 
-#include "cpython/stock_thread.h"
+#include "cpython/builtin_thread.h"
 
 typedef struct {
     PyObject_HEAD
     void *state;
 } handle_object;
 
-PyTypeObject *c_handle_type;
+PyTypeObject *c_thread_handle_type;
 static PyObject *make_handle;
 
-int c_handle_begin(PyObject *handle, PyObject *ident)
+int c_thread_handle_set_running(PyObject *handle, PyObject *ident)
 {
     PyObject *running = PyObject_CallOneArg(make_handle, ident);
     if (running == NULL)
@@ -47,9 +47,11 @@ static int has_ident(PyObject *handle, PyObject *ident)
 
 static int prove(void)
 {
-    PyObject *ident = PyLong_FromLong(3), *handle = PyObject_CallNoArgs((PyObject *)c_handle_type);
-    int right = (size_t)c_handle_type->tp_basicsize == sizeof(handle_object) && handle != NULL &&
-                ident != NULL && c_handle_begin(handle, ident) == 0 && has_ident(handle, ident) &&
+    PyObject *ident = PyLong_FromLong(3),
+             *handle = PyObject_CallNoArgs((PyObject *)c_thread_handle_type);
+    int right = (size_t)c_thread_handle_type->tp_basicsize == sizeof(handle_object) &&
+                handle != NULL && ident != NULL &&
+                c_thread_handle_set_running(handle, ident) == 0 && has_ident(handle, ident) &&
                 answers(handle, "is_done", Py_False) && answers(handle, "_set_done", Py_None) &&
                 answers(handle, "is_done", Py_True);
     Py_XDECREF(ident);
@@ -57,9 +59,9 @@ static int prove(void)
     return right;
 }
 
-int c_handle_find(void)
+int c_thread_handle_find(void)
 {
-    if (c_handle_type != NULL)
+    if (c_thread_handle_type != NULL)
         return 0;
     PyObject *module = PyImport_ImportModule("_thread");
     PyObject *type = module ? PyObject_GetAttrString(module, "_ThreadHandle") : NULL;
@@ -68,11 +70,11 @@ int c_handle_find(void)
     if (module == NULL)
         return -1;
     PyErr_Clear();
-    c_handle_type = (PyTypeObject *)type;
+    c_thread_handle_type = (PyTypeObject *)type;
     if (type == NULL || (make_handle != NULL && prove()))
         return 0;
     Py_CLEAR(make_handle);
-    Py_CLEAR(c_handle_type);
+    Py_CLEAR(c_thread_handle_type);
     PyErr_SetString(PyExc_RuntimeError, "_thread._ThreadHandle is not as expected; loomlet "
                                         "cannot run threads as tasklets here");
     return -1;

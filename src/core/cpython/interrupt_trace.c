@@ -1,4 +1,4 @@
-/* The same as breaker.c, where a pending call cannot be switched away from: 3.11.
+/* The same as interrupt.c, where a pending call cannot be switched away from: 3.11.
  *
  * There the interpreter's mark "a pending call runs" is out of reach, and threads other
  * than the main one have no pending calls.  So the request arms a trace function of
@@ -26,11 +26,11 @@
  */
 #include "cpython/layout.h"
 
-#ifdef C_BREAKER_TRACES
+#ifdef C_INTERRUPT_TRACES
 
-const int c_breaker_waits = 1;
+const int c_interrupt_request_waits = 1;
 
-static __thread c_breaker *mine;
+static __thread c_interrupt *mine;
 
 static int hook(PyObject *self, PyFrameObject *frame, int what, PyObject *arg);
 
@@ -56,7 +56,7 @@ static void tell_tight_loop(PyThreadState *ts)
 }
 
 /* Whether this event is a check. */
-static int is_check(c_breaker *breaker, PyFrameObject *frame, int what)
+static int is_check(c_interrupt *breaker, PyFrameObject *frame, int what)
 {
     if (what == PyTrace_LINE && breaker->ticking)
         tell_tight_loop(breaker->ts);
@@ -70,7 +70,7 @@ static int is_check(c_breaker *breaker, PyFrameObject *frame, int what)
 }
 
 /* With the GIL. */
-static void arm(c_breaker *breaker)
+static void arm(c_interrupt *breaker)
 {
     PyThreadState *ts = breaker->ts;
     if (ts->c_tracefunc != hook) {
@@ -82,7 +82,7 @@ static void arm(c_breaker *breaker)
     tell_tight_loop(ts);
 }
 
-static void disarm(c_breaker *breaker)
+static void disarm(c_interrupt *breaker)
 {
     PyThreadState *ts = breaker->ts;
     if (ts->c_tracefunc == hook)
@@ -91,7 +91,7 @@ static void disarm(c_breaker *breaker)
 }
 
 /* The loop has entered tracing; for what we call it has not. */
-static int call_untraced(c_breaker *breaker, PyThreadState *ts)
+static int call_untraced(c_interrupt *breaker, PyThreadState *ts)
 {
     ts->tracing--;
     int code = breaker->call(breaker);
@@ -103,7 +103,7 @@ static int call_untraced(c_breaker *breaker, PyThreadState *ts)
 static int hook(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)
 {
     PyThreadState *ts = PyThreadState_Get();
-    c_breaker *breaker = mine;
+    c_interrupt *breaker = mine;
     if (breaker == NULL || breaker->ts != ts) {
         ts->c_tracefunc = NULL;
         return 0;
@@ -122,7 +122,7 @@ static int hook(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)
     return wanted ? call_untraced(breaker, ts) : 0;
 }
 
-void c_breaker_open(c_breaker *breaker, PyThreadState *ts, int (*call)(c_breaker *breaker))
+void c_interrupt_open(c_interrupt *breaker, PyThreadState *ts, int (*call)(c_interrupt *breaker))
 {
     breaker->call = call;
     breaker->on_main = c_on_main_thread();
@@ -130,7 +130,7 @@ void c_breaker_open(c_breaker *breaker, PyThreadState *ts, int (*call)(c_breaker
     mine = breaker;
 }
 
-void c_breaker_close(c_breaker *breaker)
+void c_interrupt_close(c_interrupt *breaker)
 {
     if (breaker->ts == NULL)
         return;
@@ -139,7 +139,7 @@ void c_breaker_close(c_breaker *breaker)
     breaker->ts = NULL;
 }
 
-void c_breaker_tick(c_breaker *breaker, int on)
+void c_interrupt_repeat(c_interrupt *breaker, int on)
 {
     breaker->ticking = on;
     if (on)
@@ -148,7 +148,7 @@ void c_breaker_tick(c_breaker *breaker, int on)
 
 static int called(void *arg)
 {
-    c_breaker *breaker = arg;
+    c_interrupt *breaker = arg;
     if (breaker->ts == PyThreadState_Get() && breaker->posted)
         arm(breaker);
     return 0;
@@ -160,7 +160,7 @@ static void look(struct _ceval_state *ceval, _Py_atomic_int *why)
     __atomic_store_n(&ceval->eval_breaker._value, 1, __ATOMIC_SEQ_CST);
 }
 
-static int is_queued(const struct _pending_calls *queue, const c_breaker *breaker)
+static int is_queued(const struct _pending_calls *queue, const c_interrupt *breaker)
 {
     for (int at = queue->first; at != queue->last; at = (at + 1) % NPENDINGCALLS) {
         if (queue->calls[at].func == called && queue->calls[at].arg == breaker)
@@ -170,7 +170,7 @@ static int is_queued(const struct _pending_calls *queue, const c_breaker *breake
 }
 
 /* 0 when the queue is full or the last request is still in it. */
-static int ask_main(PyInterpreterState *interp, c_breaker *breaker)
+static int ask_main(PyInterpreterState *interp, c_interrupt *breaker)
 {
     struct _pending_calls *queue = &interp->ceval.pending;
     PyThread_acquire_lock(queue->lock, WAIT_LOCK);
@@ -186,7 +186,7 @@ static int ask_main(PyInterpreterState *interp, c_breaker *breaker)
     return new;
 }
 
-static void ask_other(PyInterpreterState *interp, c_breaker *breaker)
+static void ask_other(PyInterpreterState *interp, c_interrupt *breaker)
 {
     look(&interp->ceval, &interp->ceval.gil_drop_request);
     PyGILState_STATE before = PyGILState_Ensure();
@@ -195,7 +195,7 @@ static void ask_other(PyInterpreterState *interp, c_breaker *breaker)
     PyGILState_Release(before);
 }
 
-void c_breaker_ask(c_breaker *breaker)
+void c_interrupt_request(c_interrupt *breaker)
 {
     PyInterpreterState *interp = PyInterpreterState_Main();
     PyThreadState *ts = __atomic_load_n(&breaker->ts, __ATOMIC_SEQ_CST);
@@ -209,33 +209,33 @@ void c_breaker_ask(c_breaker *breaker)
 }
 
 /* No call puts itself back. */
-void c_breaker_shut(void)
+void c_interrupt_shut_down(void)
 {
 }
 
-void c_breaker_ending(void)
+void c_interrupt_interpreter_ending(void)
 {
 }
 
 /* Its thread state is freed, and the trace function with it. */
-void c_breaker_forget(c_breaker *breaker)
+void c_interrupt_forget(c_interrupt *breaker)
 {
     breaker->traced = NULL;
     breaker->ticking = breaker->posted = 0;
     breaker->ts = NULL;
 }
 
-void c_breaker_after_fork(void)
+void c_interrupt_after_fork(void)
 {
 }
 
 /* No mark is set while a trace function runs. */
-void c_breaker_leave(c_breaker *breaker)
+void c_interrupt_switch_away(c_interrupt *breaker)
 {
     (void)breaker;
 }
 
-void c_breaker_back(c_breaker *breaker)
+void c_interrupt_switch_back(c_interrupt *breaker)
 {
     (void)breaker;
 }

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-#include "cpython/stock_socket.h"
+#include "cpython/builtin_socket.h"
 
 PyTypeObject *c_socket_type;
 
@@ -52,7 +52,7 @@ void c_socket_set_timeout(PyObject *socket, int64_t timeout)
     __atomic_store_n(timeout_of(socket), timeout, __ATOMIC_RELAXED);
 }
 
-PyObject *c_socket_twin(PyObject *socket)
+PyObject *c_socket_alias(PyObject *socket)
 {
     PyObject *twin = c_socket_type->tp_new(c_socket_type, nothing, NULL);
     if (twin == NULL)
@@ -63,7 +63,7 @@ PyObject *c_socket_twin(PyObject *socket)
     return twin;
 }
 
-void c_socket_twin_end(PyObject *twin)
+void c_socket_alias_drop(PyObject *twin)
 {
     PyObject *pending = PyErr_GetRaisedException();
     ((stock_socket *)twin)->fd = -1;

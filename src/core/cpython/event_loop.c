@@ -12,19 +12,19 @@
 static PyObject *module;
 static PyCFunction set_loop, get_loop;
 
-void c_loop_learn(PyObject *setter, PyCFunction original, PyObject *getter)
+void c_event_loop_learn(PyObject *setter, PyCFunction original, PyObject *getter)
 {
     set_loop = original;
     get_loop = PyCFunction_GET_FUNCTION(getter);
     Py_XSETREF(module, Py_XNewRef(PyCFunction_GET_SELF(setter)));
 }
 
-PyObject *c_loop_set(PyObject *loop)
+PyObject *c_event_loop_set(PyObject *loop)
 {
     return set_loop(module, loop);
 }
 
-int c_loop_is_running(void)
+int c_event_loop_is_running(void)
 {
     PyObject *loop = get_loop(module, NULL);
     if (loop == NULL)
@@ -41,13 +41,13 @@ static void exchange(PyObject **one, PyObject **other)
 }
 
 #ifdef C_THREAD_HAS_LOOP
-static void exchange_loop(PyThreadState *ts, c_loop *kept)
+static void exchange_loop(PyThreadState *ts, c_event_loop *kept)
 {
     exchange(thread_loop(ts), &kept->loop);
     exchange(thread_task(ts), &kept->task);
 }
 #else
-static void exchange_loop(PyThreadState *ts, c_loop *kept)
+static void exchange_loop(PyThreadState *ts, c_event_loop *kept)
 {
     (void)ts;
     PyObject *mine = get_loop(module, NULL);
@@ -61,7 +61,7 @@ static void exchange_loop(PyThreadState *ts, c_loop *kept)
 }
 #endif
 
-void c_loop_swap(PyThreadState *ts, c_loop *kept)
+void c_event_loop_swap(PyThreadState *ts, c_event_loop *kept)
 {
     int depth = ts->coroutine_origin_tracking_depth;
     ts->coroutine_origin_tracking_depth = kept->depth;
@@ -71,7 +71,7 @@ void c_loop_swap(PyThreadState *ts, c_loop *kept)
     exchange_loop(ts, kept);
 }
 
-void c_loop_clear(c_loop *kept)
+void c_event_loop_clear(c_event_loop *kept)
 {
     Py_CLEAR(kept->hooks[0]);
     Py_CLEAR(kept->hooks[1]);

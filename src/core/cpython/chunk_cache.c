@@ -51,7 +51,7 @@ static void give(void *ctx, void *block, size_t size)
     GIVE(block);
 }
 
-void c_arena_install(void)
+void c_chunk_cache_install(void)
 {
     PyObjectArenaAllocator ours = {NULL, take, give};
     if (original.alloc != NULL)

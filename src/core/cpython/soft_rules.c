@@ -24,13 +24,13 @@
  * and reading EXTENDED_ARG in front of an instruction (the unit before it may
  * be an inline cache that looks like one).
  */
-#include "cpython/check.h"
 #include "cpython/layout.h"
-#include "cpython/save.h"
+#include "cpython/safepoint.h"
+#include "cpython/save_state.h"
 #include "cpython/splice.h"
-#include "cpython/with.h"
+#include "cpython/with_statement.h"
 
-static inline int is_ours(PyObject *callable, const c_site *site)
+static inline int is_ours(PyObject *callable, const c_call_site *site)
 {
     if (callable == NULL)
         return 0;
@@ -47,7 +47,7 @@ static inline int is_ours(PyObject *callable, const c_site *site)
  * call the same function through C.  Operands that are handed over in place prove
  * by their address that the loop called, copied ones by being the same objects;
  * the loop empties each slot before it drops what was there. */
-static inline int same_operands(const slot *base, const slot *end, const c_site *site)
+static inline int same_operands(const slot *base, const slot *end, const c_call_site *site)
 {
     if (!C_EXACT_TOP)
         return 1;
@@ -73,7 +73,7 @@ static inline int code_offset(PyCodeObject *code, const _Py_CODEUNIT *ip)
 #define ELSEWHERE (-2) /* the arguments are not in the frame: C called us */
 
 /* Slots in use, the operands of the call included. */
-static inline int find_top(c_frame *f, PyCodeObject *code, int op, const c_site *site)
+static inline int find_top(c_frame *f, PyCodeObject *code, int op, const c_call_site *site)
 {
     if (C_EXACT_TOP)
         return frame_top(f);
@@ -84,19 +84,19 @@ static inline int find_top(c_frame *f, PyCodeObject *code, int op, const c_site 
             return ELSEWHERE;
         return (int)(args - f->localsplus + site->nargs) + (op == C_OP_CALL_KW);
     }
-    int depth = c_depth_at(code, code_offset(code, frame_ip(f)));
+    int depth = c_stack_depth_at(code, code_offset(code, frame_ip(f)));
     return depth < 0 ? UNKNOWN : code->co_nlocalsplus + depth;
 }
 
 /* `names`: 1 when the tuple of keyword names lies above the arguments. */
 static inline int at_call(c_frame *f, PyCodeObject *code, int operands, int names,
-                          const c_site *site, c_point *out)
+                          const c_call_site *site, c_soft_point *out)
 {
     int base = out->top - operands;
     if (base < code->co_nlocalsplus)
         return C_OPERANDS;
     if (operands > C_MAX_OPERANDS)
-        return C_COPIED;
+        return C_COPIED_OPERANDS;
     slot *slots = f->localsplus;
     if (!is_ours(C_CALL_TARGET(slots + base), site) || !C_CALL_FITS(slots + base, site) ||
         !same_operands(slots + base, slots + out->top - names, site))
@@ -112,7 +112,7 @@ static inline int is_empty_dict(slot s)
     return dict != NULL && PyDict_CheckExact(dict) && PyDict_GET_SIZE(dict) == 0;
 }
 
-static int at_star_call(c_frame *f, PyCodeObject *code, const c_site *site, c_point *out)
+static int at_star_call(c_frame *f, PyCodeObject *code, const c_call_site *site, c_soft_point *out)
 {
     int oparg = ip_oparg(frame_ip(f));
     int base = out->top - C_EX_OPERANDS(oparg);
@@ -127,7 +127,7 @@ static int at_star_call(c_frame *f, PyCodeObject *code, const c_site *site, c_po
         !PyTuple_CheckExact((PyObject *)args) ||
         (C_EX_HAS_KWARGS(f, base, oparg) && !is_empty_dict(f->localsplus[base + 3]))) {
         out->top = -1;
-        return C_COPIED;
+        return C_COPIED_OPERANDS;
     }
     out->depth = base;
     return C_SOFT;
@@ -137,7 +137,7 @@ static int at_star_call(c_frame *f, PyCodeObject *code, const c_site *site, c_po
  * front of it and its argument.  What looks like one may be an inline cache, so
  * both are tried; the right one lands on END_FOR.  If both do, it is not known, nor
  * if tracing hides what is in front. */
-int c_iteration_jump(PyCodeObject *code, const _Py_CODEUNIT *ip)
+int c_for_iter_jump(PyCodeObject *code, const _Py_CODEUNIT *ip)
 {
     const _Py_CODEUNIT *end = ip + 1 + C_CACHES(C_OP_FOR_ITER);
     int room = (_PyCode_NBYTES(code) - code_offset(code, end)) / (int)sizeof(*ip);
@@ -156,15 +156,15 @@ int c_iteration_jump(PyCodeObject *code, const _Py_CODEUNIT *ip)
     return found;
 }
 
-static int at_iteration(c_frame *f, PyCodeObject *code, const c_site *site, c_point *out)
+static int at_iteration(c_frame *f, PyCodeObject *code, const c_call_site *site, c_soft_point *out)
 {
     int at = C_ITER_SLOT(out->top);
     if (site->kind != C_ITER || at < code->co_nlocalsplus ||
         slot_object(f->localsplus[at]) != site->self)
         return C_OPERANDS;
-    int jump = c_iteration_jump(code, frame_ip(f));
+    int jump = c_for_iter_jump(code, frame_ip(f));
     if (jump < 0)
-        return C_UNKNOWN;
+        return C_UNKNOWN_DEPTH;
     out->depth = out->top;
     out->end_advance = C_AFTER(C_OP_FOR_ITER) + jump + C_ITER_END_SKIPS;
     return C_SOFT;
@@ -172,7 +172,7 @@ static int at_iteration(c_frame *f, PyCodeObject *code, const c_site *site, c_po
 
 #ifdef C_OP_BEFORE_WITH
 /* The manager's slot is stale, its reference is gone; the two methods are in C. */
-static int at_with(c_frame *f, PyCodeObject *code, const c_site *site, c_point *out)
+static int at_with(c_frame *f, PyCodeObject *code, const c_call_site *site, c_soft_point *out)
 {
     int at = out->top - 1;
     PyObject *exit = c_with_exit_of(site->self);
@@ -188,7 +188,8 @@ static int at_with(c_frame *f, PyCodeObject *code, const c_site *site, c_point *
 #endif
 
 /* Half 2: the activation is the dispatcher's own, or is reached by splices. */
-static inline int find_bottom(PyThreadState *ts, const c_state *state, c_frame *f, c_point *out)
+static inline int find_bottom(PyThreadState *ts, const c_state *state, c_frame *f,
+                              c_soft_point *out)
 {
     out->splices = 0;
     for (;;) {
@@ -206,7 +207,7 @@ static inline int find_bottom(PyThreadState *ts, const c_state *state, c_frame *
     return C_SOFT;
 }
 
-static inline int at_instruction(c_frame *f, const c_site *site, c_point *out)
+static inline int at_instruction(c_frame *f, const c_call_site *site, c_soft_point *out)
 {
     _Py_CODEUNIT *ip = frame_ip(f);
     int op = ip_opcode(ip);
@@ -215,7 +216,7 @@ static inline int at_instruction(c_frame *f, const c_site *site, c_point *out)
     if (top == ELSEWHERE)
         return C_OPERANDS;
     if (top < code->co_nlocalsplus || top > code->co_nlocalsplus + code->co_stacksize)
-        return C_UNKNOWN;
+        return C_UNKNOWN_DEPTH;
     out->top = top;
     out->advance = C_AFTER(op);
     out->end_advance = 0;
@@ -237,7 +238,7 @@ static inline int at_instruction(c_frame *f, const c_site *site, c_point *out)
 
 /* The same rules for the common case, a plain CALL of a method or function with its
  * operands in place and no splice, in as few instructions as they take. */
-int c_suspend_call(PyThreadState *ts, c_state *state, const c_site *site)
+int c_suspend_call(PyThreadState *ts, c_state *state, const c_call_site *site)
 {
     c_frame *f = thread_frame(ts);
     if (f == NULL || f->owner > FRAME_OWNED_BY_GENERATOR)
@@ -265,21 +266,22 @@ int c_suspend_call(PyThreadState *ts, c_state *state, const c_site *site)
     return 1;
 }
 
-int c_point_find(PyThreadState *ts, const c_state *state, const c_site *site, c_point *out)
+int c_soft_point_find(PyThreadState *ts, const c_state *state, const c_call_site *site,
+                      c_soft_point *out)
 {
     out->top = -1;
     c_frame *f = thread_frame(ts);
     if (f == NULL || f->owner > FRAME_OWNED_BY_GENERATOR)
         return C_NO_FRAME;
-    int why = B_UNLIKELY(site->kind == C_CHECK) ? c_check_point(ts, f, site, out)
-                                                : at_instruction(f, site, out);
+    int why = B_UNLIKELY(site->kind == C_SAFEPOINT) ? c_safepoint_find(ts, f, site, out)
+                                                    : at_instruction(f, site, out);
     if (B_UNLIKELY(why != C_SOFT)) {
-        if (why != C_COPIED)
+        if (why != C_COPIED_OPERANDS)
             out->top = -1;
         return why;
     }
     if (B_UNLIKELY(thread_in_section(ts)))
-        return C_SECTION;
+        return C_CRITICAL_SECTION;
     if (B_UNLIKELY(thread_in_dealloc(ts)))
         return C_DEALLOC;
     return find_bottom(ts, state, f, out);
@@ -287,14 +289,14 @@ int c_point_find(PyThreadState *ts, const c_state *state, const c_site *site, c_
 
 #else
 
-int c_suspend_call(PyThreadState *ts, c_state *state, const c_site *site)
+int c_suspend_call(PyThreadState *ts, c_state *state, const c_call_site *site)
 {
     (void)ts, (void)state, (void)site;
     return 0;
 }
 
 /* Slots in use when the loop called us with operands in place, else -1. */
-static int operands_top(const c_frame *f, const c_site *site)
+static int operands_top(const c_frame *f, const c_call_site *site)
 {
     const PyCodeObject *code = frame_code(f);
     slot *base = (slot *)f->localsplus + code->co_nlocalsplus, *args = (slot *)site->args;
@@ -305,7 +307,8 @@ static int operands_top(const c_frame *f, const c_site *site)
 }
 
 /* Only for the collector, which then sees the operands of a hard-suspended call. */
-int c_point_find(PyThreadState *ts, const c_state *state, const c_site *site, c_point *out)
+int c_soft_point_find(PyThreadState *ts, const c_state *state, const c_call_site *site,
+                      c_soft_point *out)
 {
     c_frame *f = thread_frame(ts);
     (void)state;

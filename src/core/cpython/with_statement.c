@@ -13,19 +13,19 @@
  */
 #include <stddef.h>
 
-#include "cpython/with.h"
+#include "cpython/with_statement.h"
 
 typedef struct {
     PyObject_HEAD
     vectorcallfunc call;
     PyObject *self;
-    const c_with *methods;
+    const c_with_methods *methods;
     int is_exit;
 } bound;
 
 typedef struct {
     PyObject_HEAD
-    const c_with *methods;
+    const c_with_methods *methods;
     int is_exit;
 } descriptor;
 
@@ -49,7 +49,7 @@ static PyObject *bound_call(PyObject *callable, PyObject *const *args, size_t na
     }
     if (b->is_exit)
         return b->methods->exit(b->self);
-    c_site site = {b->self, args, 0, callable, C_WITH};
+    c_call_site site = {b->self, args, 0, callable, C_WITH};
     return b->methods->enter(b->self, &site);
 }
 
@@ -137,7 +137,7 @@ static PyTypeObject descriptor_type = {
     .tp_call = descriptor_call,
 };
 
-static int install(PyTypeObject *type, const c_with *methods, int is_exit)
+static int install(PyTypeObject *type, const c_with_methods *methods, int is_exit)
 {
     descriptor *d = PyObject_New(descriptor, &descriptor_type);
     if (d == NULL)
@@ -150,7 +150,7 @@ static int install(PyTypeObject *type, const c_with *methods, int is_exit)
     return code;
 }
 
-int c_with_install(PyTypeObject *type, const c_with *methods)
+int c_with_install(PyTypeObject *type, const c_with_methods *methods)
 {
     if (PyType_Ready(&bound_type) < 0 || PyType_Ready(&descriptor_type) < 0 ||
         install(type, methods, 0) < 0 || install(type, methods, 1) < 0)

@@ -9,40 +9,40 @@
 #ifndef LOOMLET_STOCK_LOCK_H
 #define LOOMLET_STOCK_LOCK_H
 
-#include "cpython/exchange.h"
+#include "cpython/replace.h"
 
 /* Finds both types and proves where an RLock keeps its owner and count: 0, or -1 with
  * an exception.  Must come first. */
-int c_stock_find(void);
-extern PyTypeObject *c_stock_lock_type, *c_stock_rlock_type;
+int c_builtin_lock_find(void);
+extern PyTypeObject *c_builtin_lock_type, *c_builtin_rlock_type;
 /* Whether acquire() takes any object for `blocking`, or only an int. */
-extern int c_stock_any_blocking;
+extern int c_builtin_lock_any_blocking;
 typedef struct {
     PyCFunction acquire, release;
-} c_stock_methods;
+} c_builtin_lock_methods;
 /* To be filled in: the originals of the lock's and of the RLock's methods. */
-extern c_stock_methods c_stock_original[2];
+extern c_builtin_lock_methods c_builtin_lock_original[2];
 
 /* Told by a function, not by the type: a second _thread module has types of its own. */
-static inline int c_stock_recursive(PyObject *lock)
+static inline int c_builtin_lock_is_recursive(PyObject *lock)
 {
-    return Py_TYPE(lock)->tp_dealloc != c_stock_lock_type->tp_dealloc;
+    return Py_TYPE(lock)->tp_dealloc != c_builtin_lock_type->tp_dealloc;
 }
 
 /* The interpreter's own acquire(*args, **kwargs) and release(). */
-PyObject *c_stock_acquire(PyObject *lock, PyObject *args, PyObject *kwargs);
-PyObject *c_stock_release(PyObject *lock);
+PyObject *c_builtin_lock_acquire(PyObject *lock, PyObject *args, PyObject *kwargs);
+PyObject *c_builtin_lock_release(PyObject *lock);
 /* acquire(False): 1, 0 when it is held, -1 with an exception.  Runs no Python code. */
-int c_stock_try(PyObject *lock);
+int c_builtin_lock_try(PyObject *lock);
 
 /* Of an RLock: 0 when it is free. */
-unsigned long long c_stock_owner(PyObject *rlock);
-void c_stock_set_owner(PyObject *rlock, unsigned long long owner);
+unsigned long long c_builtin_rlock_owner(PyObject *rlock);
+void c_builtin_rlock_set_owner(PyObject *rlock, unsigned long long owner);
 /* How often it is held, while it is. */
-size_t c_stock_count(PyObject *rlock);
-void c_stock_set_count(PyObject *rlock, size_t count);
+size_t c_builtin_rlock_count(PyObject *rlock);
+void c_builtin_rlock_set_count(PyObject *rlock, size_t count);
 
 /* The interpreter gives this lock in C when a thread ends: nobody is told (3.11, 3.12). */
-int c_stock_given_in_c(PyObject *lock);
+int c_builtin_lock_released_in_c(PyObject *lock);
 
 #endif

@@ -1,11 +1,11 @@
-/* Being called at a check of the interpreter loop: what check.c tells its neighbours. */
+/* Being called at a check of the interpreter loop: what safepoint.c tells its neighbours. */
 #ifndef LOOMLET_CHECK_H
 #define LOOMLET_CHECK_H
 
 #include "cpython/layout.h"
 
 /* Half 1 of the rules of site.c for a check: C_SOFT and `out`, or why not. */
-int c_check_point(PyThreadState *ts, c_frame *f, const c_site *site, c_point *out);
+int c_safepoint_find(PyThreadState *ts, c_frame *f, const c_call_site *site, c_soft_point *out);
 
 #ifdef C_HAS_SOFT
 /* How far a frame that was suspended at a check goes: `advance` to where an exception is raised,

@@ -8,7 +8,7 @@
  * Writing trusts the values, as every unpickler does, but not the numbers: the
  * slots must be no more than the code has, a slot that the bytecode takes for a cell
  * must hold one, and the place must be one where the frame can go on with that many
- * (place.c; of the innermost frame: frames.c).  All is checked before the first
+ * (frame_location.c; of the innermost frame: frames.c).  All is checked before the first
  * frame is touched, and nothing that comes after can fail.
  *
  * Any attached thread; no Python code runs.
@@ -17,7 +17,7 @@
  * equal), and records that keep the operands of the blocked call (they are dropped
  * when it returns, so nobody needs them).
  */
-#include "cpython/record.h"
+#include "cpython/frame_snapshot.h"
 
 /* ---- the interpreter's own frame ------------------------------------------------------ */
 
@@ -100,7 +100,7 @@ static PyObject *read_values(const c_frame *f, int slots, PyObject **mask)
     return values;
 }
 
-PyObject *c_record_read(c_frame *f, int slots, int offset)
+PyObject *c_frame_snapshot_read(c_frame *f, int slots, int offset)
 {
     PyCodeObject *code = frame_code(f);
     PyObject *owner = Py_None, *locals = Py_None, *mask = NULL;
@@ -162,7 +162,7 @@ static int count_slots(PyObject *mask, Py_ssize_t values, int room)
     return (int)slots;
 }
 
-const char *c_record_parse(PyObject *tuple, c_record *out)
+const char *c_frame_snapshot_parse(PyObject *tuple, c_frame_snapshot *out)
 {
     if (!PyTuple_CheckExact(tuple) || PyTuple_GET_SIZE(tuple) != 8)
         return "a frame is a tuple of 8";
@@ -187,7 +187,7 @@ const char *c_record_parse(PyObject *tuple, c_record *out)
     return out->slots < 0 ? "the slots of a frame are more than its code has" : NULL;
 }
 
-PyObject *c_record_top(const c_record *record)
+PyObject *c_frame_snapshot_top(const c_frame_snapshot *record)
 {
     Py_ssize_t count = PyTuple_GET_SIZE(record->values);
     int last = record->slots - 1;
@@ -203,7 +203,7 @@ static int wants_cell(const PyCodeObject *code, int at)
     return at < code->co_nlocalsplus && (kinds[at] & (CO_FAST_CELL | CO_FAST_FREE));
 }
 
-static const char *check_slots(const c_record *record)
+static const char *check_slots(const c_frame_snapshot *record)
 {
     Py_ssize_t used = 0;
     for (int i = 0; i < record->slots; i++) {
@@ -219,7 +219,7 @@ static const char *check_slots(const c_record *record)
     return used == PyTuple_GET_SIZE(record->values) ? NULL : "values and slots do not agree";
 }
 
-const char *c_record_check(const c_record *record)
+const char *c_frame_snapshot_check(const c_frame_snapshot *record)
 {
     PyCodeObject *code = record->code;
     int function = PyFunction_Check(record->function);
@@ -232,7 +232,7 @@ const char *c_record_check(const c_record *record)
 
 /* ---- writing ---------------------------------------------------------------------- */
 
-void c_record_fill(const c_record *record, c_frame *f)
+void c_frame_snapshot_fill(const c_frame_snapshot *record, c_frame *f)
 {
     Py_ssize_t used = 0;
     for (int i = 0; i < record->slots; i++) {

@@ -13,14 +13,14 @@
  * not served.
  *
  * Lifetime.  A thread state is touched only under the queue's lock and while `ts` is
- * set; the thread itself takes it out under that lock (c_breaker_close) before it
+ * set; the thread itself takes it out under that lock (c_interrupt_close) before it
  * ends.  Breakers are never freed, so a late call finds a closed one.
  *
  * Busy marks.  The interpreter lets one thread at a time serve the queue, and marks
  * that; a tasklet that is switched away from inside our call would keep the mark.
- * c_breaker_leave takes it away, and makes everybody look again whose call waits, for it
+ * c_interrupt_switch_away takes it away, and makes everybody look again whose call waits, for it
  * is not known when this thread will;
- * c_breaker_back sets it again before the interpreter goes on serving, and waits
+ * c_interrupt_switch_back sets it again before the interpreter goes on serving, and waits
  * (detached) while another thread serves.  After LONGEST it goes on anyway: that
  * thread's call may be waiting for us.
  *
@@ -49,9 +49,9 @@
  */
 #include "cpython/layout.h"
 
-#ifndef C_BREAKER_TRACES
+#ifndef C_INTERRUPT_TRACES
 
-const int c_breaker_waits = 0;
+const int c_interrupt_request_waits = 0;
 
 #define LONGEST 100000000
 #define MOMENT 50000
@@ -59,8 +59,8 @@ const int c_breaker_waits = 0;
 static int open_breakers, shut; /* under the queue's lock */
 static PyThreadState *ending;   /* the thread that ends the interpreter, and its frame then */
 static c_frame *ending_frame;
-static c_breaker *every; /* that was ever opened */
-static int process;      /* whose breakers are open */
+static c_interrupt *every; /* that was ever opened */
+static int process;        /* whose breakers are open */
 
 static int called(void *arg);
 
@@ -73,7 +73,7 @@ static c_frame *python_frame(c_frame *f)
 }
 
 /* Locked. */
-static void post(pending_queue *queue, c_breaker *breaker)
+static void post(pending_queue *queue, c_interrupt *breaker)
 {
     if (!shut && !breaker->posted && pending_push(queue, called, breaker) == 0)
         breaker->posted = 1;
@@ -93,14 +93,14 @@ static void look_again(pending_queue *queue, PyThreadState *ts)
 {
     if (calls_wait(queue))
         pending_signal(ts);
-    for (c_breaker *each = every; each != NULL && process == p_process(); each = each->next) {
+    for (c_interrupt *each = every; each != NULL && process == p_process(); each = each->next) {
         if (each->posted && each->ts != NULL)
             pending_signal(each->ts);
     }
 }
 
 /* 1 when it is for this thread.  What is to be called again is put back. */
-static int accept(pending_queue *queue, c_breaker *breaker, PyThreadState *ts)
+static int accept(pending_queue *queue, c_interrupt *breaker, PyThreadState *ts)
 {
     pending_lock(queue);
     if (ts == ending && python_frame(thread_frame(ts)) == ending_frame)
@@ -108,7 +108,7 @@ static int accept(pending_queue *queue, c_breaker *breaker, PyThreadState *ts)
     int right = breaker->ts == ts && !shut;
     int lives = right || (breaker->ts != NULL && process == p_process());
     breaker->posted = 0;
-    if (lives && (breaker->ticking || !(right || C_BREAKER_SHARED))) {
+    if (lives && (breaker->ticking || !(right || C_INTERRUPT_SHARED))) {
         pending_part(queue);
         post(queue, breaker);
     } else {
@@ -120,7 +120,7 @@ static int accept(pending_queue *queue, c_breaker *breaker, PyThreadState *ts)
 
 static B_NOINLINE int called(void *arg)
 {
-    c_breaker *breaker = arg;
+    c_interrupt *breaker = arg;
     pending_queue *queue = pending_of_interpreter();
     void *at = __builtin_dwarf_cfa();
     if (!accept(queue, breaker, PyThreadState_Get()))
@@ -135,7 +135,7 @@ static B_NOINLINE int called(void *arg)
     return code;
 }
 
-void c_breaker_open(c_breaker *breaker, PyThreadState *ts, int (*call)(c_breaker *breaker))
+void c_interrupt_open(c_interrupt *breaker, PyThreadState *ts, int (*call)(c_interrupt *breaker))
 {
     pending_queue *queue = pending_of_interpreter();
     pending_lock(queue);
@@ -153,7 +153,7 @@ void c_breaker_open(c_breaker *breaker, PyThreadState *ts, int (*call)(c_breaker
     pending_unlock(queue);
 }
 
-void c_breaker_close(c_breaker *breaker)
+void c_interrupt_close(c_interrupt *breaker)
 {
     pending_queue *queue = pending_of_interpreter();
     pending_lock(queue);
@@ -164,7 +164,7 @@ void c_breaker_close(c_breaker *breaker)
     pending_unlock(queue);
 }
 
-void c_breaker_tick(c_breaker *breaker, int on)
+void c_interrupt_repeat(c_interrupt *breaker, int on)
 {
     pending_queue *queue = pending_of_interpreter();
     pending_lock(queue);
@@ -174,7 +174,7 @@ void c_breaker_tick(c_breaker *breaker, int on)
     pending_unlock(queue);
 }
 
-void c_breaker_ask(c_breaker *breaker)
+void c_interrupt_request(c_interrupt *breaker)
 {
     pending_queue *queue = pending_of_interpreter();
     pending_lock(queue);
@@ -183,7 +183,7 @@ void c_breaker_ask(c_breaker *breaker)
     pending_unlock(queue);
 }
 
-void c_breaker_shut(void)
+void c_interrupt_shut_down(void)
 {
     pending_queue *queue = pending_of_interpreter();
     pending_lock(queue);
@@ -191,7 +191,7 @@ void c_breaker_shut(void)
     pending_unlock(queue);
 }
 
-void c_breaker_ending(void)
+void c_interrupt_interpreter_ending(void)
 {
     PyThreadState *ts = PyThreadState_Get();
     c_frame *f = thread_frame(ts);
@@ -201,12 +201,12 @@ void c_breaker_ending(void)
     ending = ts;
 }
 
-void c_breaker_forget(c_breaker *breaker)
+void c_interrupt_forget(c_interrupt *breaker)
 {
-    c_breaker_close(breaker);
+    c_interrupt_close(breaker);
 }
 
-void c_breaker_after_fork(void)
+void c_interrupt_after_fork(void)
 {
     PyThreadState *ts = PyThreadState_Get();
     pending_queue *queue = pending_of_interpreter();
@@ -219,7 +219,7 @@ void c_breaker_after_fork(void)
     pending_unlock(queue);
 }
 
-void c_breaker_leave(c_breaker *breaker)
+void c_interrupt_switch_away(c_interrupt *breaker)
 {
     pending_queue *queue = pending_of_interpreter();
     pending_lock(queue);
@@ -244,7 +244,7 @@ static int take_mark(pending_queue *queue, PyThreadState *ts)
     return taken;
 }
 
-void c_breaker_back(c_breaker *breaker)
+void c_interrupt_switch_back(c_interrupt *breaker)
 {
     PyThreadState *ts = PyThreadState_Get();
     pending_queue *queue = pending_of_interpreter();

@@ -10,11 +10,11 @@
  * called without one, and finish with one only after they were resumed.
  */
 #include "cpython/layout.h"
-#include "cpython/save.h"
+#include "cpython/save_state.h"
 
 #define EXC_ROOT(state) ((_PyErr_StackItem *)&(state)->exc_root)
 
-static const char *const why_names[C_WHY_COUNT] = {
+static const char *const why_names[C_HARD_REASON_COUNT] = {
     [C_SOFT] = "soft",
     [C_NEVER] = "no soft switching on this interpreter",
     [C_MAIN] = "main tasklet",
@@ -22,20 +22,20 @@ static const char *const why_names[C_WHY_COUNT] = {
     [C_NO_FRAME] = "no frame",
     [C_OPCODE] = "instruction",
     [C_OPERANDS] = "operands",
-    [C_UNKNOWN] = "unknown depth",
+    [C_UNKNOWN_DEPTH] = "unknown depth",
     [C_NESTED] = "C between",
-    [C_SECTION] = "critical section",
+    [C_CRITICAL_SECTION] = "critical section",
     [C_DEALLOC] = "dealloc",
-    [C_LOOP] = "asyncio",
-    [C_COPIED] = "copied operands",
+    [C_EVENT_LOOP] = "asyncio",
+    [C_COPIED_OPERANDS] = "copied operands",
 };
 
-const char *c_why_name(int why)
+const char *c_hard_reason(int why)
 {
     return why_names[why];
 }
 
-PyThreadState *c_thread(void)
+PyThreadState *c_thread_state(void)
 {
     return PyThreadState_Get();
 }
@@ -99,7 +99,7 @@ void c_state_load(PyThreadState *ts, const c_state *state)
     }
 }
 
-void c_state_fetch(const c_state *state)
+void c_state_prefetch(const c_state *state)
 {
     const char *frame = (const char *)state->frame;
     B_FETCH(state->chunk);
@@ -156,7 +156,7 @@ PyObject *c_function_name(PyObject *callable)
     return function ? function->func_qualname : NULL;
 }
 
-size_t c_chunk_need(PyObject *callable)
+size_t c_chunk_size_for(PyObject *callable)
 {
     PyFunctionObject *function = plain_function(callable);
     int words = function ? code_frame_words((PyCodeObject *)function->func_code) : 16;
@@ -164,32 +164,32 @@ size_t c_chunk_need(PyObject *callable)
     return header + (size_t)words * sizeof(PyObject *);
 }
 
-void c_stack_init(PyThreadState *ts, p_stack *stack)
+void c_stack_limits_init(PyThreadState *ts, p_stack *stack)
 {
     stack_limits_init(ts, stack);
 }
 
-void c_stack_own(PyThreadState *ts, p_stack *stack)
+void c_stack_limits_of_thread(PyThreadState *ts, p_stack *stack)
 {
     stack_limits_own(ts, stack);
 }
 
-void c_stack_use(PyThreadState *ts, const p_stack *stack)
+void c_stack_limits_use(PyThreadState *ts, const p_stack *stack)
 {
     stack_limits_use(ts, stack);
 }
 
-void c_base_init(PyThreadState *ts, void **cell)
+void c_stack_base_init(PyThreadState *ts, void **cell)
 {
     base_init(ts, cell);
 }
 
-void c_base_enter(PyThreadState *ts, void **cell)
+void c_stack_base_enter(PyThreadState *ts, void **cell)
 {
     base_enter(ts, cell);
 }
 
-void c_hard_leave(PyThreadState *ts, c_state *state, c_hard *kept, int top)
+void c_hard_suspend(PyThreadState *ts, c_state *state, c_hard_state *kept, int top)
 {
     c_state_save(ts, state);
     thread_nesting_leave(ts, kept);
@@ -198,11 +198,11 @@ void c_hard_leave(PyThreadState *ts, c_state *state, c_hard *kept, int top)
         frame_set_top(state->frame, top);
 }
 
-void c_hard_back(PyThreadState *ts, c_state *state, c_hard *kept)
+void c_hard_resume(PyThreadState *ts, c_state *state, c_hard_state *kept)
 {
     thread_nesting_back(ts, kept);
     if (state->hushed)
-        c_unhush(state);
+        c_state_allow_finalizers(state);
     if (kept->top)
         frame_set_top(state->frame, -1);
 }
@@ -212,7 +212,7 @@ size_t c_chunk_size(const c_state *state)
     return ((_PyStackChunk *)state->root)->size;
 }
 
-int c_chunk_tight(PyThreadState *ts, const c_state *state)
+int c_chunk_nearly_full(PyThreadState *ts, const c_state *state)
 {
     return ts->datastack_chunk != state->root ||
            (char *)ts->datastack_limit - (char *)ts->datastack_top < 256;

@@ -1,4 +1,4 @@
-/* Exchanging the C functions behind methods and functions.  See exchange.h.
+/* Exchanging the C functions behind methods and functions.  See replace.h.
  *
  * A method descriptor points at a PyMethodDef, a static and writable table of the
  * module, and so does each bound method.  The C function is read from there at
@@ -17,7 +17,7 @@
  */
 #include "cpython/layout.h" /* before anything that takes Python.h */
 
-#include "cpython/exchange.h"
+#include "cpython/replace.h"
 
 #define MOST 32 /* methods at once */
 
@@ -29,7 +29,7 @@ typedef struct {
     size_t count;
 } exchange;
 
-static PyMethodDef *definition(PyTypeObject *type, const c_method *method)
+static PyMethodDef *definition(PyTypeObject *type, const c_method_replacement *method)
 {
     PyObject *found = PyObject_GetAttrString((PyObject *)type, method->name);
     PyMethodDef *def = NULL;
@@ -60,7 +60,7 @@ static int refuse_method(PyTypeObject *type, const char *name, int flags)
 }
 
 /* Whether one of the entries is this method in the form that it has. */
-static int is_known(const c_method *methods, size_t count, const PyMethodDef *def)
+static int is_known(const c_method_replacement *methods, size_t count, const PyMethodDef *def)
 {
     for (size_t i = 0; i < count; i++) {
         if (methods[i].flags == def->ml_flags && strcmp(methods[i].name, def->ml_name) == 0)
@@ -69,7 +69,7 @@ static int is_known(const c_method *methods, size_t count, const PyMethodDef *de
     return 0;
 }
 
-int c_methods_exchange(PyTypeObject *type, const c_method *methods, size_t count)
+int c_methods_replace(PyTypeObject *type, const c_method_replacement *methods, size_t count)
 {
     exchange all = {.count = count < MOST ? count : MOST};
     for (size_t i = 0; i < all.count; i++) {
@@ -87,21 +87,21 @@ int c_methods_exchange(PyTypeObject *type, const c_method *methods, size_t count
         if (present != methods[i].function && methods[i].original != NULL)
             *methods[i].original = present; /* another thread may have been here before */
     }
-    c_while_stopped(store, &all);
+    c_while_world_stopped(store, &all);
     return 0;
 }
 
-void c_methods_restore(PyTypeObject *type, const c_method *methods, size_t count)
+void c_methods_restore(PyTypeObject *type, const c_method_replacement *methods, size_t count)
 {
     exchange all = {.count = count < MOST ? count : MOST};
     for (size_t i = 0; i < all.count; i++) {
         all.def[i] = definition(type, &methods[i]);
         all.function[i] = methods[i].original != NULL ? *methods[i].original : NULL;
     }
-    c_while_stopped(store, &all);
+    c_while_world_stopped(store, &all);
 }
 
-PyObject *c_call_stock(const c_forms *stock, const c_method_call *call)
+PyObject *c_call_original(const c_method_forms *stock, const c_method_call *call)
 {
     if (call->cls != NULL)
         return ((PyCMethod)(void (*)(void))stock->of_class)(call->self, call->cls, call->args,
@@ -115,7 +115,7 @@ PyObject *c_call_stock(const c_forms *stock, const c_method_call *call)
 
 static void set_ours(void *arg)
 {
-    c_replaced *kept = arg;
+    c_replaced_function *kept = arg;
     PyCFunctionObject *function = (PyCFunctionObject *)kept->function;
     function->m_ml = &kept->ours;
     function->vectorcall = kept->our_call;
@@ -123,7 +123,7 @@ static void set_ours(void *arg)
 
 static void set_stock(void *arg)
 {
-    c_replaced *kept = arg;
+    c_replaced_function *kept = arg;
     PyCFunctionObject *function = (PyCFunctionObject *)kept->function;
     function->m_ml = kept->stock;
     function->vectorcall = kept->stock_call;
@@ -139,7 +139,7 @@ static int refuse_function(PyObject *function)
 }
 
 /* What the replacement needs, and how it is called: 0, or -1 with an exception. */
-static int prepare(c_replaced *kept, PyCFunctionObject *builtin, PyCFunction replacement)
+static int prepare(c_replaced_function *kept, PyCFunctionObject *builtin, PyCFunction replacement)
 {
     int named = builtin->m_ml->ml_flags & METH_KEYWORDS;
     kept->stock = builtin->m_ml;
@@ -157,9 +157,9 @@ static int prepare(c_replaced *kept, PyCFunctionObject *builtin, PyCFunction rep
     return 0;
 }
 
-static int replace(PyObject *function, const c_function *wanted)
+static int replace(PyObject *function, const c_function_replacement *wanted)
 {
-    c_replaced *kept = wanted->kept;
+    c_replaced_function *kept = wanted->kept;
     if (kept->function != NULL)
         return 0;
     if (!PyCFunction_CheckExact(function) ||
@@ -168,11 +168,11 @@ static int replace(PyObject *function, const c_function *wanted)
     if (prepare(kept, (PyCFunctionObject *)function, wanted->replacement) < 0)
         return -1;
     kept->function = Py_NewRef(function);
-    c_while_stopped(set_ours, kept);
+    c_while_world_stopped(set_ours, kept);
     return 0;
 }
 
-int c_functions_replace(const char *module, const c_function *functions, size_t count)
+int c_functions_replace(const char *module, const c_function_replacement *functions, size_t count)
 {
     PyObject *from = PyImport_ImportModule(module);
     int code = from ? 0 : -1;
@@ -188,13 +188,13 @@ int c_functions_replace(const char *module, const c_function *functions, size_t 
     return code;
 }
 
-void c_functions_restore(const c_function *functions, size_t count)
+void c_functions_restore(const c_function_replacement *functions, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        c_replaced *kept = functions[i].kept;
+        c_replaced_function *kept = functions[i].kept;
         if (kept->function == NULL)
             continue;
-        c_while_stopped(set_stock, kept);
+        c_while_world_stopped(set_stock, kept);
         Py_CLEAR(kept->function);
     }
 }

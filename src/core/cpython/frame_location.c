@@ -3,7 +3,7 @@
  * A frame below the innermost one waits at an instruction that runs another frame.
  * How far it goes when that one returns follows from the instruction: over it, or
  * where its loop or its delegation ends.  There lies one value more than while it
- * waits, and the depth of the value stack is static (depth.c), so the number of its
+ * waits, and the depth of the value stack is static (stack_depth.c), so the number of its
  * slots follows as well.  Loops and delegations run generators, and the one that
  * runs lies on top of the stack; all others run functions.  A frame that waits
  * through a splice stands at the instruction with all operands (splice.c).
@@ -16,7 +16,7 @@
  * Where the depth cannot be told (generators on 3.11) it is not compared.
  * The instructions are taken from the code as CPython gives it out.
  */
-#include "cpython/record.h"
+#include "cpython/frame_snapshot.h"
 #include "cpython/splice.h"
 
 /* New bytes, or NULL: without memory, and of the frame under __init__, whose code is a constant
@@ -31,15 +31,15 @@ static PyObject *plain_bytes(PyCodeObject *code)
     return bytes;
 }
 
-c_plain c_plain_at(PyCodeObject *code, int unit)
+c_plain_instruction c_plain_instruction_at(PyCodeObject *code, int unit)
 {
     PyObject *bytes = plain_bytes(code);
-    c_plain found = {-1, -1, 0};
+    c_plain_instruction found = {-1, -1, 0};
     if (bytes != NULL && unit >= 0 && 2 * unit < PyBytes_GET_SIZE(bytes)) {
         const unsigned char *at = (const unsigned char *)PyBytes_AS_STRING(bytes) + 2 * unit;
         for (; unit > 0 && at[0] == CACHE; at -= 2)
             unit--;
-        found = (c_plain){unit, at[0], at[1]};
+        found = (c_plain_instruction){unit, at[0], at[1]};
         for (int i = 1; i <= unit && i <= 2 && at[-2 * i] == EXTENDED_ARG; i++)
             found.oparg |= at[1 - 2 * i] << (8 * i);
     }
@@ -48,13 +48,13 @@ c_plain c_plain_at(PyCodeObject *code, int unit)
 }
 
 /* Whether the frame can go on at `unit` with one value more. */
-static int fits(const c_record *record, int unit)
+static int fits(const c_frame_snapshot *record, int unit)
 {
     PyCodeObject *code = record->code;
     int depth = record->slots - code->co_nlocalsplus + 1;
     if (unit < 0 || unit >= code_units(code) || depth < 1 || depth > code->co_stacksize)
         return 0;
-    return !C_TELLS_DEPTH || c_depth_at(code, unit * (int)sizeof(_Py_CODEUNIT)) == depth;
+    return !C_TELLS_DEPTH || c_stack_depth_at(code, unit * (int)sizeof(_Py_CODEUNIT)) == depth;
 }
 
 /* ---- generators at rest ------------------------------------------------------------------ */
@@ -62,20 +62,20 @@ static int fits(const c_record *record, int unit)
 /* What the RESUME behind a `yield` says: a plain one, or one that delegates. */
 enum { AFTER_START, AFTER_YIELD, AFTER_YIELD_FROM, AFTER_AWAIT };
 
-static int is_at_yield(const c_record *record, int next, int state)
+static int is_at_yield(const c_frame_snapshot *record, int next, int state)
 {
-    c_plain behind = c_plain_at(record->code, next);
+    c_plain_instruction behind = c_plain_instruction_at(record->code, next);
     int after = behind.oparg & 3;
     if (behind.op != RESUME || after == AFTER_START)
         return 0;
     return after == AFTER_YIELD ? state == FRAME_SUSPENDED
-                                : state == C_DELEGATING && c_record_top(record) != NULL;
+                                : state == C_DELEGATING && c_frame_snapshot_top(record) != NULL;
 }
 
-const char *c_place_rests(const c_record *record, int state)
+const char *c_location_check_generator(const c_frame_snapshot *record, int state)
 {
     int next = record->ip + C_TO_NEXT;
-    c_plain in_front = c_plain_at(record->code, next - 1);
+    c_plain_instruction in_front = c_plain_instruction_at(record->code, next - 1);
     int told = in_front.op == RETURN_GENERATOR ? state == FRAME_CREATED
                : in_front.op == YIELD_VALUE    ? is_at_yield(record, next, state)
                                                : 0;
@@ -89,25 +89,25 @@ const char *c_place_rests(const c_record *record, int state)
 #ifdef C_HAS_SOFT
 
 /* The frame under __init__: as the interpreter makes it, with the new object. */
-static int is_shim(const c_record *record)
+static int is_shim(const c_frame_snapshot *record)
 {
     return !PyFunction_Check(record->function) && record->ip == 0 && record->offset == 0 &&
-           record->slots == 1 && c_record_top(record) != NULL;
+           record->slots == 1 && c_frame_snapshot_top(record) != NULL;
 }
 
-static int is_spliced(const c_record *record, c_plain at, int generator)
+static int is_spliced(const c_frame_snapshot *record, c_plain_instruction at, int generator)
 {
     PyCodeObject *code = record->code;
     int depth = record->slots - code->co_nlocalsplus;
     if (record->offset < C_SPLICED || at.unit != record->ip)
         return 0;
-    if (C_TELLS_DEPTH && c_depth_at(code, at.unit * (int)sizeof(_Py_CODEUNIT)) != depth)
+    if (C_TELLS_DEPTH && c_stack_depth_at(code, at.unit * (int)sizeof(_Py_CODEUNIT)) != depth)
         return 0;
-    return c_splice_fits(code, at.op, at.oparg, record->offset, depth, generator);
+    return c_splice_is_valid(code, at.op, at.oparg, record->offset, depth, generator);
 }
 
 /* How far the instruction jumps when the frame above returns, or -1: it runs none such. */
-static int jump_of(c_plain at, int generator)
+static int jump_of(c_plain_instruction at, int generator)
 {
     if (at.op == FOR_ITER || at.op == SEND)
         return generator ? at.oparg : -1;
@@ -119,15 +119,15 @@ static int jump_of(c_plain at, int generator)
                : -1;
 }
 
-const char *c_place_waits(const c_record *record, PyObject *generator)
+const char *c_location_check_waiting(const c_frame_snapshot *record, PyObject *generator)
 {
     if (record->code == c_shim_code())
         return is_shim(record) ? NULL : "the frame under __init__ is none";
-    c_plain at = c_plain_at(record->code, record->ip);
+    c_plain_instruction at = c_plain_instruction_at(record->code, record->ip);
     if (is_spliced(record, at, generator != Py_None))
         return NULL;
     int jump = at.op < 0 ? -1 : jump_of(at, generator != Py_None);
-    if (jump < 0 || (generator != Py_None && c_record_top(record) != generator))
+    if (jump < 0 || (generator != Py_None && c_frame_snapshot_top(record) != generator))
         return "a frame does not wait where its record says";
     int advance = C_AFTER(at.op) - C_WAIT_ADVANCE(at.op) + jump;
     return record->ip == at.unit + C_WAIT_ADVANCE(at.op) &&

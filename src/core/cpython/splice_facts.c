@@ -18,7 +18,7 @@
 
 #ifdef C_HAS_SOFT
 
-c_splice_known c_known;
+c_splice_facts c_facts;
 
 #define PLACES 16
 #define LOOKS 4
@@ -31,16 +31,16 @@ static struct {
     int places[WANTED];
 } made;
 
-c_words c_words_between(const c_frame *upper, const c_frame *lower)
+c_stack_words c_stack_words_between(const c_frame *upper, const c_frame *lower)
 {
     while (!frame_is_entry(lower->previous))
         lower = lower->previous;
     void *const *at = (void *const *)upper->previous, *const *end = (void *)lower->previous;
-    return (c_words){at, end > at ? (size_t)(end - at) : 0};
+    return (c_stack_words){at, end > at ? (size_t)(end - at) : 0};
 }
 
 /* What all places of it hold, or NULL. */
-C_READS_STACK static PyObject *held(c_words words, int which)
+C_READS_STACK static PyObject *held(c_stack_words words, int which)
 {
     PyObject *object = made.places[which] ? words.at[made.place[which][0]] : NULL;
     for (int i = 1; i < made.places[which]; i++)
@@ -49,7 +49,7 @@ C_READS_STACK static PyObject *held(c_words words, int which)
     return object;
 }
 
-int c_made(c_words words, PyObject *func, PyObject **object, PyObject **tuple)
+int c_find_new_object(c_stack_words words, PyObject *func, PyObject **object, PyObject **tuple)
 {
     if (words.count != made.count || made.count == 0 || held(words, FUNC) != func)
         return 0;
@@ -108,7 +108,7 @@ static PyObject *looking_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
 }
 
 /* The first look notes all places, the others keep those that they see again. */
-C_READS_STACK static void look_for(c_words words, int which)
+C_READS_STACK static void look_for(c_stack_words words, int which)
 {
     size_t *place = made.place[which];
     const void *object = looked_for[looks][which];
@@ -125,11 +125,11 @@ C_READS_STACK static void look_for(c_words words, int which)
 static PyObject *look(PyObject *self, PyObject *none)
 {
     (void)self, (void)none;
-    c_frame *upper = thread_frame(c_thread());
+    c_frame *upper = thread_frame(c_thread_state());
     if (looks == LOOKS || upper == NULL || upper->previous == NULL ||
         !frame_is_entry(upper->previous) || upper->previous->previous == NULL)
         Py_RETURN_NONE;
-    c_words words = c_words_between(upper, upper->previous->previous);
+    c_stack_words words = c_stack_words_between(upper, upper->previous->previous);
     looked_for[looks][FUNC] = Py_NewRef(slot_object(upper->f_funcobj));
     if (looks == 0)
         made.count = words.count;
@@ -191,7 +191,7 @@ static int learn_places(PyObject *globals)
     PyTypeObject *type = (PyTypeObject *)PyDict_GetItemString(globals, "Looker");
     type->tp_new = looking_new;
     code = run(looks_taken, globals);
-    c_known.init = type->tp_init;
+    c_facts.init = type->tp_init;
     if (looks < LOOKS)
         made.count = 0;
     looks = LOOKS;
@@ -214,7 +214,7 @@ static int learn_attribute(PyObject *value)
     PyTypeObject *type = hooked("__getattribute__", value);
     PyObject *object = type ? PyObject_CallNoArgs((PyObject *)type) : NULL;
     PyObject *read = object ? PyObject_GetAttrString(object, "any") : NULL;
-    c_known.attribute = read ? type->tp_getattro : NULL;
+    c_facts.attribute = read ? type->tp_getattro : NULL;
     Py_XDECREF(read);
     Py_XDECREF(object);
     Py_XDECREF((PyObject *)type);
@@ -227,8 +227,8 @@ static int learn_hooks(PyObject *value)
     PyTypeObject *getattr = hooked("__getattr__", value), *getitem = hooked("__getitem__", value);
     int found = getattr != NULL && getitem != NULL;
     if (found) {
-        c_known.fallback = getattr->tp_getattro;
-        c_known.item = getitem->tp_as_mapping->mp_subscript;
+        c_facts.fallback = getattr->tp_getattro;
+        c_facts.item = getitem->tp_as_mapping->mp_subscript;
     }
     Py_XDECREF((PyObject *)getattr);
     Py_XDECREF((PyObject *)getitem);
@@ -263,11 +263,11 @@ static int learn_partial(void)
     Py_XDECREF(module);
     if (type == NULL)
         return -1;
-    c_known.partial_func = offset_of(type, "func");
-    c_known.partial_args = offset_of(type, "args");
-    c_known.partial_keywords = offset_of(type, "keywords");
-    if (c_known.partial_func && c_known.partial_args && c_known.partial_keywords)
-        c_known.partial = type;
+    c_facts.partial_func = offset_of(type, "func");
+    c_facts.partial_args = offset_of(type, "args");
+    c_facts.partial_keywords = offset_of(type, "keywords");
+    if (c_facts.partial_func && c_facts.partial_args && c_facts.partial_keywords)
+        c_facts.partial = type;
     else
         Py_DECREF((PyObject *)type);
     return 0;
@@ -275,11 +275,11 @@ static int learn_partial(void)
 
 static int learn_names(void)
 {
-    c_known.name_getattr = PyUnicode_InternFromString("__getattr__");
-    c_known.name_getattribute = PyUnicode_InternFromString("__getattribute__");
-    c_known.name_getitem = PyUnicode_InternFromString("__getitem__");
-    c_known.name_init = PyUnicode_InternFromString("__init__");
-    c_known.name_del = PyUnicode_InternFromString("__del__");
+    c_facts.name_getattr = PyUnicode_InternFromString("__getattr__");
+    c_facts.name_getattribute = PyUnicode_InternFromString("__getattribute__");
+    c_facts.name_getitem = PyUnicode_InternFromString("__getitem__");
+    c_facts.name_init = PyUnicode_InternFromString("__init__");
+    c_facts.name_del = PyUnicode_InternFromString("__del__");
     return PyErr_Occurred() ? -1 : 0;
 }
 
@@ -288,22 +288,22 @@ int c_splice_init(void)
     PyObject *builtins = PyImport_ImportModule("builtins");
     PyObject *any = builtins ? PyObject_GetAttrString(builtins, "len") : NULL;
     PyObject *globals = any ? PyDict_New() : NULL;
-    c_known.next = globals ? PyObject_GetAttrString(builtins, "next") : NULL;
-    int code = c_known.next ? learn_hooks(any) : -1;
+    c_facts.next = globals ? PyObject_GetAttrString(builtins, "next") : NULL;
+    int code = c_facts.next ? learn_hooks(any) : -1;
     if (code == 0)
         code = PyDict_SetItemString(globals, "__builtins__", builtins);
     if (code == 0)
         code = learn_names();
     if (code == 0)
-        code = PyDict_SetItemString(globals, "__name__", c_known.name_init);
+        code = PyDict_SetItemString(globals, "__name__", c_facts.name_init);
     if (code == 0)
         code = learn_places(globals);
     Py_XDECREF(globals);
     Py_XDECREF(any);
     Py_XDECREF(builtins);
-    c_known.send = method_of(&PyGen_Type, "send");
-    c_known.awaited_send = method_of(&PyCoro_Type, "send");
-    c_known.getter = offset_of(&PyProperty_Type, "fget");
+    c_facts.send = method_of(&PyGen_Type, "send");
+    c_facts.awaited_send = method_of(&PyCoro_Type, "send");
+    c_facts.getter = offset_of(&PyProperty_Type, "fget");
     return code < 0 || learn_partial() < 0 || PyErr_Occurred() ? -1 : 0;
 }
 

@@ -2,17 +2,17 @@
  *
  * An RLock keeps its owner one word behind its lock and its count behind that, in
  * every version so far; 3.14 counts from 0.  That is not believed but tried, on a
- * lock of our own, before anything is exchanged (exchange.h).  Of a plain lock nothing is
+ * lock of our own, before anything is exchanged (replace.h).  Of a plain lock nothing is
  * known here: it was one thing in 3.13.0 and another in 3.13.15.
  */
 #include "cpython/layout.h" /* before anything that takes Python.h */
 
-#include "cpython/stock_lock.h"
+#include "cpython/builtin_lock.h"
 
-PyTypeObject *c_stock_lock_type, *c_stock_rlock_type;
-int c_stock_any_blocking;
+PyTypeObject *c_builtin_lock_type, *c_builtin_rlock_type;
+int c_builtin_lock_any_blocking;
 
-c_stock_methods c_stock_original[2];
+c_builtin_lock_methods c_builtin_lock_original[2];
 
 static PyObject *without_waiting; /* the arguments of acquire(False) */
 static size_t first_count;        /* what an RLock's count is when it is held once */
@@ -24,40 +24,40 @@ typedef struct {
     size_t count;
 } recursive;
 
-unsigned long long c_stock_owner(PyObject *rlock)
+unsigned long long c_builtin_rlock_owner(PyObject *rlock)
 {
     return __atomic_load_n(&((recursive *)rlock)->owner, __ATOMIC_RELAXED);
 }
 
-void c_stock_set_owner(PyObject *rlock, unsigned long long owner)
+void c_builtin_rlock_set_owner(PyObject *rlock, unsigned long long owner)
 {
     __atomic_store_n(&((recursive *)rlock)->owner, owner, __ATOMIC_RELAXED);
 }
 
-size_t c_stock_count(PyObject *rlock)
+size_t c_builtin_rlock_count(PyObject *rlock)
 {
     return ((recursive *)rlock)->count - first_count + 1;
 }
 
-void c_stock_set_count(PyObject *rlock, size_t count)
+void c_builtin_rlock_set_count(PyObject *rlock, size_t count)
 {
     ((recursive *)rlock)->count = count + first_count - 1;
 }
 
-PyObject *c_stock_acquire(PyObject *lock, PyObject *args, PyObject *kwargs)
+PyObject *c_builtin_lock_acquire(PyObject *lock, PyObject *args, PyObject *kwargs)
 {
-    PyCFunction acquire = c_stock_original[c_stock_recursive(lock)].acquire;
+    PyCFunction acquire = c_builtin_lock_original[c_builtin_lock_is_recursive(lock)].acquire;
     return ((PyCFunctionWithKeywords)(void (*)(void))acquire)(lock, args, kwargs);
 }
 
-PyObject *c_stock_release(PyObject *lock)
+PyObject *c_builtin_lock_release(PyObject *lock)
 {
-    return c_stock_original[c_stock_recursive(lock)].release(lock, NULL);
+    return c_builtin_lock_original[c_builtin_lock_is_recursive(lock)].release(lock, NULL);
 }
 
-int c_stock_try(PyObject *lock)
+int c_builtin_lock_try(PyObject *lock)
 {
-    PyObject *result = c_stock_acquire(lock, without_waiting, NULL);
+    PyObject *result = c_builtin_lock_acquire(lock, without_waiting, NULL);
     if (result == NULL)
         return -1;
     int taken = result == Py_True;
@@ -120,20 +120,20 @@ static PyTypeObject *type_of(PyObject *module, const char *maker, PyObject **mad
     return type;
 }
 
-int c_stock_find(void)
+int c_builtin_lock_find(void)
 {
     PyObject *module = PyImport_ImportModule("_thread"), *rlock = NULL;
     int right = -1;
     if (module != NULL && without_waiting == NULL)
         without_waiting = PyTuple_Pack(1, Py_False);
     if (without_waiting != NULL) {
-        c_stock_lock_type = type_of(module, "allocate_lock", NULL);
-        c_stock_rlock_type = c_stock_lock_type ? type_of(module, "RLock", &rlock) : NULL;
+        c_builtin_lock_type = type_of(module, "allocate_lock", NULL);
+        c_builtin_rlock_type = c_builtin_lock_type ? type_of(module, "RLock", &rlock) : NULL;
     }
-    if (c_stock_rlock_type != NULL) {
-        size_t size = (size_t)c_stock_rlock_type->tp_basicsize;
+    if (c_builtin_rlock_type != NULL) {
+        size_t size = (size_t)c_builtin_rlock_type->tp_basicsize;
         right = size >= sizeof(recursive) ? prove(rlock) : 0;
-        c_stock_any_blocking = takes_any_blocking(rlock);
+        c_builtin_lock_any_blocking = takes_any_blocking(rlock);
     }
     if (right == 0)
         PyErr_SetString(PyExc_RuntimeError, "_thread.RLock is not laid out as expected; "
@@ -150,7 +150,7 @@ static int ends_with(PyThreadState *ts, void *lock)
     return thread_end_lock(ts) == lock;
 }
 
-int c_stock_given_in_c(PyObject *lock)
+int c_builtin_lock_released_in_c(PyObject *lock)
 {
-    return c_other_threads(c_thread(), ends_with, lock);
+    return c_each_other_thread(c_thread_state(), ends_with, lock);
 }
