@@ -1,4 +1,4 @@
-/* What the files of the Stackless face share: see stackless_*.c. */
+/* What the files of the Stackless face share. */
 #ifndef LOOMLET_BIND_STACKLESS_H
 #define LOOMLET_BIND_STACKLESS_H
 
