@@ -1,6 +1,6 @@
 """run_blocking(), and the pool of threads on which it calls functions.
 
-The work is done natively, and src/core/io/pool.h tells how; here is what programs may set, and the
+The work is done natively, and src/core/io/blocking.h tells how; here is what programs may set, and the
 end of the pool with the interpreter.
 """
 

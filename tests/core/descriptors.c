@@ -22,14 +22,14 @@ static int listening(void)
     CHECK(bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0);
     CHECK(listen(fd, 4) == 0);
     CHECK(getsockname(fd, (struct sockaddr *)&address, &length) == 0);
-    CHECK(p_unblock(fd) == 0);
+    CHECK(p_set_nonblocking(fd) == 0);
     return fd;
 }
 
 static int calling(void)
 {
     int fd = socket(AF_INET, SOCK_STREAM, 0);
-    CHECK(p_unblock(fd) == 0);
+    CHECK(p_set_nonblocking(fd) == 0);
     int done = connect(fd, (struct sockaddr *)&address, sizeof(address));
     CHECK(done == 0 || errno == EINPROGRESS);
     return fd;
@@ -39,7 +39,7 @@ static int wait_connected(int fd)
 {
     int64_t until = p_now() + 5000000000;
     int code;
-    while ((code = p_connected(fd)) == -EAGAIN && p_now() < until)
+    while ((code = p_connect_result(fd)) == -EAGAIN && p_now() < until)
         ;
     return code;
 }
@@ -61,14 +61,14 @@ TEST(readiness_is_told_without_waiting)
 {
     int ends[2];
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
-    CHECK(p_ready(ends[0], P_READ) == -EAGAIN && p_ready(ends[0], P_WRITE) == 0);
+    CHECK(p_check_ready(ends[0], P_READ) == -EAGAIN && p_check_ready(ends[0], P_WRITE) == 0);
     CHECK(p_send(ends[1], "a", 1) == 1);
-    CHECK(p_ready(ends[0], P_READ) == 0);
+    CHECK(p_check_ready(ends[0], P_READ) == 0);
     char data[2];
     CHECK(p_receive(ends[0], data, 2) == 1);
-    CHECK(p_ready(ends[0], P_READ) == -EAGAIN);
+    CHECK(p_check_ready(ends[0], P_READ) == -EAGAIN);
     CHECK(p_send_end(ends[1]) == 0);
-    CHECK(p_ready(ends[0], P_READ) == 0 && p_receive(ends[0], data, 2) == 0);
+    CHECK(p_check_ready(ends[0], P_READ) == 0 && p_receive(ends[0], data, 2) == 0);
 }
 
 TEST(connections_are_accepted)
@@ -93,7 +93,7 @@ TEST(a_refused_connection_is_told)
 {
     close(listening());
     int fd = socket(AF_INET, SOCK_STREAM, 0);
-    CHECK(p_unblock(fd) == 0);
+    CHECK(p_set_nonblocking(fd) == 0);
     int done = connect(fd, (struct sockaddr *)&address, sizeof(address));
     CHECK(done < 0 && (errno == ECONNREFUSED || wait_connected(fd) == -ECONNREFUSED));
 }
@@ -106,7 +106,7 @@ TEST(kinds_of_descriptors_are_told_apart)
     CHECK(!p_is_tcp(ends[0]) && !p_is_tcp(pipes[0]) && !p_is_tcp(socket(AF_INET, SOCK_DGRAM, 0)));
     p_close(tcp);
     CHECK(p_receive(tcp, ends, 1) == -EBADF && p_send(tcp, ends, 1) == -EBADF);
-    CHECK(p_accept(tcp) == -EBADF && p_send_end(tcp) == -EBADF && p_unblock(tcp) == -EBADF);
+    CHECK(p_accept(tcp) == -EBADF && p_send_end(tcp) == -EBADF && p_set_nonblocking(tcp) == -EBADF);
 }
 
 /* What a descriptor gives from its beginning, as a string. */
@@ -124,7 +124,7 @@ TEST(files_are_sent_from_a_place_on)
     char data[8];
     FILE *file = tmpfile();
     CHECK(file != NULL && write(fileno(file), "abcdef", 6) == 6);
-    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0 && p_unblock(ends[0]) == 0);
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0 && p_set_nonblocking(ends[0]) == 0);
     CHECK(p_send_file(ends[0], fileno(file), 2, 3) == 3);
     CHECK(p_receive(ends[1], data, 8) == 3 && memcmp(data, "cde", 3) == 0);
     CHECK(p_send_file(ends[0], fileno(file), 4, SIZE_MAX / 2) == 2);
@@ -168,13 +168,14 @@ TEST(a_call_with_flags_does_not_wait_either)
     int ends[2];
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
     CHECK(p_is_blocking(ends[0]));
-    CHECK(p_receive_as(ends[0], data, 8, MSG_WAITALL) == -EAGAIN);
-    CHECK(p_send_as(ends[1], "abc", 3, 0) == 3);
-    CHECK(p_receive_as(ends[0], data, 8, MSG_PEEK) == 3);
-    CHECK(p_receive_as(ends[0], data, 8, 0) == 3);
-    CHECK(p_unblock(ends[0]) == 0 && !p_is_blocking(ends[0]));
-    p_block(ends[0]);
+    CHECK(p_receive_with_flags(ends[0], data, 8, MSG_WAITALL) == -EAGAIN);
+    CHECK(p_send_with_flags(ends[1], "abc", 3, 0) == 3);
+    CHECK(p_receive_with_flags(ends[0], data, 8, MSG_PEEK) == 3);
+    CHECK(p_receive_with_flags(ends[0], data, 8, 0) == 3);
+    CHECK(p_set_nonblocking(ends[0]) == 0 && !p_is_blocking(ends[0]));
+    p_set_blocking(ends[0]);
     CHECK(p_is_blocking(ends[0]));
-    CHECK(p_wants_all(MSG_WAITALL) && !p_wants_all(MSG_WAITALL | MSG_PEEK) && !p_wants_all(0));
-    CHECK(p_never_waiting(MSG_OOB) == (MSG_OOB | MSG_DONTWAIT));
+    CHECK(p_flags_wait_all(MSG_WAITALL) && !p_flags_wait_all(MSG_WAITALL | MSG_PEEK) &&
+          !p_flags_wait_all(0));
+    CHECK(p_flags_nonblocking(MSG_OOB) == (MSG_OOB | MSG_DONTWAIT));
 }

@@ -78,7 +78,7 @@ static void put(list *l, item *one)
 
 static void splice(list *to, list *from)
 {
-    b_splice(&to->head, &from->head);
+    b_append_all(&to->head, &from->head);
     memcpy(&to->model[to->used], from->model, (size_t)from->used * sizeof(int));
     to->used += from->used;
     from->used = 0;
@@ -115,6 +115,6 @@ TEST(splicing_empty_lists_changes_nothing)
     b_link a, b;
     b_list_init(&a);
     b_list_init(&b);
-    b_splice(&a, &b);
+    b_append_all(&a, &b);
     CHECK(b_list_empty(&a) && b_list_empty(&b));
 }

@@ -98,9 +98,9 @@ TEST(a_ring_between_preparing_and_sleeping_is_kept)
 {
     open_pair(P_READ);
     p_poller_prepare(&poller);
-    p_poller_ring(&poller);
+    p_poller_wake(&poller);
     CHECK(p_poller_wait(&poller, events, 8, 0, INT64_MAX) == 0);
-    p_poller_ring(&poller); /* nobody sleeps: nothing happens */
+    p_poller_wake(&poller); /* nobody sleeps: nothing happens */
     int64_t until = SOON;
     p_poller_prepare(&poller);
     CHECK(p_poller_wait(&poller, events, 8, 0, until) == 0);
@@ -112,7 +112,7 @@ TEST(what_comes_while_it_is_watched_ends_the_watch)
     open_pair(P_READ);
     CHECK(p_poller_wait(&poller, events, 8, 1000000, SOON) == 0);
     p_poller_prepare(&poller);
-    p_poller_ring(&poller);
+    p_poller_wake(&poller);
     CHECK(p_poller_wait(&poller, events, 8, INT64_MAX / 2, INT64_MAX) == 0);
     CHECK(p_send(ends[1], "a", 1) == 1);
     p_poller_prepare(&poller);
@@ -123,7 +123,7 @@ TEST(a_ring_and_an_event_come_together)
 {
     open_pair(P_READ);
     p_poller_prepare(&poller);
-    p_poller_ring(&poller);
+    p_poller_wake(&poller);
     CHECK(p_send(ends[1], "a", 1) == 1);
     CHECK(p_poller_wait(&poller, events, 8, 0, INT64_MAX) == 1 && events[0].tag == 7);
 }
@@ -138,7 +138,7 @@ static void *ring(void *unused)
         while (__atomic_load_n(&work, __ATOMIC_SEQ_CST))
             ;
         __atomic_store_n(&work, 1, __ATOMIC_SEQ_CST);
-        p_poller_ring(&poller);
+        p_poller_wake(&poller);
     }
     return unused;
 }
@@ -175,13 +175,13 @@ TEST(pipes_are_read_and_written_too)
 {
     char data[8];
     CHECK(pipe(ends) == 0);
-    CHECK(p_unblock(ends[0]) == 0 && p_unblock(ends[1]) == 0);
+    CHECK(p_set_nonblocking(ends[0]) == 0 && p_set_nonblocking(ends[1]) == 0);
     CHECK(p_receive(ends[0], data, 8) == -EAGAIN);
     CHECK(p_send(ends[1], "abc", 3) == 3);
     CHECK(p_receive(ends[0], data, 8) == 3);
     p_close(ends[1]);
     CHECK(p_receive(ends[0], data, 8) == 0);
-    CHECK(p_unblock(ends[1]) == -EBADF);
+    CHECK(p_set_nonblocking(ends[1]) == -EBADF);
 }
 
 TEST(what_is_armed_is_told_once_each_time)
@@ -202,17 +202,17 @@ TEST(what_is_armed_is_told_once_each_time)
 
 TEST(a_set_can_be_read_once_one_of_it_is_ready)
 {
-    int set = p_set_open();
+    int set = p_pollset_open();
     CHECK(set >= 0 && p_poller_open(&poller) == 0);
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
-    CHECK(p_set_add(set, ends[0], P_READ) == 0);
-    CHECK(p_ready(set, P_READ) == -EAGAIN);
+    CHECK(p_pollset_add(set, ends[0], P_READ) == 0);
+    CHECK(p_check_ready(set, P_READ) == -EAGAIN);
     CHECK(p_poller_arm(&poller, set, P_READ, 7) == 0 && look() == 0);
     CHECK(p_send(ends[1], "ab", 2) == 2);
-    CHECK(look() == 1 && p_ready(set, P_READ) == 0);
-    p_set_seen(set);
-    CHECK(p_ready(set, P_READ) == -EAGAIN);
-    CHECK(p_set_add(set, ends[0], P_WRITE) == 0 && p_ready(set, P_READ) == 0);
+    CHECK(look() == 1 && p_check_ready(set, P_READ) == 0);
+    p_pollset_drain(set);
+    CHECK(p_check_ready(set, P_READ) == -EAGAIN);
+    CHECK(p_pollset_add(set, ends[0], P_WRITE) == 0 && p_check_ready(set, P_READ) == 0);
     p_close(set);
-    CHECK(p_set_add(set, ends[0], P_READ) == -EBADF);
+    CHECK(p_pollset_add(set, ends[0], P_READ) == -EBADF);
 }

@@ -28,7 +28,7 @@ static place sides[2];
 static void sleep_after(p_parker *parker, int64_t watch)
 {
     if (watch > 0)
-        p_park_watch(parker, p_now() + watch);
+        p_park_spin(parker, p_now() + watch);
     p_park(parker, INT64_MAX);
 }
 
@@ -90,7 +90,7 @@ TEST(a_wake_up_ends_a_watch_and_the_sleep_behind_it)
     p_parker parker = {0};
     p_park_prepare(&parker);
     p_unpark(&parker);
-    p_park_watch(&parker, INT64_MAX);
+    p_park_spin(&parker, INT64_MAX);
     p_park(&parker, INT64_MAX);
     CHECK(parker.word == P_AWAKE);
 }
@@ -100,7 +100,7 @@ TEST(a_watch_in_vain_ends_at_its_time)
     p_parker parker = {0};
     int64_t until = p_now() + 1000000;
     p_park_prepare(&parker);
-    p_park_watch(&parker, until);
+    p_park_spin(&parker, until);
     CHECK(p_now() >= until && parker.word == P_ASLEEP);
     p_unpark(&parker);
     p_park(&parker, INT64_MAX);
@@ -108,7 +108,7 @@ TEST(a_watch_in_vain_ends_at_its_time)
 
 TEST(who_watches_is_woken_without_the_system)
 {
-    uint32_t word = P_WATCHING;
+    uint32_t word = P_SPINNING;
     CHECK(!p_word_wake(&word) && word == P_WOKEN);
     word = P_ASLEEP;
     CHECK(p_word_wake(&word) && word == P_WOKEN);

@@ -15,7 +15,7 @@
 #define B_COLD __attribute__((noinline, cold))
 #define B_NORETURN __attribute__((noreturn))
 /* What is to be written soon is brought to this core's cache. */
-#define B_FETCH(address) __builtin_prefetch(address, 1)
+#define B_PREFETCH(address) __builtin_prefetch(address, 1)
 #define B_CACHE_LINE 64
 
 #ifdef LOOMLET_CHECKS

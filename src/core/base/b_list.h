@@ -65,7 +65,7 @@ static inline b_link *b_first(const b_link *head)
 }
 
 /* Moves the whole content of `from` behind the content of `to`. */
-static inline void b_splice(b_link *to, b_link *from)
+static inline void b_append_all(b_link *to, b_link *from)
 {
     if (b_list_empty(from))
         return;

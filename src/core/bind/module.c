@@ -2,10 +2,10 @@
 #include "bind/net/descriptor.h"
 #include "bind/patch/threads.h"
 #include "bind/stackless/stackless.h"
-#include "io/lookup.h"
-#include "io/pool.h"
+#include "io/blocking.h"
+#include "io/resolver.h"
 #include "sched/preempt.h"
-#include "sync/news.h"
+#include "sync/notify_queue.h"
 #include "sync/stock.h"
 
 static int add_types(PyObject *module)
@@ -15,7 +15,7 @@ static int add_types(PyObject *module)
                              &bind_group_type,   &bind_nopreempt_type, &bind_descriptor_type,
                              &bind_stream_type,  &bind_listener_type};
     bind_net_init();
-    i_pool_init();
+    i_blocking_init();
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         if (PyModule_AddType(module, types[i]) < 0)
             return -1;
@@ -63,10 +63,10 @@ static PyObject *after_fork(PyObject *module, PyObject *unused)
     (void)module, (void)unused;
     s_after_fork();
     y_stock_after_fork(s_self_);
-    y_news_after_fork(s_self_);
+    y_notify_after_fork(s_self_);
     s_slices_after_fork(1);
-    i_pool_after_fork(s_self_);
-    i_lookups_after_fork(s_self_);
+    i_blocking_after_fork(s_self_);
+    i_resolver_after_fork(s_self_);
     bind_threads_after_fork();
     Py_RETURN_NONE;
 }

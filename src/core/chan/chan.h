@@ -37,10 +37,10 @@ typedef struct n_channel {
     c_lock lock;
 } n_channel;
 
-void n_init(n_channel *ch, Py_ssize_t capacity);
-int n_visit(n_channel *ch, visitproc visit, void *arg);
-void n_clear(n_channel *ch);
-void n_free(n_channel *ch);
+void n_channel_init(n_channel *ch, Py_ssize_t capacity);
+int n_channel_visit(n_channel *ch, visitproc visit, void *arg);
+void n_channel_clear(n_channel *ch);
+void n_channel_free(n_channel *ch);
 
 /* All return a new reference, or NULL: then *code is a negative S_E_ code (S_E_SET
  * with an exception set), or S_OK when an iteration is over. */
@@ -68,18 +68,18 @@ int n_select_wait(s_sched *s, const n_case *cases, int count, int64_t until, PyO
 /* A tuple of the channels that a blocked select waits for: a new reference. */
 PyObject *n_select_channels(s_tasklet *t);
 
-/* ---- waiting again, after a snapshot (again.c) --------------------------------- */
+/* ---- waiting again, after a snapshot (restore.c) --------------------------------- */
 
 /* A paused tasklet of this thread begins to wait: to send `value`, or (NULL) to receive.  With a
  * partner there it does not wait, but is runnable with what it gets. */
-int n_wait_again(s_sched *s, s_tasklet *t, n_channel *ch, PyObject *value, int iterates);
+int n_restore_wait(s_sched *s, s_tasklet *t, n_channel *ch, PyObject *value, int iterates);
 /* The same for a select; `until` as its deadline. */
-int n_select_again(s_sched *s, s_tasklet *t, const n_case *cases, int count, int64_t until);
+int n_restore_select(s_sched *s, s_tasklet *t, const n_case *cases, int count, int64_t until);
 /* What a channel holds: buffered values oldest first, or who waits, the longest first; main
  * tasklets are left out, as plain threads are.  The number of new references in a
  * PyMem_RawMalloc'ed array, or S_E_MEMORY. */
-enum n_part { N_VALUES, N_SENDERS, N_RECEIVERS };
-Py_ssize_t n_copy(n_channel *ch, enum n_part part, PyObject ***found);
+enum n_channel_part { N_VALUES, N_SENDERS, N_RECEIVERS };
+Py_ssize_t n_channel_contents(n_channel *ch, enum n_channel_part part, PyObject ***found);
 /* The cases that a blocked select waits for: a new tuple of (channel, is_send, value or None). */
 PyObject *n_select_cases(const s_tasklet *t);
 

@@ -35,7 +35,7 @@ const s_wait_kind n_iterating = KIND("iterate", 0), n_stackless_iterating = KIND
 
 /* ---- the buffer ---------------------------------------------------------------- */
 
-int n_grow(n_channel *ch)
+int n_buffer_grow(n_channel *ch)
 {
     Py_ssize_t room = ch->room ? ch->room * 2 : 8;
     if (room > ch->capacity)
@@ -91,7 +91,7 @@ PyObject *n_send(s_sched *s, n_channel *ch, PyObject *value, const c_call_site *
     }
     if (partner == NULL)
         return Py_NewRef(Py_None);
-    s_tasklet *t = n_settle(partner, Py_NewRef(value), NULL);
+    s_tasklet *t = n_set_outcome(partner, Py_NewRef(value), NULL);
     return after(s, ch, t, 1, Py_NewRef(Py_None), site);
 }
 
@@ -119,7 +119,7 @@ PyObject *n_receive(s_sched *s, n_channel *ch, const c_call_site *site, int *cod
     }
     if (partner == NULL)
         return value;
-    s_tasklet *t = n_settle(partner, Py_NewRef(Py_None), NULL);
+    s_tasklet *t = n_set_outcome(partner, Py_NewRef(Py_None), NULL);
     return after(s, ch, t, -1, value, site);
 }
 
@@ -130,7 +130,7 @@ int n_try_send(s_sched *s, n_channel *ch, PyObject *value)
     int done = n_give(ch, value, &partner);
     c_lock_give(&ch->lock);
     if (partner != NULL)
-        s_wake(s, n_settle(partner, Py_NewRef(value), NULL));
+        s_wake(s, n_set_outcome(partner, Py_NewRef(value), NULL));
     return done;
 }
 
@@ -141,7 +141,7 @@ int n_try_receive(s_sched *s, n_channel *ch, PyObject **value)
     int done = n_take(ch, value, &partner);
     c_lock_give(&ch->lock);
     if (partner != NULL)
-        s_wake(s, n_settle(partner, Py_NewRef(Py_None), NULL));
+        s_wake(s, n_set_outcome(partner, Py_NewRef(Py_None), NULL));
     return done;
 }
 
@@ -155,7 +155,7 @@ static void end_receiver(s_sched *s, n_channel *ch, s_wait *wait)
         if (error == NULL)
             error = PyErr_GetRaisedException();
     }
-    s_wake(s, n_settle(wait, NULL, error));
+    s_wake(s, n_set_outcome(wait, NULL, error));
 }
 
 int n_close(s_sched *s, n_channel *ch)
@@ -163,7 +163,7 @@ int n_close(s_sched *s, n_channel *ch)
     for (;;) {
         c_lock_take(&ch->lock);
         ch->closed = 1;
-        s_wait *wait = n_claim(&ch->receivers);
+        s_wait *wait = n_claim_waiter(&ch->receivers);
         c_lock_give(&ch->lock);
         if (wait == NULL)
             return S_OK;
@@ -187,7 +187,7 @@ Py_ssize_t n_balance(n_channel *ch)
     return balance;
 }
 
-void n_init(n_channel *ch, Py_ssize_t capacity)
+void n_channel_init(n_channel *ch, Py_ssize_t capacity)
 {
     b_list_init(&ch->senders);
     b_list_init(&ch->receivers);
@@ -201,7 +201,7 @@ static int visit_queue(b_link *queue, visitproc visit, void *arg)
     return 0;
 }
 
-int n_visit(n_channel *ch, visitproc visit, void *arg)
+int n_channel_visit(n_channel *ch, visitproc visit, void *arg)
 {
     Py_VISIT(ch->name);
     for (Py_ssize_t i = 0; i < ch->count; i++)
@@ -210,19 +210,19 @@ int n_visit(n_channel *ch, visitproc visit, void *arg)
     return stop ? stop : visit_queue(&ch->receivers, visit, arg);
 }
 
-void n_clear(n_channel *ch)
+void n_channel_clear(n_channel *ch)
 {
     if (ch->senders.next == NULL)
         return;
     s_forget_waiters(&ch->senders);
     s_forget_waiters(&ch->receivers);
     while (ch->count > 0)
-        Py_DECREF(n_get(ch));
+        Py_DECREF(n_buffer_get(ch));
     Py_CLEAR(ch->name);
 }
 
-void n_free(n_channel *ch)
+void n_channel_free(n_channel *ch)
 {
-    n_clear(ch);
+    n_channel_clear(ch);
     PyMem_Free(ch->items);
 }

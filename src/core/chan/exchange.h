@@ -1,6 +1,6 @@
 /* The exchange between a channel and its waiters, inline: it is the whole price of
  * a message that finds its partner.  All of it runs under the channel's lock but
- * for n_settle.
+ * for n_set_outcome.
  */
 #ifndef LOOMLET_CHAN_EXCHANGE_H
 #define LOOMLET_CHAN_EXCHANGE_H
@@ -8,7 +8,7 @@
 #include "chan/internal.h"
 
 /* Takes the first waiter that can still be claimed out of a queue. */
-static inline s_wait *n_claim(b_link *queue)
+static inline s_wait *n_claim_waiter(b_link *queue)
 {
     for (;;) {
         b_link *link = b_first(queue);
@@ -30,21 +30,21 @@ static inline s_wait *n_claim(b_link *queue)
 
 /* Lets a claimed waiter go on; its call returns `value` (stolen) or raises `error`
  * (stolen). */
-static inline s_tasklet *n_settle(s_wait *wait, PyObject *value, PyObject *error)
+static inline s_tasklet *n_set_outcome(s_wait *wait, PyObject *value, PyObject *error)
 {
     if (B_UNLIKELY(n_is_case(wait)))
-        return n_select_settle(wait, value, error);
+        return n_select_set_outcome(wait, value, error);
     s_tasklet *t = wait->task;
     wait->value = value;
     t->error = error;
     return t;
 }
 
-int n_grow(n_channel *ch);
+int n_buffer_grow(n_channel *ch);
 
-static inline int n_put(n_channel *ch, PyObject *value)
+static inline int n_buffer_put(n_channel *ch, PyObject *value)
 {
-    if (ch->count == ch->room && n_grow(ch) < 0)
+    if (ch->count == ch->room && n_buffer_grow(ch) < 0)
         return S_E_MEMORY;
     Py_ssize_t at = ch->first + ch->count;
     ch->items[at >= ch->room ? at - ch->room : at] = value;
@@ -52,7 +52,7 @@ static inline int n_put(n_channel *ch, PyObject *value)
     return S_OK;
 }
 
-static inline PyObject *n_get(n_channel *ch)
+static inline PyObject *n_buffer_get(n_channel *ch)
 {
     PyObject *value = ch->items[ch->first];
     if (++ch->first == ch->room)
@@ -69,10 +69,10 @@ static inline int n_give(n_channel *ch, PyObject *value, s_wait **partner)
     *partner = NULL;
     if (B_UNLIKELY(ch->closed))
         return S_E_CLOSED;
-    if ((*partner = n_claim(&ch->receivers)) != NULL)
+    if ((*partner = n_claim_waiter(&ch->receivers)) != NULL)
         return 1;
     if (ch->count < ch->capacity) {
-        int code = n_put(ch, value);
+        int code = n_buffer_put(ch, value);
         if (code < 0)
             return code;
         Py_INCREF(value);
@@ -85,14 +85,14 @@ static inline int n_take(n_channel *ch, PyObject **value, s_wait **partner)
 {
     *partner = NULL;
     if (ch->count > 0) {
-        *value = n_get(ch);
-        if ((*partner = n_claim(&ch->senders)) != NULL) {
-            n_put(ch, (*partner)->value);
+        *value = n_buffer_get(ch);
+        if ((*partner = n_claim_waiter(&ch->senders)) != NULL) {
+            n_buffer_put(ch, (*partner)->value);
             (*partner)->value = NULL;
         }
         return 1;
     }
-    if ((*partner = n_claim(&ch->senders)) != NULL) {
+    if ((*partner = n_claim_waiter(&ch->senders)) != NULL) {
         *value = (*partner)->value;
         (*partner)->value = NULL;
         return 1;

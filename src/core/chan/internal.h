@@ -12,11 +12,11 @@ typedef struct {
     s_wait wait;
     n_selection *selection;
     n_channel *channel;
-} n_place;
+} n_select_node;
 
 struct n_selection {
     int count, claimed;
-    n_place places[];
+    n_select_node places[];
 };
 
 static inline s_wait *n_wait_of(b_link *link)
@@ -47,7 +47,7 @@ int n_selection_queue(s_sched *s, n_selection *selection, const n_case *cases, P
                       int *at, int *code);
 
 int n_select_claim(s_wait *wait);
-s_tasklet *n_select_settle(s_wait *wait, PyObject *value, PyObject *error);
+s_tasklet *n_select_set_outcome(s_wait *wait, PyObject *value, PyObject *error);
 void n_select_forget(s_wait *wait);
 
 #endif

@@ -16,7 +16,7 @@
 static void take_out_places(n_selection *selection, const s_wait *except)
 {
     for (int i = 0; i < selection->count; i++) {
-        n_place *place = &selection->places[i];
+        n_select_node *place = &selection->places[i];
         if (&place->wait == except || place->channel == NULL)
             continue;
         c_lock_take(&place->channel->lock);
@@ -47,7 +47,7 @@ static int win(n_selection *selection)
 
 int n_select_claim(s_wait *wait)
 {
-    return win(B_CONTAINER(wait, n_place, wait)->selection);
+    return win(B_CONTAINER(wait, n_select_node, wait)->selection);
 }
 
 /* A place whose select went on elsewhere; under the lock, so nothing may die here:
@@ -70,9 +70,9 @@ static void arrived(s_tasklet *t)
     t->on = NULL;
 }
 
-s_tasklet *n_select_settle(s_wait *wait, PyObject *value, PyObject *error)
+s_tasklet *n_select_set_outcome(s_wait *wait, PyObject *value, PyObject *error)
 {
-    n_place *place = B_CONTAINER(wait, n_place, wait);
+    n_select_node *place = B_CONTAINER(wait, n_select_node, wait);
     n_selection *selection = place->selection;
     s_tasklet *t = wait->task;
     take_out_places(selection, wait);
@@ -148,7 +148,7 @@ static PyObject *finish_case(s_sched *s, const n_case *c, int index, PyObject *v
 {
     if (partner != NULL) {
         PyObject *theirs = c->value != NULL ? c->value : Py_None;
-        s_wake(s, n_settle(partner, Py_NewRef(theirs), NULL));
+        s_wake(s, n_set_outcome(partner, Py_NewRef(theirs), NULL));
     }
     return outcome(index, value != NULL ? value : Py_NewRef(Py_None));
 }
@@ -189,13 +189,13 @@ PyObject *n_select_now(s_sched *s, const n_case *cases, int count, int *at, int 
 
 n_selection *n_selection_new(s_tasklet *me, const n_case *cases, int count)
 {
-    size_t size = sizeof(n_selection) + (size_t)count * sizeof(n_place);
+    size_t size = sizeof(n_selection) + (size_t)count * sizeof(n_select_node);
     n_selection *selection = c_calloc(size);
     if (selection == NULL)
         return NULL;
     selection->count = count;
     for (int i = 0; i < count; i++) {
-        n_place *place = &selection->places[i];
+        n_select_node *place = &selection->places[i];
         place->selection = selection;
         place->channel = (n_channel *)Py_NewRef((PyObject *)cases[i].channel);
         place->wait.task = me;

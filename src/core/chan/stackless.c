@@ -103,12 +103,12 @@ static inline int find_receiver(n_channel *ch, s_wait **partner)
 {
     if (B_UNLIKELY(ch->closed))
         return S_E_CLOSED;
-    return (*partner = n_claim(&ch->receivers)) != NULL;
+    return (*partner = n_claim_waiter(&ch->receivers)) != NULL;
 }
 
 static inline int find_sender(n_channel *ch, PyObject **value, s_wait **partner)
 {
-    if ((*partner = n_claim(&ch->senders)) != NULL) {
+    if ((*partner = n_claim_waiter(&ch->senders)) != NULL) {
         *value = (*partner)->value;
         (*partner)->value = NULL;
         return 1;
@@ -157,7 +157,7 @@ static inline s_tasklet *deliver(s_wait *receiver, PyObject *value)
     }
     if (!n_is_case(receiver))
         empty_slot(receiver->task);
-    return n_settle(receiver, value, error);
+    return n_set_outcome(receiver, value, error);
 }
 
 /* ---- send ------------------------------------------------------------------------- */
@@ -295,7 +295,7 @@ static B_INLINE PyObject *receive_value(s_sched *s, n_channel *ch, const c_call_
         value = NULL;
         *code = S_E_SET;
     }
-    s_tasklet *t = n_settle(partner, Py_NewRef(Py_None), NULL);
+    s_tasklet *t = n_set_outcome(partner, Py_NewRef(Py_None), NULL);
     return after(s, ch, t, -1, value, error, site);
 }
 

@@ -93,7 +93,7 @@ static void look_again(pending_queue *queue, PyThreadState *ts)
 {
     if (calls_wait(queue))
         pending_signal(ts);
-    for (c_interrupt *each = every; each != NULL && process == p_process(); each = each->next) {
+    for (c_interrupt *each = every; each != NULL && process == p_process_id(); each = each->next) {
         if (each->posted && each->ts != NULL)
             pending_signal(each->ts);
     }
@@ -106,7 +106,7 @@ static int accept(pending_queue *queue, c_interrupt *breaker, PyThreadState *ts)
     if (ts == ending && python_frame(thread_frame(ts)) == ending_frame)
         shut = 1;
     int right = breaker->ts == ts && !shut;
-    int lives = right || (breaker->ts != NULL && process == p_process());
+    int lives = right || (breaker->ts != NULL && process == p_process_id());
     breaker->posted = 0;
     if (lives && (breaker->ticking || !(right || C_INTERRUPT_SHARED))) {
         pending_part(queue);
@@ -142,7 +142,7 @@ void c_interrupt_open(c_interrupt *breaker, PyThreadState *ts, int (*call)(c_int
     if (breaker->ts == NULL)
         pending_pace(queue, ++open_breakers > 0);
     if (open_breakers == 1)
-        process = p_process();
+        process = p_process_id();
     breaker->ts = ts;
     breaker->call = call;
     if (!breaker->known) {
@@ -211,7 +211,7 @@ void c_interrupt_after_fork(void)
     PyThreadState *ts = PyThreadState_Get();
     pending_queue *queue = pending_of_interpreter();
     pending_lock(queue);
-    process = p_process();
+    process = p_process_id();
     if (!pending_busy_here(queue, ts))
         pending_set_busy(queue, NULL);
     pending_pause(queue);

@@ -102,9 +102,9 @@ void c_state_load(PyThreadState *ts, const c_state *state)
 void c_state_prefetch(const c_state *state)
 {
     const char *frame = (const char *)state->frame;
-    B_FETCH(state->chunk);
-    B_FETCH(frame);
-    B_FETCH(frame + B_CACHE_LINE);
+    B_PREFETCH(state->chunk);
+    B_PREFETCH(frame);
+    B_PREFETCH(frame + B_CACHE_LINE);
 }
 
 void c_state_clear(c_state *state)

@@ -31,7 +31,7 @@ B_COLD void *h_block_take_slow(void)
 
 B_COLD void h_block_cool(void)
 {
-    p_forget(h_blocks.base + h_blocks.free[h_blocks.cold++] * H_BLOCK, H_BLOCK);
+    p_release_pages(h_blocks.base + h_blocks.free[h_blocks.cold++] * H_BLOCK, H_BLOCK);
 }
 
 void *h_block_take_locked(void)

@@ -33,7 +33,7 @@ static i_desc *new_place(void)
     return d;
 }
 
-i_desc *i_open(int fd, int tcp, PyObject *owner)
+i_desc *i_desc_open(int fd, int tcp, PyObject *owner)
 {
     if (c_out_of_memory())
         return NULL;
@@ -56,7 +56,7 @@ i_desc *i_open(int fd, int tcp, PyObject *owner)
     return d;
 }
 
-i_desc *i_desc_of(uint64_t tag)
+i_desc *i_desc_of_tag(uint64_t tag)
 {
     uint32_t place = (uint32_t)tag;
     i_desc *block = __atomic_load_n(&blocks[place / BLOCK], __ATOMIC_ACQUIRE);
@@ -89,10 +89,10 @@ static void wake_all(s_sched *s, i_desc *d)
 {
     s_tasklet *t;
     while ((t = claim_one(d)) != NULL)
-        i_finish(s, t, S_E_DESCRIPTOR);
+        i_op_finish(s, t, S_E_DESCRIPTOR);
 }
 
-void i_close(s_sched *s, i_desc *d)
+void i_desc_close(s_sched *s, i_desc *d)
 {
     int fd = take_fd(d);
     if (fd < 0)
@@ -101,7 +101,7 @@ void i_close(s_sched *s, i_desc *d)
     wake_all(s, d);
 }
 
-int i_detach(s_sched *s, i_desc *d)
+int i_desc_detach(s_sched *s, i_desc *d)
 {
     int fd = take_fd(d);
     if (fd < 0)
@@ -112,7 +112,7 @@ int i_detach(s_sched *s, i_desc *d)
     return fd;
 }
 
-void i_free(i_desc *d)
+void i_desc_free(i_desc *d)
 {
     int fd = take_fd(d);
     if (fd >= 0)
@@ -126,7 +126,7 @@ void i_free(i_desc *d)
     p_lock_give(&list_lock);
 }
 
-void i_each(s_sched *s, void (*each)(s_sched *s, i_desc *d))
+void i_desc_for_each(s_sched *s, void (*each)(s_sched *s, i_desc *d))
 {
     for (uint32_t i = 0; i < places; i++)
         each(s, &blocks[i / BLOCK][i % BLOCK]);

@@ -18,12 +18,12 @@ typedef struct {
     int iterates;     /* it ends with the descriptor, instead of raising */
     long (*attempt)(s_sched *s, i_op *op, int fd);
     PyObject *(*result)(s_sched *s, i_op *op);
-} i_way;
+} i_op_kind;
 
 /* An operation under way: on the stack while it is tried for the first time, on the heap,
  * at t->on, while its tasklet waits. */
 struct i_op {
-    const i_way *way;
+    const i_op_kind *way;
     i_desc *desc;
     union {
         char *data;     /* what is sent, or where to */
@@ -35,7 +35,7 @@ struct i_op {
     int file;            /* of send_file: what is sent; `object` keeps it open */
 };
 
-static inline b_link *i_queue(i_desc *d, unsigned what)
+static inline b_link *i_desc_queue(i_desc *d, unsigned what)
 {
     return what == P_READ ? &d->readers : &d->writers;
 }
@@ -43,16 +43,16 @@ static inline b_link *i_queue(i_desc *d, unsigned what)
 /* ---- reactor.c ---- */
 
 /* Tries `op` (taken over) for the current tasklet, and waits if it must. */
-PyObject *i_do(s_sched *s, i_op *op, const c_call_site *site, int *code);
+PyObject *i_op_run(s_sched *s, i_op *op, const c_call_site *site, int *code);
 /* Wakes a claimed tasklet: its operation is done (outcome > 0), or failed with a code. */
-void i_finish(s_sched *s, s_tasklet *t, long outcome);
+void i_op_finish(s_sched *s, s_tasklet *t, long outcome);
 /* The parts of a s_wait_kind that all ways share. */
-int i_leave(s_tasklet *t);
-PyObject *i_waited_for(s_tasklet *t);
-int i_target(const s_tasklet *t, int i, s_target *found);
-void i_arrived(s_tasklet *t);
-void i_ready(s_sched *s, const p_event *events, int count);
-void i_after_fork(s_sched *s);
+int i_op_detach(s_tasklet *t);
+PyObject *i_op_object(s_tasklet *t);
+int i_op_target(const s_tasklet *t, int i, s_target *found);
+void i_op_arrived(s_tasklet *t);
+void i_reactor_ready(s_sched *s, const p_event *events, int count);
+void i_reactor_after_fork(s_sched *s);
 
 /* ---- foreign.c ---- */
 
@@ -68,13 +68,13 @@ void i_foreign_after_fork(s_sched *s);
 /* ---- desc.c ---- */
 
 /* The descriptor that a tag names: its generation may be another by now. */
-i_desc *i_desc_of(uint64_t tag);
-static inline uint64_t i_tag(const i_desc *d)
+i_desc *i_desc_of_tag(uint64_t tag);
+static inline uint64_t i_desc_tag(const i_desc *d)
 {
     return (uint64_t)d->generation << 32 | d->place;
 }
 /* Calls each(s, d) for every descriptor that there ever was. */
-void i_each(s_sched *s, void (*each)(s_sched *s, i_desc *d));
+void i_desc_for_each(s_sched *s, void (*each)(s_sched *s, i_desc *d));
 void i_descs_after_fork(void);
 
 #endif

@@ -6,7 +6,7 @@
  * again on the tasklet's behalf and wakes it with what its call returns.  So nothing is
  * left to do in C for the tasklet, which is soft wherever its callers are.
  *
- * Descriptor.  An i_desc is a use of one descriptor number, from i_open to i_close.  Its
+ * Descriptor.  An i_desc is a use of one descriptor number, from i_desc_open to i_desc_close.  Its
  * memory is never given back to the system, only used again, and an event names it by
  * place and generation: what is told late, of a use that is over, finds another generation
  * and is dropped, whoever has the number by then.
@@ -79,19 +79,19 @@ typedef struct {
 } i_hooks;
 extern i_hooks i_hook;
 
-void i_init(void);
+void i_reactor_init(void);
 
 /* ---- descriptors (desc.c) ------------------------------------------------- */
 
 /* A use of descriptor `fd`, which is ours from now on; NULL without memory. */
-i_desc *i_open(int fd, int tcp, PyObject *owner);
+i_desc *i_desc_open(int fd, int tcp, PyObject *owner);
 /* Closes it; who waits is woken.  Nothing when it is closed. */
-void i_close(s_sched *s, i_desc *d);
+void i_desc_close(s_sched *s, i_desc *d);
 /* The number, which is the caller's again; who waits is woken.  -1 when it is closed. */
-int i_detach(s_sched *s, i_desc *d);
+int i_desc_detach(s_sched *s, i_desc *d);
 /* The owner goes; nobody waits, for who does holds the owner. */
-void i_free(i_desc *d);
-static inline int i_fd(const i_desc *d)
+void i_desc_free(i_desc *d);
+static inline int i_desc_fd(const i_desc *d)
 {
     return __atomic_load_n(&d->fd, __ATOMIC_RELAXED);
 }
@@ -117,9 +117,9 @@ PyObject *i_send_file(s_sched *s, i_desc *d, int file, int64_t offset, Py_ssize_
 /* A new connection, as i_hook.accepted makes it; the end of an iteration when closed. */
 PyObject *i_accept(s_sched *s, i_desc *d, const c_call_site *site, int *code);
 /* Until it can be read or written (P_READ, P_WRITE) without waiting: None. */
-PyObject *i_wait(s_sched *s, i_desc *d, unsigned what, const c_call_site *site, int *code);
+PyObject *i_wait_ready(s_sched *s, i_desc *d, unsigned what, const c_call_site *site, int *code);
 /* Until a connection attempt has ended: None. */
-PyObject *i_connected(s_sched *s, i_desc *d, const c_call_site *site, int *code);
+PyObject *i_wait_connected(s_sched *s, i_desc *d, const c_call_site *site, int *code);
 /* The peer is told that nothing more will come: 0 or a code. */
 int i_send_end(i_desc *d);
 

@@ -27,7 +27,7 @@ void i_lease_begin(i_lease *lease, PyObject *socket, int64_t timeout)
     lease->timeout = other ? other->timeout : c_socket_timeout(socket);
     lease->blocking = other ? other->blocking : lease->timeout < 0 && p_is_blocking(fd);
     if (other == NULL && lease->blocking)
-        p_unblock(fd);
+        p_set_nonblocking(fd);
     b_append(&leases, &lease->link);
     c_socket_set_timeout(socket, timeout);
     c_lock_give(&guard);
@@ -40,7 +40,7 @@ void i_lease_end(i_lease *lease)
     if (find(lease->socket) == NULL && c_socket_timeout(lease->socket) == lease->lent) {
         c_socket_set_timeout(lease->socket, lease->timeout);
         if (lease->blocking && c_socket_fd(lease->socket) >= 0)
-            p_block(c_socket_fd(lease->socket));
+            p_set_blocking(c_socket_fd(lease->socket));
     }
     c_lock_give(&guard);
 }

@@ -17,10 +17,10 @@ void *i_scratch(s_sched *s)
 
 #define WAY(word, side, ends, tries, makes)                                                        \
     {.kind = {.name = word,                                                                        \
-              .detach = i_leave,                                                                   \
-              .object = i_waited_for,                                                              \
-              .target = i_target,                                                                  \
-              .arrived = i_arrived},                                                               \
+              .detach = i_op_detach,                                                               \
+              .object = i_op_object,                                                               \
+              .target = i_op_target,                                                               \
+              .arrived = i_op_arrived},                                                            \
      .what = side,                                                                                 \
      .iterates = ends,                                                                             \
      .attempt = tries,                                                                             \
@@ -76,15 +76,15 @@ static PyObject *received_next(s_sched *s, i_op *op)
     return op->at > 0 ? received(s, op) : NULL;
 }
 
-static const i_way receiving = WAY("read", P_READ, 0, receive_some, received);
-static const i_way iterating = WAY("read", P_READ, 1, receive_some, received_next);
+static const i_op_kind receiving = WAY("read", P_READ, 0, receive_some, received);
+static const i_op_kind iterating = WAY("read", P_READ, 1, receive_some, received_next);
 
 PyObject *i_receive(s_sched *s, i_desc *d, Py_ssize_t most, const c_call_site *site, int *code)
 {
     i_op op = {.way = site->kind == C_ITER ? &iterating : &receiving, .desc = d};
     op.size = most < I_SCRATCH ? most : I_SCRATCH;
     if (i_scratch(s) != NULL)
-        return i_do(s, &op, site, code);
+        return i_op_run(s, &op, site, code);
     *code = S_E_MEMORY;
     return NULL;
 }
@@ -103,14 +103,14 @@ static PyObject *count_received(s_sched *s, i_op *op)
     return PyLong_FromSsize_t(op->at);
 }
 
-static const i_way receiving_into = WAY("read", P_READ, 0, receive_into, count_received);
+static const i_op_kind receiving_into = WAY("read", P_READ, 0, receive_into, count_received);
 
 PyObject *i_receive_into(s_sched *s, i_desc *d, PyObject *into, const c_call_site *site, int *code)
 {
     i_op op = {.way = &receiving_into, .desc = d, .object = into};
     op.data = PyMemoryView_GET_BUFFER(into)->buf;
     op.size = PyMemoryView_GET_BUFFER(into)->len;
-    return i_do(s, &op, site, code);
+    return i_op_run(s, &op, site, code);
 }
 
 /* ---- receive exactly ------------------------------------------------------------------- */
@@ -152,7 +152,7 @@ static PyObject *received_all(s_sched *s, i_op *op)
     return bytes;
 }
 
-static const i_way receiving_exactly = WAY("read", P_READ, 0, receive_rest, received_all);
+static const i_op_kind receiving_exactly = WAY("read", P_READ, 0, receive_rest, received_all);
 
 PyObject *i_receive_exactly(s_sched *s, i_desc *d, Py_ssize_t count, const c_call_site *site,
                             int *code)
@@ -164,7 +164,7 @@ PyObject *i_receive_exactly(s_sched *s, i_desc *d, Py_ssize_t count, const c_cal
         return NULL;
     }
     op.data = PyBytes_AS_STRING(op.object);
-    return i_do(s, &op, site, code);
+    return i_op_run(s, &op, site, code);
 }
 
 /* ---- send ---------------------------------------------------------------------------------- */
@@ -187,7 +187,7 @@ static PyObject *nothing(s_sched *s, i_op *op)
     return Py_NewRef(Py_None);
 }
 
-static const i_way sending = WAY("write", P_WRITE, 0, send_rest, nothing);
+static const i_op_kind sending = WAY("write", P_WRITE, 0, send_rest, nothing);
 
 PyObject *i_send_all(s_sched *s, i_desc *d, PyObject *data, const c_call_site *site, int *code)
 {
@@ -199,7 +199,7 @@ PyObject *i_send_all(s_sched *s, i_desc *d, PyObject *data, const c_call_site *s
         op.data = PyMemoryView_GET_BUFFER(data)->buf;
         op.size = PyMemoryView_GET_BUFFER(data)->len;
     }
-    return i_do(s, &op, site, code);
+    return i_op_run(s, &op, site, code);
 }
 
 int i_send_end(i_desc *d)
@@ -235,13 +235,13 @@ static PyObject *accepted(s_sched *s, i_op *op)
     return made;
 }
 
-static const i_way accepting = WAY("accept", P_READ, 0, accept_one, accepted);
-static const i_way accepting_next = WAY("accept", P_READ, 1, accept_one, accepted);
+static const i_op_kind accepting = WAY("accept", P_READ, 0, accept_one, accepted);
+static const i_op_kind accepting_next = WAY("accept", P_READ, 1, accept_one, accepted);
 
 PyObject *i_accept(s_sched *s, i_desc *d, const c_call_site *site, int *code)
 {
     i_op op = {.way = site->kind == C_ITER ? &accepting_next : &accepting, .desc = d};
-    return i_do(s, &op, site, code);
+    return i_op_run(s, &op, site, code);
 }
 
 /* ---- readiness alone ------------------------------------------------------------------------- */
@@ -249,37 +249,37 @@ PyObject *i_accept(s_sched *s, i_desc *d, const c_call_site *site, int *code)
 static long ask_readable(s_sched *s, i_op *op, int fd)
 {
     (void)s, (void)op;
-    int outcome = p_ready(fd, P_READ);
+    int outcome = p_check_ready(fd, P_READ);
     return outcome < 0 ? outcome : 1;
 }
 
 static long ask_writable(s_sched *s, i_op *op, int fd)
 {
     (void)s, (void)op;
-    int outcome = p_ready(fd, P_WRITE);
+    int outcome = p_check_ready(fd, P_WRITE);
     return outcome < 0 ? outcome : 1;
 }
 
-static const i_way until_readable = WAY("read", P_READ, 0, ask_readable, nothing);
-static const i_way until_writable = WAY("write", P_WRITE, 0, ask_writable, nothing);
+static const i_op_kind until_readable = WAY("read", P_READ, 0, ask_readable, nothing);
+static const i_op_kind until_writable = WAY("write", P_WRITE, 0, ask_writable, nothing);
 
-PyObject *i_wait(s_sched *s, i_desc *d, unsigned what, const c_call_site *site, int *code)
+PyObject *i_wait_ready(s_sched *s, i_desc *d, unsigned what, const c_call_site *site, int *code)
 {
     i_op op = {.way = what == P_READ ? &until_readable : &until_writable, .desc = d};
-    return i_do(s, &op, site, code);
+    return i_op_run(s, &op, site, code);
 }
 
 static long ask_connected(s_sched *s, i_op *op, int fd)
 {
     (void)s, (void)op;
-    int outcome = p_connected(fd);
+    int outcome = p_connect_result(fd);
     return outcome < 0 ? outcome : 1;
 }
 
-static const i_way connecting = WAY("connect", P_WRITE, 0, ask_connected, nothing);
+static const i_op_kind connecting = WAY("connect", P_WRITE, 0, ask_connected, nothing);
 
-PyObject *i_connected(s_sched *s, i_desc *d, const c_call_site *site, int *code)
+PyObject *i_wait_connected(s_sched *s, i_desc *d, const c_call_site *site, int *code)
 {
     i_op op = {.way = &connecting, .desc = d};
-    return i_do(s, &op, site, code);
+    return i_op_run(s, &op, site, code);
 }

@@ -1,6 +1,6 @@
 /* The pool's threads: started, given jobs, ended.  See pool.h. */
-#include "io/pool.h"
 #include "base/b_check.h"
+#include "io/blocking.h"
 
 #define SECOND INT64_C(1000000000)
 #define LONGEST 250000000 /* between two looks at signals */
@@ -8,7 +8,7 @@
 typedef struct worker {
     struct worker *below, *made; /* in the stack of the idle or unused; in the list of all */
     p_parker parker;
-    b_eager eager; /* whether to stay awake for a moment before sleeping */
+    b_spin eager; /* whether to stay awake for a moment before sleeping */
     PyThreadState *ts;
     i_job *job;           /* handed over: written under lock, read by its thread at any time */
     int64_t since, until; /* idle; and how long */
@@ -17,7 +17,7 @@ typedef struct worker {
 static p_lock lock; /* guards all below */
 static worker *idle, *unused, *all;
 static b_link waiting = {&waiting, &waiting}; /* jobs beyond the limit */
-static i_pool_limits limits = {1000, 10 * SECOND, 300 * SECOND};
+static i_blocking_limits limits = {1000, 10 * SECOND, 300 * SECOND};
 static int threads;   /* that take jobs */
 static int alive;     /* that have thread states */
 static int resting;   /* that are idle */
@@ -91,7 +91,7 @@ static i_job *next_job(worker *me, s_sched *home)
         s_rouse(home);
     while (job == NULL) {
         if (__atomic_load_n(&me->job, __ATOMIC_ACQUIRE) == NULL)
-            p_park_eagerly(&me->parker, &me->eager, me->until, c_gil_spin);
+            p_park_adaptive(&me->parker, &me->eager, me->until, c_gil_spin);
         job = handed(me);
         if (job == NULL && is_over(me))
             return NULL;
@@ -164,7 +164,7 @@ static int start(worker *w, i_job *job)
     if (w == NULL)
         return S_E_MEMORY;
     w->job = job;
-    w->eager = B_EAGER_BEGIN;
+    w->eager = B_SPIN_BEGIN;
     size_t stack = PyThread_get_stacksize();
     PyThreadState *ts = PyEval_SaveThread();
     int code = p_thread_launch(begin, work, w, stack);
@@ -258,10 +258,10 @@ static void start_more(void)
     } while (matched && code == S_OK);
 }
 
-i_pool_limits i_pool_limit(i_pool_limits wanted)
+i_blocking_limits i_blocking_configure(i_blocking_limits wanted)
 {
     p_lock_take(&lock);
-    i_pool_limits before = limits;
+    i_blocking_limits before = limits;
     if (wanted.threads >= 0)
         limits.threads = wanted.threads;
     if (wanted.idle >= 0)
@@ -274,7 +274,7 @@ i_pool_limits i_pool_limit(i_pool_limits wanted)
     return before;
 }
 
-int i_pool_threads(int *doing_nothing)
+int i_blocking_threads(int *doing_nothing)
 {
     p_lock_take(&lock);
     int count = alive;
@@ -307,7 +307,7 @@ static void close_pool(void)
     b_list_init(&refused);
     p_lock_take(&lock);
     closed = 1;
-    b_splice(&refused, &waiting);
+    b_append_all(&refused, &waiting);
     wake_idle();
     p_lock_give(&lock);
     for (b_link *at; (at = b_first(&refused)) != NULL;) {
@@ -324,7 +324,7 @@ static int how_many(void)
     return left;
 }
 
-int i_pool_close(void)
+int i_blocking_close(void)
 {
     int left, code = 0;
     close_pool();
@@ -343,7 +343,7 @@ int i_pool_close(void)
 
 /* ---- fork ------------------------------------------------------------------------------ */
 
-void i_pool_after_fork(s_sched *s)
+void i_blocking_after_fork(s_sched *s)
 {
     lock.word = 0;
     idle = unused = NULL;
@@ -361,7 +361,7 @@ void i_pool_after_fork(s_sched *s)
         i_jobs_after_fork(s);
 }
 
-void i_pool_init(void)
+void i_blocking_init(void)
 {
     s_hook.resting = at_rest;
 }

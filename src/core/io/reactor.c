@@ -9,7 +9,7 @@ i_hooks i_hook;
 
 /* Only at home: a deadline there may just be looking at it.  What dies here may run Python code,
  * which finds the tasklet claimed: `on` is NULL. */
-void i_arrived(s_tasklet *t)
+void i_op_arrived(s_tasklet *t)
 {
     i_op *op = t->on;
     t->on = NULL;
@@ -18,22 +18,22 @@ void i_arrived(s_tasklet *t)
     PyMem_Free(op);
 }
 
-int i_leave(s_tasklet *t)
+int i_op_detach(s_tasklet *t)
 {
     i_op *op = t->on;
     if (op == NULL || !s_leave_queue(t, &op->desc->lock))
         return 0;
-    i_arrived(t);
+    i_op_arrived(t);
     return 1;
 }
 
-PyObject *i_waited_for(s_tasklet *t)
+PyObject *i_op_object(s_tasklet *t)
 {
     const i_op *op = t->on;
     return op != NULL ? Py_XNewRef(op->desc->owner) : NULL;
 }
 
-int i_target(const s_tasklet *t, int i, s_target *found)
+int i_op_target(const s_tasklet *t, int i, s_target *found)
 {
     const i_op *op = t->on;
     if (op == NULL || i > 0)
@@ -48,7 +48,7 @@ static PyObject *failure(int code, PyObject *about)
     return error != NULL ? error : PyErr_GetRaisedException();
 }
 
-void i_finish(s_sched *s, s_tasklet *t, long outcome)
+void i_op_finish(s_sched *s, s_tasklet *t, long outcome)
 {
     i_op *op = t->on;
     PyObject *value = NULL, *error = NULL;
@@ -62,7 +62,7 @@ void i_finish(s_sched *s, s_tasklet *t, long outcome)
     t->wait.value = value;
     t->error = error;
     if (t->home == s)
-        i_arrived(t);
+        i_op_arrived(t);
     s_wake(s, t);
 }
 
@@ -100,7 +100,7 @@ static long attempt(s_sched *s, i_op *op)
 /* One of ours came first and waits. */
 static int is_behind(const s_sched *s, const i_op *op)
 {
-    b_link *first = b_first(i_queue(op->desc, op->way->what));
+    b_link *first = b_first(i_desc_queue(op->desc, op->way->what));
     return B_UNLIKELY(first != NULL) && s_of_link(first)->home == s;
 }
 
@@ -126,7 +126,7 @@ static int enlist(s_sched *s, i_desc *d, unsigned what)
             return 0;
         both = d->told | what;
     }
-    if (p_poller_add(&s->poller, d->fd, both, i_tag(d)) < 0)
+    if (p_poller_add(&s->poller, d->fd, both, i_desc_tag(d)) < 0)
         return S_E_SYSTEM - errno;
     if (d->where == s->polls)
         d->told = (unsigned char)both;
@@ -139,7 +139,7 @@ static int queue_up(s_sched *s, s_tasklet *me, i_op *op)
     i_desc *d = op->desc;
     int code = d->fd < 0 ? S_E_DESCRIPTOR : enlist(s, d, op->way->what);
     if (code == 0)
-        s_enqueue(me, i_queue(d, op->way->what), &op->way->kind, op);
+        s_enqueue(me, i_desc_queue(d, op->way->what), &op->way->kind, op);
     return code;
 }
 
@@ -163,7 +163,7 @@ static int begin_wait(s_sched *s, const i_op *from)
     return code;
 }
 
-PyObject *i_do(s_sched *s, i_op *op, const c_call_site *site, int *code)
+PyObject *i_op_run(s_sched *s, i_op *op, const c_call_site *site, int *code)
 {
     long outcome = s->current->cancelled ? S_E_CANCELLED : try_first(s, op);
     if (outcome == 0) {
@@ -195,7 +195,7 @@ static s_tasklet *first_of(const s_sched *s, b_link *queue)
 /* Does what the first waiter waits for, if it can be done now: then that is claimed. */
 static s_tasklet *advance(s_sched *s, i_desc *d, unsigned what, long *outcome)
 {
-    s_tasklet *t = first_of(s, i_queue(d, what));
+    s_tasklet *t = first_of(s, i_desc_queue(d, what));
     *outcome = t == NULL || is_dry(s, d, what) ? 0 : attempt(s, t->on);
     if (*outcome == 0)
         return NULL;
@@ -205,26 +205,26 @@ static s_tasklet *advance(s_sched *s, i_desc *d, unsigned what, long *outcome)
 
 static void serve(s_sched *s, uint64_t tag, unsigned what)
 {
-    i_desc *d = i_desc_of(tag);
+    i_desc *d = i_desc_of_tag(tag);
     s_tasklet *t;
     do {
         long outcome = 0;
         t = NULL;
         c_lock_take(&d->lock);
-        if (i_tag(d) == tag)
+        if (i_desc_tag(d) == tag)
             t = advance(s, d, what, &outcome);
         c_lock_give(&d->lock);
         if (t != NULL)
-            i_finish(s, t, outcome);
+            i_op_finish(s, t, outcome);
     } while (t != NULL);
 }
 
 /* What was exhausted may not be so any more. */
 static void note(s_sched *s, const p_event *event)
 {
-    i_desc *d = i_desc_of(event->tag);
+    i_desc *d = i_desc_of_tag(event->tag);
     c_lock_take(&d->lock);
-    if (i_tag(d) == event->tag) {
+    if (i_desc_tag(d) == event->tag) {
         d->ended |= event->what & P_ENDED;
         if (d->where == s->polls)
             d->dry &= (unsigned char)~event->what;
@@ -232,7 +232,7 @@ static void note(s_sched *s, const p_event *event)
     c_lock_give(&d->lock);
 }
 
-void i_ready(s_sched *s, const p_event *events, int count)
+void i_reactor_ready(s_sched *s, const p_event *events, int count)
 {
     for (int i = 0; i < count; i++) {
         if (i_is_foreign(events[i].tag)) {
@@ -252,9 +252,9 @@ void i_ready(s_sched *s, const p_event *events, int count)
 static void fail_all(s_sched *s, i_desc *d, unsigned what, int code)
 {
     s_tasklet *t;
-    while ((t = first_of(s, i_queue(d, what))) != NULL) {
+    while ((t = first_of(s, i_desc_queue(d, what))) != NULL) {
         s_dequeue(&t->wait.link);
-        i_finish(s, t, code);
+        i_op_finish(s, t, code);
     }
 }
 
@@ -265,7 +265,7 @@ static void enlist_again(s_sched *s, i_desc *d)
     d->where = 0;
     d->told = d->dry = 0;
     for (unsigned what = P_READ; what <= P_WRITE; what++) {
-        if (first_of(s, i_queue(d, what)) == NULL)
+        if (first_of(s, i_desc_queue(d, what)) == NULL)
             continue;
         int code = s->polls ? enlist(s, d, what) : S_E_SYSTEM - EMFILE;
         if (code < 0)
@@ -273,15 +273,15 @@ static void enlist_again(s_sched *s, i_desc *d)
     }
 }
 
-void i_after_fork(s_sched *s)
+void i_reactor_after_fork(s_sched *s)
 {
     i_descs_after_fork();
-    i_each(s, enlist_again);
+    i_desc_for_each(s, enlist_again);
     i_foreign_after_fork(s);
 }
 
-void i_init(void)
+void i_reactor_init(void)
 {
-    s_hook.io_ready = i_ready;
-    s_hook.io_after_fork = i_after_fork;
+    s_hook.io_ready = i_reactor_ready;
+    s_hook.io_after_fork = i_reactor_after_fork;
 }

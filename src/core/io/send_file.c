@@ -33,11 +33,13 @@ static PyObject *count_sent(s_sched *s, i_op *op)
     return PyLong_FromSsize_t(op->at);
 }
 
-static const i_way sending_file = {
-    .kind = {.name = "write", .detach = i_leave, .object = i_waited_for, .arrived = i_arrived},
-    .what = P_WRITE,
-    .attempt = send_file,
-    .result = count_sent};
+static const i_op_kind sending_file = {.kind = {.name = "write",
+                                                .detach = i_op_detach,
+                                                .object = i_op_object,
+                                                .arrived = i_op_arrived},
+                                       .what = P_WRITE,
+                                       .attempt = send_file,
+                                       .result = count_sent};
 
 static void close_copy(PyObject *capsule)
 {
@@ -65,5 +67,5 @@ PyObject *i_send_file(s_sched *s, i_desc *d, int file, int64_t offset, Py_ssize_
 {
     i_op op = {.way = &sending_file, .desc = d, .offset = offset, .size = count};
     op.object = keep_open(file, &op.file, code);
-    return op.object != NULL ? i_do(s, &op, site, code) : NULL;
+    return op.object != NULL ? i_op_run(s, &op, site, code) : NULL;
 }

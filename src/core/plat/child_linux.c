@@ -30,17 +30,17 @@ int p_child_open_as(int kind, int id)
     return kind == P_PID ? p_child_open(id) : -EINVAL;
 }
 
-int p_hangs(int options)
+int p_child_wait_blocks(int options)
 {
     return !(options & WNOHANG);
 }
 
-int p_not_hanging(int options)
+int p_child_wait_nonblocking(int options)
 {
     return options | WNOHANG;
 }
 
-int p_wants_end(int options)
+int p_child_wait_for_exit(int options)
 {
     return (options & ~(WEXITED | WNOWAIT)) == 0;
 }

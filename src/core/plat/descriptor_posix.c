@@ -2,7 +2,7 @@
  *
  * Sockets are asked not to wait at each call, so that a descriptor that other code uses in
  * blocking mode need not be changed under it.  What is no socket (a pipe, a terminal)
- * answers ENOTSOCK and is read and written plainly; p_unblock was done to it.
+ * answers ENOTSOCK and is read and written plainly; p_set_nonblocking was done to it.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -89,7 +89,7 @@ int p_duplicate(int fd)
     return (int)outcome(fcntl(fd, F_DUPFD_CLOEXEC, 0));
 }
 
-long p_receive_as(int fd, void *to, size_t size, int flags)
+long p_receive_with_flags(int fd, void *to, size_t size, int flags)
 {
     long done;
     do
@@ -98,7 +98,7 @@ long p_receive_as(int fd, void *to, size_t size, int flags)
     return outcome(done);
 }
 
-long p_send_as(int fd, const void *from, size_t size, int flags)
+long p_send_with_flags(int fd, const void *from, size_t size, int flags)
 {
     long done;
     do
@@ -107,12 +107,12 @@ long p_send_as(int fd, const void *from, size_t size, int flags)
     return outcome(done);
 }
 
-int p_wants_all(int flags)
+int p_flags_wait_all(int flags)
 {
     return (flags & (MSG_WAITALL | MSG_PEEK)) == MSG_WAITALL;
 }
 
-int p_never_waiting(int flags)
+int p_flags_nonblocking(int flags)
 {
     return flags | MSG_DONTWAIT;
 }
@@ -131,7 +131,7 @@ int p_send_end(int fd)
     return (int)outcome(shutdown(fd, SHUT_WR));
 }
 
-int p_ready(int fd, unsigned what)
+int p_check_ready(int fd, unsigned what)
 {
     struct pollfd asked = {.fd = fd, .events = what == P_READ ? POLLIN | POLLPRI : POLLOUT};
     int count;
@@ -141,9 +141,9 @@ int p_ready(int fd, unsigned what)
     return count == 0 ? -EAGAIN : count < 0 ? -errno : 0;
 }
 
-int p_connected(int fd)
+int p_connect_result(int fd)
 {
-    int error = 0, ended = p_ready(fd, P_WRITE);
+    int error = 0, ended = p_check_ready(fd, P_WRITE);
     socklen_t size = sizeof(error);
     if (ended < 0)
         return ended;
@@ -152,7 +152,7 @@ int p_connected(int fd)
     return -error;
 }
 
-int p_unblock(int fd)
+int p_set_nonblocking(int fd)
 {
     int flags = fcntl(fd, F_GETFL);
     if (flags >= 0 && !(flags & O_NONBLOCK))
@@ -160,7 +160,7 @@ int p_unblock(int fd)
     return flags < 0 ? -errno : 0;
 }
 
-void p_block(int fd)
+void p_set_blocking(int fd)
 {
     int flags = fcntl(fd, F_GETFL);
     if (flags >= 0)
@@ -173,7 +173,7 @@ int p_is_blocking(int fd)
     return flags >= 0 && !(flags & O_NONBLOCK);
 }
 
-int p_would_wait(int fd, unsigned what)
+int p_would_block(int fd, unsigned what)
 {
     int flags = fcntl(fd, F_GETFL), other = what == P_READ ? O_WRONLY : O_RDONLY;
     return flags >= 0 && !(flags & O_NONBLOCK) && (flags & O_ACCMODE) != other;
@@ -202,24 +202,24 @@ static mode_t kind(int fd)
     return fstat(fd, &found) == 0 ? found.st_mode & S_IFMT : S_IFREG;
 }
 
-int p_may_wait(int fd)
+int p_may_block(int fd)
 {
     mode_t is = kind(fd);
     return is != S_IFREG && is != S_IFDIR && is != S_IFBLK;
 }
 
-int p_takes_pieces(int fd)
+int p_can_write_some(int fd)
 {
     mode_t is = kind(fd);
     return is == S_IFIFO || is == S_IFSOCK;
 }
 
-long p_write_piece(int fd, const void *from, size_t size)
+long p_write_some(int fd, const void *from, size_t size)
 {
-    long done = p_send_as(fd, from, size, 0);
+    long done = p_send_with_flags(fd, from, size, 0);
     if (done != -ENOTSOCK)
         return done;
-    if (p_ready(fd, P_WRITE) < 0)
+    if (p_check_ready(fd, P_WRITE) < 0)
         return -EAGAIN;
     do
         done = write(fd, from, size < PIPE_BUF ? size : PIPE_BUF);

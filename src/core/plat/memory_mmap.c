@@ -15,7 +15,7 @@ void *p_reserve(size_t size)
     return at;
 }
 
-void p_forget(void *at, size_t size)
+void p_release_pages(void *at, size_t size)
 {
     madvise(at, size, MADV_DONTNEED);
 }

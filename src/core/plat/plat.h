@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/b_eager.h"
+#include "base/b_spin.h"
 
 /* ---- address space (memory_mmap.c) ---------------------------------------- */
 
@@ -19,7 +19,7 @@
  * NULL when this process may not have so much. */
 void *p_reserve(size_t size);
 /* Gives the pages of [at, at + size) back to the system; they read as zeros again. */
-void p_forget(void *at, size_t size);
+void p_release_pages(void *at, size_t size);
 
 /* ---- stacks ------------------------------------------------------------- */
 
@@ -72,9 +72,9 @@ int64_t p_now_coarse(void);
 /* ---- processes -------------------------------------------------------------- */
 
 /* A number that the child of a fork does not share with its parent. */
-int p_process(void);
+int p_process_id(void);
 /* The process that made this one. */
-int p_parent(void);
+int p_parent_id(void);
 
 /* ---- a copy of the process (copy_linux.c) ------------------------------------ */
 
@@ -133,7 +133,7 @@ enum {
     P_AWAKE,
     P_ASLEEP, /* or about to sleep */
     P_WOKEN,
-    P_WATCHING, /* about to sleep and looking at the word */
+    P_SPINNING, /* about to sleep and looking at the word */
 };
 
 /* An exchange and no store: some emulators let the owner's next load overtake a store. */
@@ -154,7 +154,7 @@ static inline int p_word_wake(uint32_t *word)
         if (__atomic_compare_exchange_n(word, &seen, P_WOKEN, 0, __ATOMIC_SEQ_CST,
                                         __ATOMIC_SEQ_CST))
             return seen == P_ASLEEP;
-    } while (seen == P_ASLEEP || seen == P_WATCHING);
+    } while (seen == P_ASLEEP || seen == P_SPINNING);
     return 0;
 }
 /* Lets the other thread of the same core have more of it. */
@@ -172,9 +172,9 @@ void p_park_cancel(p_parker *parker);
 /* Sleeps until unparked, a signal, or `until` (p_now time; INT64_MAX = no limit). */
 void p_park(p_parker *parker, int64_t until);
 /* Before p_park: stays awake until unparked or until then. */
-void p_park_watch(p_parker *parker, int64_t until);
+void p_park_spin(p_parker *parker, int64_t until);
 /* Both of them, where it pays; after a watch then(its end) is called, if there is one. */
-void p_park_eagerly(p_parker *parker, b_eager *eager, int64_t until, void (*then)(int64_t until));
+void p_park_adaptive(p_parker *parker, b_spin *eager, int64_t until, void (*then)(int64_t until));
 void p_unpark(p_parker *parker);
 
 /* ---- descriptors that become ready (poll_epoll.c) ---------------------------- */
@@ -224,65 +224,65 @@ void p_poller_cancel(p_poller *poller);
  * 0 = does not sleep), when rung, or on a signal.  Before it sleeps it looks again and again for
  * `watch` nanoseconds. */
 int p_poller_wait(p_poller *poller, p_event *events, int room, int64_t watch, int64_t until);
-void p_poller_ring(p_poller *poller);
+void p_poller_wake(p_poller *poller);
 
 /* A set of descriptors which is a descriptor itself: it can be read once one of them has
  * become ready.  The number, or -errno; p_close ends it. */
-int p_set_open(void);
+int p_pollset_open(void);
 /* Told once each time that it becomes ready; twice in a set, for reading and writing both.
  * 0 or -errno. */
-int p_set_add(int set, int fd, unsigned what);
+int p_pollset_add(int set, int fd, unsigned what);
 /* P_READ, P_WRITE or both for the events that poll() is asked for. */
-unsigned p_polled(long events);
+unsigned p_poll_interest(long events);
 /* What was told so far has been seen: the set cannot be read until the next time. */
-void p_set_seen(int set);
+void p_pollset_drain(int set);
 
 /* ---- what is done with a descriptor (descriptor_posix.c) --------------------- */
 
 /* All return at once, whatever mode the descriptor is in, but for p_accept and
- * p_send_file, which want p_unblock before.  A result of 0 or more, or -errno; never -EINTR.
- * Writing to a peer that is gone is -EPIPE, never a signal. */
+ * p_send_file, which want p_set_nonblocking before.  A result of 0 or more, or -errno; never
+ * -EINTR. Writing to a peer that is gone is -EPIPE, never a signal. */
 long p_receive(int fd, void *to, size_t size);
 long p_send(int fd, const void *from, size_t size);
-/* Up to `size` bytes of a file from `at` on, to a descriptor that p_unblock was done to; 0 at the
- * end of the file. */
+/* Up to `size` bytes of a file from `at` on, to a descriptor that p_set_nonblocking was done to; 0
+ * at the end of the file. */
 long p_send_file(int fd, int file, int64_t at, size_t size);
 /* Another number for the same, which children do not inherit. */
 int p_duplicate(int fd);
 /* recv() and send() of a socket with flags of the caller. */
-long p_receive_as(int fd, void *to, size_t size, int flags);
-long p_send_as(int fd, const void *from, size_t size, int flags);
+long p_receive_with_flags(int fd, void *to, size_t size, int flags);
+long p_send_with_flags(int fd, const void *from, size_t size, int flags);
 /* Whether `flags` ask to wait until all has come. */
-int p_wants_all(int flags);
+int p_flags_wait_all(int flags);
 /* The flags of a call that does not wait. */
-int p_never_waiting(int flags);
-/* A new descriptor, which children do not inherit and p_unblock was done to. */
+int p_flags_nonblocking(int flags);
+/* A new descriptor, which children do not inherit and p_set_nonblocking was done to. */
 int p_accept(int fd);
 /* The peer is told that nothing more will come. */
 int p_send_end(int fd);
 /* How a connection attempt ended: 0 or -errno; -EAGAIN when it has not. */
-int p_connected(int fd);
+int p_connect_result(int fd);
 /* 0 when it can be read or written (P_READ, P_WRITE) without waiting, or has failed; -EAGAIN. */
-int p_ready(int fd, unsigned what);
-int p_unblock(int fd);
+int p_check_ready(int fd, unsigned what);
+int p_set_nonblocking(int fd);
 /* Undoes that. */
-void p_block(int fd);
+void p_set_blocking(int fd);
 /* 1 when reading and writing may wait. */
 int p_is_blocking(int fd);
 /* The same for one direction, if it was opened for that. */
-int p_would_wait(int fd, unsigned what);
+int p_would_block(int fd, unsigned what);
 /* 1 for a TCP connection: a read that gave less than was asked for has emptied it. */
 int p_is_tcp(int fd);
 void p_close(int fd);
 /* Whether reading or writing it may wait at all: not for files and folders. */
-int p_may_wait(int fd);
-/* Whether it is a pipe or a socket, which p_write_piece can write. */
-int p_takes_pieces(int fd);
+int p_may_block(int fd);
+/* Whether it is a pipe or a socket, which p_write_some can write. */
+int p_can_write_some(int fd);
 /* Writes what goes without waiting, in whatever mode the descriptor is: not more than may be
  * written to a pipe at once.  -EAGAIN when nothing does. */
-long p_write_piece(int fd, const void *from, size_t size);
+long p_write_some(int fd, const void *from, size_t size);
 
-/* ---- names (names_posix.c) ------------------------------------------------------------- */
+/* ---- names (resolver_posix.c) ------------------------------------------------------------- */
 
 /* Whether a host is an address already (`127.0.0.1`, `::1`, ``), so that nobody has to look it
  * up. */
@@ -300,17 +300,17 @@ typedef struct {
 /* What a lookup has found, and how far it was read. */
 typedef struct {
     void *all, *at;
-    int code;  /* 0, or one of the system's numbers for lookups: p_names_reason() */
+    int code;  /* 0, or one of the system's numbers for lookups: p_resolve_reason() */
     int error; /* an errno when the code says no more than that there is one, else 0 */
-} p_names;
+} p_resolved;
 
 /* Blocks for as long as the system takes, and knows no cancelling.  NULL: no host, no service;
  * family, type, protocol and flags as in getaddrinfo(3). */
-void p_names_look_up(p_names *names, const char *host, const char *service, const int kind[4]);
+void p_resolve(p_resolved *names, const char *host, const char *service, const int kind[4]);
 /* 1, or 0 behind the last. */
-int p_names_next(p_names *names, p_address *address);
-void p_names_end(p_names *names);
-const char *p_names_reason(int code);
+int p_resolve_next(p_resolved *names, p_address *address);
+void p_resolve_end(p_resolved *names);
+const char *p_resolve_reason(int code);
 
 /* ---- child processes (child_linux.c) ----------------------------------------------- */
 
@@ -321,9 +321,9 @@ int p_child_open(int pid);
 int p_child_open_as(int kind, int id);
 /* Of the options of a wait: whether it waits; those of one that does not; and whether all that it
  * waits for is an end. */
-int p_hangs(int options);
-int p_not_hanging(int options);
-int p_wants_end(int options);
+int p_child_wait_blocks(int options);
+int p_child_wait_nonblocking(int options);
+int p_child_wait_for_exit(int options);
 
 /* ---- threads ----------------------------------------------------------------- */
 
@@ -368,22 +368,22 @@ void p_thread_join(p_thread *thread);
  * returned, or -1 when the system gives no thread. */
 int p_thread_launch(int (*begin)(void *arg), void (*run)(void *arg), void *arg, size_t stack);
 /* One that knows no Python and takes no signals: 0, or -1.  Nobody joins it. */
-int p_thread_spare(void (*run)(void *arg), void *arg);
+int p_thread_detached(void (*run)(void *arg), void *arg);
 
-/* ---- errands (errands.c) ------------------------------------------------------------- */
+/* ---- errands (work_pool.c) ------------------------------------------------------------- */
 
 /* Something that blocks and knows no Python, done on a thread that others wait for only if they
  * want to.  It is its sender's again when run() is called. */
-typedef struct p_errand {
-    struct p_errand *next;
-    void (*run)(struct p_errand *errand);
-} p_errand;
+typedef struct p_work {
+    struct p_work *next;
+    void (*run)(struct p_work *errand);
+} p_work;
 
 /* Any thread.  0, or -1: there is no thread for it, and nothing has happened. */
-int p_errand_send(p_errand *errand);
+int p_work_submit(p_work *errand);
 /* How many threads are at work on errands; 0: none is left. */
-int p_errands_left(void);
+int p_work_busy(void);
 /* In the child of a fork: none is on its way. */
-void p_errands_after_fork(void);
+void p_work_after_fork(void);
 
 #endif

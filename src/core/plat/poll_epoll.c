@@ -132,13 +132,13 @@ static int look(p_poller *poller, struct epoll_event *found, int room, int64_t w
 {
     int64_t end = p_now() + watch;
     int count = 0;
-    if (!p_word_change(&poller->word, P_ASLEEP, P_WATCHING))
+    if (!p_word_change(&poller->word, P_ASLEEP, P_SPINNING))
         return 0;
     do
         count = epoll_wait(poller->set, found, room, 0);
-    while (count == 0 && __atomic_load_n(&poller->word, __ATOMIC_SEQ_CST) == P_WATCHING &&
+    while (count == 0 && __atomic_load_n(&poller->word, __ATOMIC_SEQ_CST) == P_SPINNING &&
            p_now() < (end < until ? end : until));
-    p_word_change(&poller->word, P_WATCHING, P_ASLEEP);
+    p_word_change(&poller->word, P_SPINNING, P_ASLEEP);
     return count;
 }
 
@@ -162,7 +162,7 @@ int p_poller_wait(p_poller *poller, p_event *events, int room, int64_t watch, in
     return kept;
 }
 
-void p_poller_ring(p_poller *poller)
+void p_poller_wake(p_poller *poller)
 {
     uint64_t one = 1;
     if (p_word_wake(&poller->word) && write(poller->bell, &one, sizeof(one)) < 0)
@@ -171,13 +171,13 @@ void p_poller_ring(p_poller *poller)
 
 /* ---- sets ------------------------------------------------------------------ */
 
-int p_set_open(void)
+int p_pollset_open(void)
 {
     int set = epoll_create1(EPOLL_CLOEXEC);
     return set < 0 ? -errno : set;
 }
 
-int p_set_add(int set, int fd, unsigned what)
+int p_pollset_add(int set, int fd, unsigned what)
 {
     struct epoll_event event = {.events = EPOLLET | EPOLLRDHUP | EPOLLPRI | asked(what)};
     if (epoll_ctl(set, EPOLL_CTL_ADD, fd, &event) == 0)
@@ -188,14 +188,14 @@ int p_set_add(int set, int fd, unsigned what)
     return epoll_ctl(set, EPOLL_CTL_MOD, fd, &event) == 0 ? 0 : -errno;
 }
 
-unsigned p_polled(long events)
+unsigned p_poll_interest(long events)
 {
     unsigned read = EPOLLIN | EPOLLPRI | EPOLLRDNORM | EPOLLRDBAND | EPOLLRDHUP;
     unsigned write = EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND;
     return ((unsigned)events & read ? P_READ : 0) | ((unsigned)events & write ? P_WRITE : 0);
 }
 
-void p_set_seen(int set)
+void p_pollset_drain(int set)
 {
     struct epoll_event found[AT_ONCE];
     while (epoll_wait(set, found, AT_ONCE, 0) == AT_ONCE)

@@ -89,7 +89,7 @@ void p_stack_trim(p_stack *stack)
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     uintptr_t end = (uintptr_t)stack & ~(page - 1);
     if (end > (uintptr_t)stack->low)
-        p_forget(stack->low, end - (uintptr_t)stack->low);
+        p_release_pages(stack->low, end - (uintptr_t)stack->low);
 }
 
 void p_stack_free(p_stack *stack)

@@ -2,7 +2,7 @@
  *
  * Those without Python take no signals, which belong to the interpreter's threads.  The first is
  * woken from a timed sleep as exactly as the system can: its timer slack, 50 us by default, is the
- * least that there is.  A fork leaves it behind: p_process tells.
+ * least that there is.  A fork leaves it behind: p_process_id tells.
  *
  * Starting returns when the thread has entered our code.  Before that the system and
  * the sanitizers take locks of their own on it (ASan the allocator's, to ask for the
@@ -111,7 +111,7 @@ static int begin_spare(void *unused)
     return 0;
 }
 
-int p_thread_spare(void (*run)(void *arg), void *arg)
+int p_thread_detached(void (*run)(void *arg), void *arg)
 {
     sigset_t before;
     block_signals(&before);
@@ -120,12 +120,12 @@ int p_thread_spare(void (*run)(void *arg), void *arg)
     return code;
 }
 
-int p_process(void)
+int p_process_id(void)
 {
     return (int)getpid();
 }
 
-int p_parent(void)
+int p_parent_id(void)
 {
     return (int)getppid();
 }

@@ -53,13 +53,13 @@ void p_park_cancel(p_parker *parker)
     __atomic_store_n(&parker->word, P_AWAKE, __ATOMIC_SEQ_CST);
 }
 
-void p_park_watch(p_parker *parker, int64_t until)
+void p_park_spin(p_parker *parker, int64_t until)
 {
-    if (!p_word_change(&parker->word, P_ASLEEP, P_WATCHING))
+    if (!p_word_change(&parker->word, P_ASLEEP, P_SPINNING))
         return;
-    while (__atomic_load_n(&parker->word, __ATOMIC_SEQ_CST) == P_WATCHING && p_now() < until)
+    while (__atomic_load_n(&parker->word, __ATOMIC_SEQ_CST) == P_SPINNING && p_now() < until)
         p_relax();
-    p_word_change(&parker->word, P_WATCHING, P_ASLEEP);
+    p_word_change(&parker->word, P_SPINNING, P_ASLEEP);
 }
 
 void p_park(p_parker *parker, int64_t until)
@@ -70,15 +70,15 @@ void p_park(p_parker *parker, int64_t until)
     __atomic_store_n(&parker->word, P_AWAKE, __ATOMIC_SEQ_CST);
 }
 
-void p_park_eagerly(p_parker *parker, b_eager *eager, int64_t until, void (*then)(int64_t until))
+void p_park_adaptive(p_parker *parker, b_spin *eager, int64_t until, void (*then)(int64_t until))
 {
-    int64_t watch = b_eager_watch(eager), began = p_now();
+    int64_t watch = b_spin_time(eager), began = p_now();
     if (watch > 0)
-        p_park_watch(parker, until < began + watch ? until : began + watch);
+        p_park_spin(parker, until < began + watch ? until : began + watch);
     p_park(parker, until);
     if (watch > 0 && then != NULL)
         then(began + watch);
-    b_eager_learn(eager, watch, p_now() - began);
+    b_spin_learn(eager, watch, p_now() - began);
 }
 
 void p_unpark(p_parker *parker)

@@ -375,7 +375,7 @@ void s_dump(int fd, int64_t asked_at)
     out.fd = fd;
     here.now = s_tick_of(now);
     begin_line("loomlet-dump\t1\nP");
-    field((uint64_t)p_parent());
+    field((uint64_t)p_parent_id());
     field((uint64_t)(now - asked_at));
     end_line();
     for (const s_sched *s = s_first(); s != NULL; s = s->next) {

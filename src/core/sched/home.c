@@ -154,7 +154,7 @@ static void rehome(void *arg)
 static void fetch(const s_tasklet *t)
 {
     for (size_t at = 0; at < sizeof(*t); at += B_CACHE_LINE)
-        B_FETCH((const char *)t + at);
+        B_PREFETCH((const char *)t + at);
 }
 
 int s_rehome(s_sched *s, s_tasklet *t)

@@ -6,7 +6,7 @@
  * that ends tells nobody: then signals and the deadlock rule are looked at again.
  *
  * Eager.  Before it sleeps the thread stays awake for a moment where that has been of use
- * lately (b_eager.h), with the GIL released, and then until the GIL is free.  Two that answer each
+ * lately (b_spin.h), with the GIL released, and then until the GIL is free.  Two that answer each
  * other, over a socket or a thread of the pool, save two wake-ups for each message, which cost
  * more than the rest of it.
  *
@@ -105,7 +105,7 @@ static void sleep_until(s_sched *s, int64_t until)
     }
     s_slices_sleep(s);
     PyThreadState *ts = PyEval_SaveThread();
-    p_park_eagerly(&s->parker, &s->eager, until < cap ? until : cap, c_gil_spin);
+    p_park_adaptive(&s->parker, &s->eager, until < cap ? until : cap, c_gil_spin);
     PyEval_RestoreThread(ts);
     s_slices_wake(s);
 }

@@ -128,7 +128,7 @@ static void take_mail(s_sched *s, b_link *woken, s_letter **letters)
 {
     b_list_init(woken);
     p_lock_take(&s->mail_lock);
-    b_splice(woken, &s->mail);
+    b_append_all(woken, &s->mail);
     *letters = s->letters;
     s->letters = NULL;
     s->letters_end = &s->letters;

@@ -23,7 +23,7 @@
  * there is no deadlock, here or in a thread that waits for this one.
  *
  * Threads.  All on the scheduler's own thread, but s_rouse, which any thread may call.  The
- * bell is rung under bell_lock, and the poller is opened and closed under it, so that no
+ * bell is rung under wakeup_lock, and the poller is opened and closed under it, so that no
  * descriptor number of somebody else is written to.  The sleeper does not take that lock.
  *
  * Fork.  The set is shared with the parent, so the child closes its copy and opens a new one;
@@ -42,12 +42,12 @@ static uint64_t last_poller;
 /* 0, or -1 with errno. */
 static int open_poller(s_sched *s)
 {
-    p_lock_take(&s->bell_lock);
+    p_lock_take(&s->wakeup_lock);
     int code = p_poller_open(&s->poller), why = errno;
     if (code == 0)
         __atomic_store_n(&s->polls, __atomic_add_fetch(&last_poller, 1, __ATOMIC_RELAXED),
                          __ATOMIC_SEQ_CST);
-    p_lock_give(&s->bell_lock);
+    p_lock_give(&s->wakeup_lock);
     errno = why;
     return code;
 }
@@ -63,18 +63,18 @@ void s_poll_end(s_sched *s)
 {
     if (s->polls == 0)
         return;
-    p_lock_take(&s->bell_lock);
+    p_lock_take(&s->wakeup_lock);
     s->polls = 0;
     p_poller_close(&s->poller);
-    p_lock_give(&s->bell_lock);
+    p_lock_give(&s->wakeup_lock);
 }
 
 void s_rouse_poller(s_sched *to)
 {
-    p_lock_take(&to->bell_lock);
+    p_lock_take(&to->wakeup_lock);
     if (to->polls)
-        p_poller_ring(&to->poller);
-    p_lock_give(&to->bell_lock);
+        p_poller_wake(&to->poller);
+    p_lock_give(&to->wakeup_lock);
 }
 
 int s_poll_look(s_sched *s)
@@ -107,11 +107,11 @@ void s_poll_sleep(s_sched *s, int64_t until)
     }
     s_slices_sleep(s);
     PyThreadState *ts = PyEval_SaveThread();
-    int64_t watch = b_eager_watch(&s->eager), began = p_now();
+    int64_t watch = b_spin_time(&s->eager), began = p_now();
     int count = p_poller_wait(&s->poller, events, EVENTS, watch, until);
     if (watch > 0)
         c_gil_spin(began + watch);
-    b_eager_learn(&s->eager, watch, p_now() - began);
+    b_spin_learn(&s->eager, watch, p_now() - began);
     PyEval_RestoreThread(ts);
     s_slices_wake(s);
     if (count > 0)
@@ -120,7 +120,7 @@ void s_poll_sleep(s_sched *s, int64_t until)
 
 void s_poll_after_fork(s_sched *s, int is_mine)
 {
-    s->bell_lock.word = 0;
+    s->wakeup_lock.word = 0;
     if (s->polls == 0)
         return;
     s->polls = 0;

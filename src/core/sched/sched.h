@@ -28,9 +28,9 @@
 #ifndef LOOMLET_SCHED_H
 #define LOOMLET_SCHED_H
 
-#include "base/b_eager.h"
 #include "base/b_heap.h"
 #include "base/b_list.h"
+#include "base/b_spin.h"
 #include "cpython/cpython.h"
 #include "plat/plat.h"
 
@@ -245,9 +245,9 @@ struct s_sched {
 
     int has_mail;
     p_parker parker;
-    b_eager eager;        /* whether to stay awake for a moment before sleeping */
+    b_spin eager;         /* whether to stay awake for a moment before sleeping */
     Py_ssize_t io_waits;  /* tasklets that wait for descriptors: poll.c */
-    Py_ssize_t job_waits; /* tasklets that wait for a function on another thread: io/pool.h */
+    Py_ssize_t job_waits; /* tasklets that wait for a function on another thread: io/blocking.h */
     Py_ssize_t parcels;   /* parcels that tasklets wait for */
     int64_t io_looked;    /* when the poller was last looked at */
     void *io_scratch;     /* of the io room; PyMem_RawFree'd with the thread */
@@ -275,7 +275,7 @@ struct s_sched {
     b_link mail;      /* tasklets woken by other threads */
     struct s_letter *letters, **letters_end;
     struct s_parcel *arrived; /* the last one first; atomic */
-    p_lock bell_lock;         /* the poller is opened, closed and rung under it */
+    p_lock wakeup_lock;       /* the poller is opened, closed and rung under it */
     p_poller poller;
     uint64_t polls; /* 0: there is no poller; else a number that no other one has had */
 };

@@ -70,7 +70,7 @@ static y_queue *find_or_add(PyObject *lock)
         return NULL;
     q->lock = lock;
     if (process == 0)
-        process = p_process();
+        process = p_process_id();
     b_list_init(&q->waiters);
     b_append(bucket_of(lock), &q->link);
     __atomic_add_fetch(&queues, 1, __ATOMIC_SEQ_CST);
@@ -196,7 +196,7 @@ static void forget_others(s_sched *s, y_queue *q)
 
 void y_stock_after_fork(s_sched *s)
 {
-    process = p_process();
+    process = p_process_id();
     memset(&guard, 0, sizeof(guard));
     for (int i = 0; i < BUCKETS; i++) {
         b_link *bucket = &buckets[i];
@@ -211,6 +211,6 @@ void y_stock_after_fork(s_sched *s)
 
 void y_queue_look_for_fork(s_sched *s)
 {
-    if (process != 0 && process != p_process())
+    if (process != 0 && process != p_process_id())
         y_stock_after_fork(s);
 }

@@ -1,6 +1,6 @@
 /* run_blocking(), and what loomlet.blocking needs to know and to set of the pool behind it. */
+#include "io/blocking.h"
 #include "bind/bind.h"
-#include "io/pool.h"
 
 static PyObject *run_blocking(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                               PyObject *kwnames)
@@ -28,7 +28,7 @@ static int read_limit(PyObject *seconds, int64_t *nanoseconds)
 /* _pool_limits(threads, idle, exit): None leaves one as it is; what they were. */
 static PyObject *pool_limits(PyObject *module, PyObject *args)
 {
-    i_pool_limits wanted = {-1, -1, -1};
+    i_blocking_limits wanted = {-1, -1, -1};
     PyObject *threads, *idle, *end;
     (void)module;
     if (!PyArg_ParseTuple(args, "OOO:_pool_limits", &threads, &idle, &end) ||
@@ -38,7 +38,7 @@ static PyObject *pool_limits(PyObject *module, PyObject *args)
         wanted.threads = PyLong_AsLongLong(threads);
     if (PyErr_Occurred())
         return NULL;
-    i_pool_limits before = i_pool_limit(wanted);
+    i_blocking_limits before = i_blocking_configure(wanted);
     return Py_BuildValue("(Ldd)", (long long)before.threads, (double)before.idle / 1e9,
                          (double)before.exit / 1e9);
 }
@@ -48,7 +48,7 @@ static PyObject *pool_threads(PyObject *module, PyObject *unused)
 {
     int idle;
     (void)module, (void)unused;
-    int count = i_pool_threads(&idle);
+    int count = i_blocking_threads(&idle);
     return Py_BuildValue("(ii)", count, idle);
 }
 
@@ -56,7 +56,7 @@ static PyObject *pool_threads(PyObject *module, PyObject *unused)
 static PyObject *pool_close(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    int left = i_pool_close();
+    int left = i_blocking_close();
     return left < 0 ? NULL : PyLong_FromLong(left);
 }
 

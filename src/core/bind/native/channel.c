@@ -134,7 +134,7 @@ static PyObject *make(PyTypeObject *type, Py_ssize_t capacity, PyObject *name)
 {
     PyObject *self = type->tp_alloc(type, 0);
     if (self != NULL) {
-        n_init(SELF, capacity);
+        n_channel_init(SELF, capacity);
         SELF->name = Py_XNewRef(name);
     }
     return self;
@@ -189,12 +189,12 @@ static PyObject *channel_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
 
 static int channel_traverse(PyObject *self, visitproc visit, void *arg)
 {
-    return n_visit(SELF, visit, arg);
+    return n_channel_visit(SELF, visit, arg);
 }
 
 static int channel_clear(PyObject *self)
 {
-    n_clear(SELF);
+    n_channel_clear(SELF);
     return 0;
 }
 
@@ -203,7 +203,7 @@ static void channel_dealloc(PyObject *self)
     PyObject_GC_UnTrack(self);
     Py_TRASHCAN_BEGIN(self, channel_dealloc) if (SELF->weakrefs != NULL)
         PyObject_ClearWeakRefs(self);
-    n_free(SELF);
+    n_channel_free(SELF);
     Py_TYPE(self)->tp_free(self);
     Py_TRASHCAN_END
 }

@@ -11,7 +11,7 @@ PyObject *bind_descriptor_make(PyTypeObject *type, int fd, int tcp)
     PyObject *self = type->tp_alloc(type, 0);
     if (self == NULL)
         return NULL;
-    SELF->desc = i_open(fd, tcp, self);
+    SELF->desc = i_desc_open(fd, tcp, self);
     if (SELF->desc != NULL)
         return self;
     Py_DECREF(self);
@@ -23,7 +23,7 @@ PyObject *bind_descriptor_from(PyTypeObject *type, PyObject *number)
     long fd = PyLong_AsLong(number);
     if (fd == -1 && PyErr_Occurred())
         return NULL;
-    int code = fd < 0 || fd > INT32_MAX ? -EBADF : p_unblock((int)fd);
+    int code = fd < 0 || fd > INT32_MAX ? -EBADF : p_set_nonblocking((int)fd);
     if (code < 0)
         return bind_fail(S_E_SYSTEM + code, number);
     return bind_descriptor_make(type, (int)fd, p_is_tcp((int)fd));
@@ -41,7 +41,7 @@ static PyObject *wait_for(PyObject *self, unsigned what, const c_call_site *site
 {
     int code;
     s_sched *s = s_self();
-    PyObject *done = s ? i_wait(s, SELF->desc, what, site, &code) : NULL;
+    PyObject *done = s ? i_wait_ready(s, SELF->desc, what, site, &code) : NULL;
     return s ? bind_result(done, code, self) : NULL;
 }
 
@@ -67,7 +67,7 @@ static PyObject *descriptor_close(PyObject *self, PyObject *unused)
     s_sched *s = s_self();
     if (s == NULL)
         return NULL;
-    i_close(s, SELF->desc);
+    i_desc_close(s, SELF->desc);
     Py_RETURN_NONE;
 }
 
@@ -75,21 +75,21 @@ static PyObject *detach(PyObject *self, PyObject *unused)
 {
     (void)unused;
     s_sched *s = s_self();
-    int fd = s ? i_detach(s, SELF->desc) : -1;
+    int fd = s ? i_desc_detach(s, SELF->desc) : -1;
     return fd < 0 ? bind_fail(s ? S_E_DESCRIPTOR : S_E_SET, self) : PyLong_FromLong(fd);
 }
 
 static PyObject *fileno_(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    int fd = i_fd(SELF->desc);
+    int fd = i_desc_fd(SELF->desc);
     return fd < 0 ? bind_fail(S_E_DESCRIPTOR, self) : PyLong_FromLong(fd);
 }
 
 static PyObject *get_closed(PyObject *self, void *unused)
 {
     (void)unused;
-    return PyBool_FromLong(i_fd(SELF->desc) < 0);
+    return PyBool_FromLong(i_desc_fd(SELF->desc) < 0);
 }
 
 static PyObject *enter(PyObject *self, PyObject *unused)
@@ -106,7 +106,7 @@ static PyObject *leave(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 
 static PyObject *descriptor_repr(PyObject *self)
 {
-    int fd = i_fd(SELF->desc);
+    int fd = i_desc_fd(SELF->desc);
     const char *name = Py_TYPE(self)->tp_name;
     if (fd < 0)
         return PyUnicode_FromFormat("<%s closed>", name);
@@ -115,7 +115,7 @@ static PyObject *descriptor_repr(PyObject *self)
 
 static void descriptor_finalize(PyObject *self)
 {
-    if (SELF->desc == NULL || i_fd(SELF->desc) < 0)
+    if (SELF->desc == NULL || i_desc_fd(SELF->desc) < 0)
         return;
     PyObject *pending = PyErr_GetRaisedException();
     if (PyErr_ResourceWarning(self, 1, "unclosed %R", self) < 0)
@@ -144,7 +144,7 @@ static void descriptor_dealloc(PyObject *self)
         PyObject_ClearWeakRefs(self);
     descriptor_clear(self);
     if (SELF->desc != NULL)
-        i_free(SELF->desc);
+        i_desc_free(SELF->desc);
     Py_TYPE(self)->tp_free(self);
 }
 

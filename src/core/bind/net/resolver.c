@@ -1,13 +1,13 @@
 /* getaddrinfo for tasklets: what is asked, in the C library's terms.
  *
  * The arguments are read here as _socket.getaddrinfo reads them, the audit event is the same, and
- * the lookup itself needs no Python (io/lookup.h).  Whatever is not read at once, wrong types,
+ * the lookup itself needs no Python (io/resolver.h).  Whatever is not read at once, wrong types,
  * names that cannot be encoded or are too long, numbers out of range, goes to the original on a
  * thread of the pool, which knows what to say of it.
  */
 #include "bind/net/resolver.h"
-#include "io/lookup.h"
-#include "io/pool.h"
+#include "io/blocking.h"
+#include "io/resolver.h"
 
 #include <limits.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #define LONGEST 1025 /* bytes of a name, with the end */
 
 typedef struct {
-    i_question question;
+    i_resolve_query question;
     char host[LONGEST], service[LONGEST];
 } request;
 
@@ -73,7 +73,7 @@ static int read_kind(request *r, PyObject *const *args, Py_ssize_t count)
 
 static int read_request(request *r, PyObject *const *args, Py_ssize_t nargs)
 {
-    r->question = (i_question){0};
+    r->question = (i_resolve_query){0};
     int read = nargs >= 2 && nargs <= 6 && read_host(r, args[0]) && read_service(r, args[1]) &&
                read_kind(r, args + 2, nargs - 2);
     PyErr_Clear();
@@ -93,7 +93,7 @@ PyObject *bind_look_up(s_sched *s, PyObject *original, PyObject *const *args, Py
         const int *kind = r.question.kind;
         if (PySys_Audit("socket.getaddrinfo", "OOiii", args[0], args[1], kind[0], kind[1],
                         kind[2]) == 0)
-            found = i_look_up(s, &r.question, site, &code);
+            found = i_resolve(s, &r.question, site, &code);
     }
     return bind_result(found, code, (PyObject *)s->current);
 }
@@ -113,7 +113,7 @@ static PyObject *look_up(PyObject *module, PyObject *const *args, Py_ssize_t nar
 static PyObject *lookups_left(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    return PyLong_FromLong(p_errands_left());
+    return PyLong_FromLong(p_work_busy());
 }
 
 PyMethodDef bind_names_functions[] = {

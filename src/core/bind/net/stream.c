@@ -135,7 +135,7 @@ static PyObject *connected(PyObject *self, PyObject *const *args, Py_ssize_t nar
     if (bind_count("_connected", nargs, 0) < 0)
         return NULL;
     c_call_site site = BIND_SITE(self, args, nargs, connected);
-    return operate(self, i_connected, &site);
+    return operate(self, i_wait_connected, &site);
 }
 
 static PyMethodDef stream_methods[] = {
@@ -223,7 +223,7 @@ static PyObject *accepted(PyObject *listener, int fd)
 void bind_net_init(void)
 {
     i_hook.accepted = accepted;
-    i_init();
+    i_reactor_init();
 }
 
 static PyMethodDef listener_methods[] = {

@@ -20,12 +20,12 @@ typedef struct {
 
 static long receive(transfer *x, int fd)
 {
-    return p_receive_as(fd, x->data + x->at, (size_t)(x->size - x->at), x->flags);
+    return p_receive_with_flags(fd, x->data + x->at, (size_t)(x->size - x->at), x->flags);
 }
 
 static long send_(transfer *x, int fd)
 {
-    return p_send_as(fd, x->data + x->at, (size_t)(x->size - x->at), x->flags);
+    return p_send_with_flags(fd, x->data + x->at, (size_t)(x->size - x->at), x->flags);
 }
 
 static int fail(long code)
@@ -94,7 +94,7 @@ PyObject *bind_socket_recv(PyObject *self, PyObject *args)
         PyErr_Clear();
         return bind_socket_stock.recv(self, args);
     }
-    x.all = p_wants_all(x.flags);
+    x.all = p_flags_wait_all(x.flags);
     x.data = x.all || x.size > I_SCRATCH ? NULL : i_scratch(s);
     if (x.data == NULL)
         return receive_much(s, &x);
@@ -115,7 +115,7 @@ PyObject *bind_socket_recv_into(PyObject *self, PyObject *args, PyObject *kwargs
         goto original;
     x.data = into.buf;
     x.size = x.size > 0 ? x.size : into.len;
-    x.all = p_wants_all(x.flags);
+    x.all = p_flags_wait_all(x.flags);
     if (run(s, &x, P_READ, receive) == 0)
         done = PyLong_FromSsize_t(x.at);
     PyBuffer_Release(&into);

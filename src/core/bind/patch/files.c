@@ -62,8 +62,8 @@ static int hold_on(place *p, unsigned what)
     i_turn mine;
     int code = 0, ready = 0;
     i_turn_begin(&mine, p->file);
-    while (code == 0 && !is_closed(p) && !(ready = p_ready(p->fd, what) != -EAGAIN) &&
-           p_would_wait(p->fd, what))
+    while (code == 0 && !is_closed(p) && !(ready = p_check_ready(p->fd, what) != -EAGAIN) &&
+           p_would_block(p->fd, what))
         code = bind_patch_wait(p->s, p->fd, what, p->file, S_FOREVER);
     i_turn_end(p->s, &mine);
     return code < 0 ? -1 : ready;
@@ -76,7 +76,7 @@ static Py_ssize_t write_pieces(place *p, const Py_buffer *data, int part)
     const char *from = data->buf;
     Py_ssize_t at = 0;
     while (at < data->len) {
-        long done = p_write_piece(p->fd, from + at, (size_t)(data->len - at));
+        long done = p_write_some(p->fd, from + at, (size_t)(data->len - at));
         if (done >= 0) {
             at += done;
             continue;
@@ -96,8 +96,8 @@ static Py_ssize_t write_pieces(place *p, const Py_buffer *data, int part)
 static Py_ssize_t write_object(place *p, PyObject *object, int part)
 {
     Py_buffer data;
-    if (!p_takes_pieces(p->fd))
-        return p_may_wait(p->fd) && hold_on(p, P_WRITE) < 0 ? -1 : -2;
+    if (!p_can_write_some(p->fd))
+        return p_may_block(p->fd) && hold_on(p, P_WRITE) < 0 ? -1 : -2;
     if (PyObject_GetBuffer(object, &data, PyBUF_SIMPLE) < 0) {
         PyErr_Clear();
         return -2;
@@ -167,7 +167,7 @@ static PyObject *write_when_ready(const c_replaced_function *kept, PyObject *con
     place p = {.s = nargs == 2 ? bind_patch_sched() : NULL};
     p.fd = p.s ? number_of(args[0]) : -1;
     Py_ssize_t written = -2;
-    if (p.fd >= 0 && p_may_wait(p.fd)) {
+    if (p.fd >= 0 && p_may_block(p.fd)) {
         PyObject *data = kept == &os_writev ? joined(args[1]) : Py_NewRef(args[1]);
         if (data != NULL)
             written = write_object(&p, data, 0);
@@ -212,7 +212,7 @@ static PyObject *read_parts(PyObject *self);
 static int find_place(place *p, PyObject *self, const char *able)
 {
     *p = (place){.s = bind_patch_sched(), .file = self};
-    if (p->s == NULL || c_is_finalizing() || is_closed(p) || !p_may_wait(p->fd))
+    if (p->s == NULL || c_is_finalizing() || is_closed(p) || !p_may_block(p->fd))
         return 0;
     PyObject *yes = PyObject_CallMethod(self, able, NULL);
     PyErr_Clear();

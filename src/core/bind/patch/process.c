@@ -38,7 +38,8 @@ static PyObject *ask(const question *q)
     int made = 0;
     for (; made < q->count; made++) {
         int last = made == q->count - 1;
-        args[made] = PyLong_FromLong(last ? p_not_hanging(q->values[made]) : q->values[made]);
+        args[made] =
+            PyLong_FromLong(last ? p_child_wait_nonblocking(q->values[made]) : q->values[made]);
         if (args[made] == NULL)
             break;
     }
@@ -74,7 +75,7 @@ static int hold_on(s_sched *s, question *q)
 
 static int open_child(const question *q)
 {
-    if (!p_wants_end(q->values[q->count - 1]))
+    if (!p_child_wait_for_exit(q->values[q->count - 1]))
         return -1;
     if (q->kept == &waiting_id)
         return p_child_open_as(q->values[0], q->values[1]);
@@ -113,7 +114,7 @@ static int understood(question *q, PyObject *const *args, Py_ssize_t nargs, int 
         }
         q->values[i] = (int)value;
     }
-    return nargs == count && p_hangs(q->values[count - 1]);
+    return nargs == count && p_child_wait_blocks(q->values[count - 1]);
 }
 
 static PyObject *wait_for(const c_replaced_function *kept, PyObject *const *args, Py_ssize_t nargs,

@@ -1,8 +1,8 @@
 /* queue.SimpleQueue for tasklets: get, put and put_nowait.
  *
  * It is written in C, on a lock of the system that knows no tasklets.  So a tasklet asks by
- * get_nowait() and waits, when there is nothing, beside the queue (sync/news.h); each put tells.
- * OS threads wait inside the queue as ever; an item is for whoever comes first.
+ * get_nowait() and waits, when there is nothing, beside the queue (sync/notify_queue.h); each put
+ * tells. OS threads wait inside the queue as ever; an item is for whoever comes first.
  *
  * put() may be called in the midst of get(), by a finalizer or a signal handler, and never waits.
  * It goes on telling when all else is stock again: a tasklet may be waiting.
@@ -10,7 +10,7 @@
  * The other classes of `queue` are Python over stock locks, which know tasklets.
  */
 #include "bind/patch/patch.h"
-#include "sync/news.h"
+#include "sync/notify_queue.h"
 
 typedef PyObject *(*named_call)(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames);
@@ -37,12 +37,12 @@ static PyObject *get_until(s_sched *s, const c_method_call *c, int64_t until)
 {
     int empty, code, late = 0;
     for (;;) {
-        uint64_t seen = y_news_seen();
+        uint64_t seen = y_notify_ticket();
         PyObject *item = look(c, &empty);
         if (!empty || late)
             return item;
         PyErr_Clear();
-        PyObject *news = y_news_wait(s, c->self, seen, until, &code);
+        PyObject *news = y_notify_wait(s, c->self, seen, until, &code);
         if (news == NULL)
             return bind_result(NULL, code, (PyObject *)s->current);
         Py_DECREF(news);
@@ -81,7 +81,7 @@ static PyObject *put_by(PyCFunction original, PyObject *self, PyObject *const *a
     int is_ours = bind_is_ours(&s);
     PyObject *done = ((named_call)(void (*)(void))original)(self, args, nargs, kwnames);
     if (done != NULL && is_ours)
-        y_news_tell(s, self);
+        y_notify_one(s, self);
     return done;
 }
 

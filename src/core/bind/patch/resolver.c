@@ -2,15 +2,16 @@
  *
  * The C library's lookups cannot be made to let others run: they read files, ask servers and wait
  * in their own code.  So they are made on another thread while the tasklet waits, which is soft:
- * getaddrinfo as resolver.c tells, the originals of the others on a thread of the pool (io/pool.h).
- * A wait that is ended leaves a lookup that goes on alone, and what it finds is dropped.
+ * getaddrinfo as resolver.c tells, the originals of the others on a thread of the pool
+ * (io/blocking.h). A wait that is ended leaves a lookup that goes on alone, and what it finds is
+ * dropped.
  *
  * A host that is an address already is not looked up but read: that does not wait, and is
  * done here.  A thousand connections to an address start no threads.
  */
 #include "bind/net/resolver.h"
 #include "bind/patch/patch.h"
-#include "io/pool.h"
+#include "io/blocking.h"
 
 static c_replaced_function addrinfo, nameinfo, by_name, by_name_ex, by_addr;
 

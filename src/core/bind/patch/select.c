@@ -2,9 +2,9 @@
  *
  * The original is asked first, and asked again after each wake-up, with a timeout of 0: what it
  * returns is its own.  In between the tasklet waits for one descriptor: an epoll object's own,
- * or a set that holds all that select() or poll() was given (p_set_open), made at the first wait
- * of the call.  The set tells each change once; a wake-up for something that was not asked for (an
- * end where only writing was) costs one more question, not a loop.
+ * or a set that holds all that select() or poll() was given (p_pollset_open), made at the first
+ * wait of the call.  The set tells each change once; a wake-up for something that was not asked for
+ * (an end where only writing was) costs one more question, not a loop.
  *
  * Files, which a set does not take, are always ready: the first question has been answered.
  */
@@ -48,14 +48,14 @@ static int target(question *q)
 {
     if (q->fill == NULL)
         return PyObject_AsFileDescriptor(q->self);
-    if (q->set >= 0 && q->process == p_process()) {
-        p_set_seen(q->set);
+    if (q->set >= 0 && q->process == p_process_id()) {
+        p_pollset_drain(q->set);
         return q->set;
     }
     if (q->set >= 0)
         p_close(q->set);
-    q->process = p_process();
-    q->set = p_set_open();
+    q->process = p_process_id();
+    q->set = p_pollset_open();
     if (q->set < 0)
         return system_error(q->set);
     return q->fill(q, q->set) < 0 ? -1 : q->set;
@@ -107,7 +107,7 @@ static PyObject *answer(s_sched *s, question *q, int64_t timeout)
 
 static int add(int set, int fd, unsigned what)
 {
-    int code = p_set_add(set, fd, what);
+    int code = p_pollset_add(set, fd, what);
     return code == 0 || code == -EPERM || code == -EBADF ? 0 : system_error(code);
 }
 
@@ -164,7 +164,7 @@ static int fill_poll(question *q, int set)
     Py_ssize_t at = 0;
     int code = registered ? 0 : -1;
     while (code == 0 && PyDict_Next(registered, &at, &key, &value))
-        code = add(set, (int)PyLong_AsLong(key), p_polled(PyLong_AsLong(value)));
+        code = add(set, (int)PyLong_AsLong(key), p_poll_interest(PyLong_AsLong(value)));
     Py_XDECREF(registered);
     return code;
 }

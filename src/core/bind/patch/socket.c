@@ -63,7 +63,7 @@ static PyObject *never_waiting(PyObject *args, Py_ssize_t at, PyObject *filler)
     PyObject *made = PyTuple_New(count);
     for (Py_ssize_t i = 0; made != NULL && i < count; i++) {
         PyObject *item = i < given ? PyTuple_GET_ITEM(args, i) : filler;
-        item = i == at ? PyLong_FromLong(p_never_waiting((int)flags)) : Py_NewRef(item);
+        item = i == at ? PyLong_FromLong(p_flags_nonblocking((int)flags)) : Py_NewRef(item);
         if (item == NULL)
             Py_CLEAR(made);
         else
@@ -228,7 +228,7 @@ enum { RAISED = -1, AGAIN = -2 };
 static int await_connection(s_sched *s, PyObject *self, int64_t until)
 {
     for (;;) {
-        int fd = c_socket_fd(self), code = fd < 0 ? EBADF : -p_connected(fd);
+        int fd = c_socket_fd(self), code = fd < 0 ? EBADF : -p_connect_result(fd);
         if (code != EAGAIN)
             return code == EISCONN ? 0 : code;
         if (bind_socket_wait(s, self, P_WRITE, until) < 0)

@@ -113,10 +113,10 @@ static PyObject *shim_learn(PyObject *module, PyObject *unused)
 
 /* ---- channels ---------------------------------------------------------------------------- */
 
-static PyObject *part_of(n_channel *ch, enum n_part part)
+static PyObject *part_of(n_channel *ch, enum n_channel_part part)
 {
     PyObject **found;
-    Py_ssize_t count = n_copy(ch, part, &found);
+    Py_ssize_t count = n_channel_contents(ch, part, &found);
     if (count < 0)
         return bind_fail((int)count, (PyObject *)ch);
     PyObject *tuple = PyTuple_New(count);

@@ -80,7 +80,7 @@ static int select_again(s_sched *s, s_tasklet *t, PyObject *items, int64_t until
             cases[i] = (n_case){(n_channel *)channel, sends ? value : NULL};
     }
     if (code == S_OK)
-        code = n_select_again(s, t, cases, (int)count, until);
+        code = n_restore_select(s, t, cases, (int)count, until);
     PyMem_Free(cases);
     return code;
 }
@@ -91,7 +91,7 @@ static int channel_again(s_sched *s, s_tasklet *t, const char *kind, PyObject *o
     int sends = strcmp(kind, "send") == 0, iterates = strcmp(kind, "iterate") == 0;
     if (!bind_is_channel(on) || !(sends || iterates || strcmp(kind, "receive") == 0))
         return S_E_RECORD;
-    int code = n_wait_again(s, t, (n_channel *)on, sends ? value : NULL, iterates);
+    int code = n_restore_wait(s, t, (n_channel *)on, sends ? value : NULL, iterates);
     if (code == S_OK && t->state == S_BLOCKED)
         code = s_deadline_set(s, t, until);
     return code;

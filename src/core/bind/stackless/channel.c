@@ -163,7 +163,7 @@ static PyObject *channel_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     }
     PyObject *self = type->tp_alloc(type, 0);
     if (self != NULL) {
-        n_init(SELF, 0);
+        n_channel_init(SELF, 0);
         SELF->preference = -1;
     }
     return self;

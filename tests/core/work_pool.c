@@ -1,4 +1,4 @@
-/* plat/errands.c: each errand is run once, and those that hang hold up no others. */
+/* plat/work_pool.c: each errand is run once, and those that hang hold up no others. */
 #include <pthread.h>
 #include <unistd.h>
 
@@ -14,13 +14,13 @@ static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t news = PTHREAD_COND_INITIALIZER;
 static int arrived, opened;
 
-static void count_one(p_errand *errand)
+static void count_one(p_work *errand)
 {
     (void)errand;
     __atomic_add_fetch(&run_count, 1, __ATOMIC_SEQ_CST);
 }
 
-static void hang(p_errand *errand)
+static void hang(p_work *errand)
 {
     pthread_mutex_lock(&gate);
     arrived++;
@@ -38,11 +38,11 @@ static void wait_for_runs(long count)
 }
 
 /* All of an array of errands. */
-static void send(p_errand *errands, int count, void (*run)(p_errand *errand))
+static void send(p_work *errands, int count, void (*run)(p_work *errand))
 {
     for (int i = 0; i < count; i++) {
-        errands[i] = (p_errand){NULL, run};
-        CHECK(p_errand_send(&errands[i]) == 0);
+        errands[i] = (p_work){NULL, run};
+        CHECK(p_work_submit(&errands[i]) == 0);
     }
 }
 
@@ -70,7 +70,7 @@ static void *send_many(void *errands)
 
 TEST(each_errand_is_run_once_whoever_sends_it)
 {
-    static p_errand errands[3][MANY];
+    static p_work errands[3][MANY];
     pthread_t senders[3];
     for (int i = 0; i < 3; i++)
         CHECK(pthread_create(&senders[i], NULL, send_many, errands[i]) == 0);
@@ -83,7 +83,7 @@ TEST(each_errand_is_run_once_whoever_sends_it)
 
 TEST(errands_that_follow_each_other_find_a_thread_each_time)
 {
-    p_errand errand;
+    p_work errand;
     for (long i = 1; i <= FEW; i++) {
         send(&errand, 1, count_one);
         wait_for_runs(i);
@@ -93,20 +93,20 @@ TEST(errands_that_follow_each_other_find_a_thread_each_time)
 
 TEST(errands_that_hang_are_all_begun)
 {
-    static p_errand errands[HANGING];
+    static p_work errands[HANGING];
     send(errands, HANGING, hang);
     wait_until_hanging(HANGING);
     CHECK(run_count == 0);
-    CHECK(p_errands_left() == HANGING);
+    CHECK(p_work_busy() == HANGING);
     open_gate();
     wait_for_runs(HANGING);
-    while (p_errands_left() > 0)
+    while (p_work_busy() > 0)
         usleep(100); /* lets the threads find out that nothing is left */
 }
 
 TEST(who_hangs_holds_up_nobody)
 {
-    static p_errand hanging[HANGING], quick[MANY];
+    static p_work hanging[HANGING], quick[MANY];
     send(hanging, HANGING / 2, hang);
     send(quick, MANY, count_one);
     send(hanging + HANGING / 2, HANGING / 2, hang);

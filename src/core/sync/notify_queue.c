@@ -1,5 +1,5 @@
 /* Who waits for news, in a table by address.  See news.h. */
-#include "sync/news.h"
+#include "sync/notify_queue.h"
 
 #define BUCKETS 64
 
@@ -40,7 +40,7 @@ static b_link *bucket_of(const PyObject *object)
     return bucket;
 }
 
-uint64_t y_news_seen(void)
+uint64_t y_notify_ticket(void)
 {
     return __atomic_load_n(&count, __ATOMIC_SEQ_CST);
 }
@@ -49,14 +49,14 @@ uint64_t y_news_seen(void)
 static int queue(s_tasklet *me, wanted *w, uint64_t seen)
 {
     c_lock_take(&guard);
-    int quiet = y_news_seen() == seen;
+    int quiet = y_notify_ticket() == seen;
     if (quiet)
         s_enqueue(me, bucket_of(w->object), &getting, w);
     c_lock_give(&guard);
     return quiet;
 }
 
-PyObject *y_news_wait(s_sched *s, PyObject *object, uint64_t seen, int64_t until, int *code)
+PyObject *y_notify_wait(s_sched *s, PyObject *object, uint64_t seen, int64_t until, int *code)
 {
     wanted w = {.object = object};
     *code = s_may_block(s);
@@ -72,7 +72,7 @@ PyObject *y_news_wait(s_sched *s, PyObject *object, uint64_t seen, int64_t until
     if (done == NULL) {
         *code = S_E_SET;
         if (w.told)
-            y_news_tell(s, object);
+            y_notify_one(s, object);
     }
     return done;
 }
@@ -90,7 +90,7 @@ static s_tasklet *claim(const PyObject *object)
     return NULL;
 }
 
-void y_news_tell(s_sched *s, PyObject *object)
+void y_notify_one(s_sched *s, PyObject *object)
 {
     c_lock_take(&guard);
     __atomic_add_fetch(&count, 1, __ATOMIC_SEQ_CST);
@@ -103,7 +103,7 @@ void y_news_tell(s_sched *s, PyObject *object)
 }
 
 /* The tasklets of other threads wait no more. */
-void y_news_after_fork(const s_sched *s)
+void y_notify_after_fork(const s_sched *s)
 {
     memset(&guard, 0, sizeof(guard));
     for (int i = 0; i < BUCKETS; i++) {

@@ -17,14 +17,14 @@ int p_is_address(const char *host)
     return 1;
 }
 
-void p_names_look_up(p_names *names, const char *host, const char *service, const int kind[4])
+void p_resolve(p_resolved *names, const char *host, const char *service, const int kind[4])
 {
     struct addrinfo *found = NULL, hints = {.ai_family = kind[0],
                                             .ai_socktype = kind[1],
                                             .ai_protocol = kind[2],
                                             .ai_flags = kind[3]};
     int code = getaddrinfo(host, service, &hints, &found);
-    *names = (p_names){found, found, code, code == EAI_SYSTEM ? errno : 0};
+    *names = (p_resolved){found, found, code, code == EAI_SYSTEM ? errno : 0};
 }
 
 static void read_short(p_address *to, const struct sockaddr_in *from)
@@ -42,7 +42,7 @@ static void read_long(p_address *to, const struct sockaddr_in6 *from)
     to->has_host = inet_ntop(AF_INET6, &from->sin6_addr, to->host, sizeof(to->host)) != NULL;
 }
 
-int p_names_next(p_names *names, p_address *address)
+int p_resolve_next(p_resolved *names, p_address *address)
 {
     const struct addrinfo *at = names->at;
     if (at == NULL)
@@ -59,14 +59,14 @@ int p_names_next(p_names *names, p_address *address)
     return 1;
 }
 
-void p_names_end(p_names *names)
+void p_resolve_end(p_resolved *names)
 {
     if (names->all != NULL)
         freeaddrinfo(names->all);
     names->all = names->at = NULL;
 }
 
-const char *p_names_reason(int code)
+const char *p_resolve_reason(int code)
 {
     return gai_strerror(code);
 }

@@ -1,7 +1,7 @@
 /* Lookups: names of hosts, found on a thread without Python while the tasklet waits.
  *
  * The C library's getaddrinfo blocks and wants nothing of Python, so it is an errand
- * (plat/errands.c): a thousand lookups neither fight for the GIL nor wake a thread each.  What is
+ * (plat/work_pool.c): a thousand lookups neither fight for the GIL nor wake a thread each.  What is
  * found comes home as a parcel (sched/mail.c) and is made into objects there.
  *
  * Who owns a lookup.  The errand, from the sending until its parcel is opened; the tasklet only
@@ -14,8 +14,8 @@
  * Threads.  The caller's, attached; on the errand's thread nothing but the lookup itself is
  * touched.  Soft like every wait of the kind.
  */
-#ifndef LOOMLET_IO_LOOKUP_H
-#define LOOMLET_IO_LOOKUP_H
+#ifndef LOOMLET_IO_RESOLVER_H
+#define LOOMLET_IO_RESOLVER_H
 
 #include "sched/sched.h"
 
@@ -24,12 +24,13 @@ typedef struct {
     const char *host, *service; /* or NULL; copied */
     int kind[4];                /* family, type, protocol, flags */
     PyObject *asked;            /* the host as it was given: what a dump shows */
-} i_question;
+} i_resolve_query;
 
 /* The list that socket.getaddrinfo returns (new), while the current tasklet waits; or NULL and
  * *code as in io.h. */
-PyObject *i_look_up(s_sched *s, const i_question *question, const c_call_site *site, int *code);
+PyObject *i_resolve(s_sched *s, const i_resolve_query *question, const c_call_site *site,
+                    int *code);
 /* In the child of a fork. */
-void i_lookups_after_fork(s_sched *s);
+void i_resolver_after_fork(s_sched *s);
 
 #endif

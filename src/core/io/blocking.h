@@ -18,7 +18,7 @@
  * Ringing first would wake the home twice, for the bell and for the GIL.  So a round trip is two
  * wake-ups by the system and nothing else to speak of: no lock, condition variable or queue
  * object of Python's.  Where calls follow each other both sides stay awake for a moment before
- * they sleep, and then until the GIL is free (b_eager.h), which saves the wake-ups too: a round
+ * they sleep, and then until the GIL is free (b_spin.h), which saves the wake-ups too: a round
  * trip takes 2 to 3 us where asyncio's run_in_executor takes 190 on the same machine at the same
  * time, and 54 where nobody watches (two cores, 3.13).
  *
@@ -32,14 +32,14 @@
  *
  * Deadlock.  While a function runs nobody is in one, for it may wake anybody; its thread is
  * awake like every other thread of the program, unless it waits inside loomlet itself.  Idle
- * threads of the pool wake nobody, though they have thread states: i_pool_init hands down who
+ * threads of the pool wake nobody, though they have thread states: i_blocking_init hands down who
  * counts them (sched/idle.c).
  *
  * Not seen: calls that wait for calls that wait for a thread, all threads being taken by the first
  * ones, are no deadlock to the rule above.  The limit is far off for that reason.  Threads that
  * are about to end are not counted in it.
  *
- * The end.  Threads do not outlive the interpreter: at exit (i_pool_close) no job is taken any
+ * The end.  Threads do not outlive the interpreter: at exit (i_blocking_close) no job is taken any
  * more, those that have not begun fail, idle threads end, and running functions are waited for,
  * as concurrent.futures does it; but not for ever (300 s), and Ctrl-C ends the wait.  What still
  * runs then is treated by the interpreter as a daemon thread: it stops when it next wants the
@@ -56,8 +56,8 @@
  * starting a thread per call (44 us, and nothing is warm); deleting the thread state of an idle
  * thread (a function's thread-locals, connections for example, would go each time).
  */
-#ifndef LOOMLET_IO_POOL_H
-#define LOOMLET_IO_POOL_H
+#ifndef LOOMLET_IO_BLOCKING_H
+#define LOOMLET_IO_BLOCKING_H
 
 #include "sched/sched.h"
 
@@ -75,9 +75,9 @@ typedef struct i_job {
 /* What can be set.  Times in nanoseconds. */
 typedef struct {
     int64_t threads, idle, exit;
-} i_pool_limits;
+} i_blocking_limits;
 
-void i_pool_init(void);
+void i_blocking_init(void);
 
 /* ---- jobs (job.c) ----------------------------------------------------------- */
 
@@ -98,11 +98,11 @@ void i_jobs_after_fork(s_sched *s);
 /* Takes a job over: 0, or S_E_NO_THREAD, S_E_MEMORY, S_E_EXITING: nothing has happened. */
 int i_pool_submit(i_job *job);
 /* Sets what is not negative; the limits that were. */
-i_pool_limits i_pool_limit(i_pool_limits limits);
+i_blocking_limits i_blocking_configure(i_blocking_limits limits);
 /* Threads that there are, and how many of them have nothing to do. */
-int i_pool_threads(int *idle);
+int i_blocking_threads(int *idle);
 /* At interpreter exit, see above: how many functions still run, or -1 with an exception set. */
-int i_pool_close(void);
-void i_pool_after_fork(s_sched *s);
+int i_blocking_close(void);
+void i_blocking_after_fork(s_sched *s);
 
 #endif

@@ -31,14 +31,14 @@ static Py_ssize_t copy_waiters(const b_link *queue, PyObject **found)
     return count;
 }
 
-static Py_ssize_t copy_part(const n_channel *ch, enum n_part part, PyObject **found)
+static Py_ssize_t copy_part(const n_channel *ch, enum n_channel_part part, PyObject **found)
 {
     if (part == N_VALUES)
         return copy_values(ch, found);
     return copy_waiters(part == N_SENDERS ? &ch->senders : &ch->receivers, found);
 }
 
-Py_ssize_t n_copy(n_channel *ch, enum n_part part, PyObject ***found)
+Py_ssize_t n_channel_contents(n_channel *ch, enum n_channel_part part, PyObject ***found)
 {
     c_lock_take(&ch->lock);
     Py_ssize_t count = copy_part(ch, part, NULL);
@@ -75,7 +75,7 @@ static PyObject *error_of(int code, n_channel *ch)
     return error != NULL ? error : PyErr_GetRaisedException();
 }
 
-int n_wait_again(s_sched *s, s_tasklet *t, n_channel *ch, PyObject *value, int iterates)
+int n_restore_wait(s_sched *s, s_tasklet *t, n_channel *ch, PyObject *value, int iterates)
 {
     s_wait *partner;
     PyObject *got = NULL;
@@ -92,7 +92,7 @@ int n_wait_again(s_sched *s, s_tasklet *t, n_channel *ch, PyObject *value, int i
     if (done == S_E_MEMORY)
         return done;
     if (partner != NULL)
-        s_wake(s, n_settle(partner, Py_NewRef(value != NULL ? value : Py_None), NULL));
+        s_wake(s, n_set_outcome(partner, Py_NewRef(value != NULL ? value : Py_None), NULL));
     if (done > 0)
         go_on_with(s, t, value != NULL ? Py_NewRef(Py_None) : got, NULL);
     else if (done < 0)
@@ -100,7 +100,7 @@ int n_wait_again(s_sched *s, s_tasklet *t, n_channel *ch, PyObject *value, int i
     return S_OK;
 }
 
-int n_select_again(s_sched *s, s_tasklet *t, const n_case *cases, int count, int64_t until)
+int n_restore_select(s_sched *s, s_tasklet *t, const n_case *cases, int count, int64_t until)
 {
     PyObject *result = NULL;
     int at, code;
@@ -131,7 +131,7 @@ PyObject *n_select_cases(const s_tasklet *t)
     n_selection *selection = t->on;
     PyObject *cases = PyTuple_New(selection->count);
     for (int i = 0; cases != NULL && i < selection->count; i++) {
-        n_place *place = &selection->places[i];
+        n_select_node *place = &selection->places[i];
         PyObject *value = place->wait.value;
         PyObject *item = Py_BuildValue("(OOO)", (PyObject *)place->channel,
                                        value ? Py_True : Py_False, value ? value : Py_None);

@@ -10,18 +10,18 @@
  * Threads.  Any attached thread; `guard` (without a GIL) covers the table.  No Python code runs
  * under it, so news may come from anywhere: a finalizer, a signal handler, the collector.
  */
-#ifndef LOOMLET_NEWS_H
-#define LOOMLET_NEWS_H
+#ifndef LOOMLET_NOTIFY_QUEUE_H
+#define LOOMLET_NOTIFY_QUEUE_H
 
 #include "sched/sched.h"
 
 /* A number to be taken before looking. */
-uint64_t y_news_seen(void);
+uint64_t y_notify_ticket(void);
 /* Waits for news of `object` since then: Py_True, look again; Py_False at `until`; or NULL with
  * *code.  Always hard. */
-PyObject *y_news_wait(s_sched *s, PyObject *object, uint64_t seen, int64_t until, int *code);
+PyObject *y_notify_wait(s_sched *s, PyObject *object, uint64_t seen, int64_t until, int *code);
 /* `object` has got something: wakes the first that waits for it. */
-void y_news_tell(s_sched *s, PyObject *object);
-void y_news_after_fork(const s_sched *s);
+void y_notify_one(s_sched *s, PyObject *object);
+void y_notify_after_fork(const s_sched *s);
 
 #endif

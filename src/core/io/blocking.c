@@ -1,5 +1,5 @@
 /* Jobs: a call that a thread of the pool makes for a tasklet that waits.  See pool.h. */
-#include "io/pool.h"
+#include "io/blocking.h"
 
 static void release(i_job *job)
 {

@@ -15,7 +15,7 @@
  *
  * A thread that finds nothing to do is idle; the one that was so last is taken first, and one
  * that was so for long (IDLE) ends.  It stays awake for a moment first where errands follow each
- * other (b_eager.h).  The records of threads are never freed, only used again, because a wake-up
+ * other (b_spin.h).  The records of threads are never freed, only used again, because a wake-up
  * may be on its way to one.
  *
  * Threads.  Everything is guarded by one lock, held for a few loads and stores.  The threads take
@@ -40,12 +40,12 @@ enum { NOTHING, WORK, KEEP };
 typedef struct runner {
     struct runner *below; /* in the stack of the idle or unused */
     p_parker parker;
-    b_eager eager;
+    b_spin eager;
     int task; /* what it was woken or started for */
 } runner;
 
 static p_lock lock; /* guards all below, and each `task` */
-static p_errand *first, **last = &first;
+static p_work *first, **last = &first;
 static runner *idle, *unused;
 static int working; /* threads that take errands */
 static int keeping; /* whether there is a keeper */
@@ -53,9 +53,9 @@ static unsigned begun;
 
 /* ---- under the lock ------------------------------------------------------------------ */
 
-static p_errand *take_first(void)
+static p_work *take_first(void)
 {
-    p_errand *errand = first;
+    p_work *errand = first;
     if (errand == NULL)
         return NULL;
     first = errand->next;
@@ -125,8 +125,8 @@ static int set_going(runner *r, int is_new, int task)
         p_unpark(&r->parker);
         return 0;
     }
-    r->eager = B_EAGER_BEGIN;
-    if (p_thread_spare(live, r) == 0)
+    r->eager = B_SPIN_BEGIN;
+    if (p_thread_detached(live, r) == 0)
         return 0;
     p_lock_take(&lock);
     count(task, -1);
@@ -154,11 +154,11 @@ static void rest(runner *me)
 }
 
 /* The next errand, or NULL: idle from now on. */
-static p_errand *settle(runner *me)
+static p_work *settle(runner *me)
 {
     p_park_prepare(&me->parker);
     p_lock_take(&lock);
-    p_errand *errand = take_first();
+    p_work *errand = take_first();
     if (errand == NULL)
         rest(me);
     p_lock_give(&lock);
@@ -167,7 +167,7 @@ static p_errand *settle(runner *me)
 
 static void work(runner *me)
 {
-    for (p_errand *errand; (errand = settle(me)) != NULL;)
+    for (p_work *errand; (errand = settle(me)) != NULL;)
         errand->run(errand);
 }
 
@@ -176,7 +176,7 @@ static int wanted(int moved)
 {
     int more = 0, most = working > 0 ? working : 1;
     if (moved < most)
-        for (p_errand *at = first; at != NULL && more < most; at = at->next)
+        for (p_work *at = first; at != NULL && more < most; at = at->next)
             more++;
     return more;
 }
@@ -215,7 +215,7 @@ static int await_task(runner *me)
     int64_t until = p_now() + IDLE;
     int task;
     while ((task = task_of(me)) == NOTHING && p_now() < until) {
-        p_park_eagerly(&me->parker, &me->eager, until, NULL);
+        p_park_adaptive(&me->parker, &me->eager, until, NULL);
         p_park_prepare(&me->parker);
     }
     p_lock_take(&lock);
@@ -241,10 +241,10 @@ static void live(void *arg)
 /* ---- for all ----------------------------------------------------------------------------- */
 
 /* Takes back the errand that was sent last of all; 0 when a thread has it already. */
-static int take_back(p_errand *errand)
+static int take_back(p_work *errand)
 {
     p_lock_take(&lock);
-    p_errand **at = &first;
+    p_work **at = &first;
     while (*at != NULL && *at != errand)
         at = &(*at)->next;
     int found = *at != NULL && working == 0;
@@ -254,7 +254,7 @@ static int take_back(p_errand *errand)
     return found;
 }
 
-int p_errand_send(p_errand *errand)
+int p_work_submit(p_work *errand)
 {
     int is_new = 0;
     runner *r = NULL;
@@ -271,7 +271,7 @@ int p_errand_send(p_errand *errand)
     return take_back(errand) ? -1 : 0;
 }
 
-int p_errands_left(void)
+int p_work_busy(void)
 {
     p_lock_take(&lock);
     int left = working > 0 || first == NULL ? working : 1;
@@ -279,7 +279,7 @@ int p_errands_left(void)
     return left;
 }
 
-void p_errands_after_fork(void)
+void p_work_after_fork(void)
 {
     lock.word = 0;
     first = NULL;

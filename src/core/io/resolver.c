@@ -1,19 +1,19 @@
-/* Lookups of names.  See lookup.h. */
-#include "io/lookup.h"
+/* Lookups of names.  See resolver.h. */
+#include "io/resolver.h"
 
 #include <string.h>
 
 #include "sched/mail.h"
 
 typedef struct {
-    p_errand errand;
+    p_work errand;
     s_parcel parcel;
     s_sched *home;
     s_tasklet *waiter; /* the place in a queue that it has: owned; NULL: it went on; atomic */
     PyObject *asked;
     int kind[4];
     const char *host, *service;
-    p_names found;
+    p_resolved found;
     char words[];
 } lookup;
 
@@ -72,11 +72,11 @@ static int add(PyObject *list, const p_address *a)
     return code;
 }
 
-static PyObject *list_of(p_names *found)
+static PyObject *list_of(p_resolved *found)
 {
     p_address address;
     PyObject *list = PyList_New(0);
-    while (list != NULL && p_names_next(found, &address))
+    while (list != NULL && p_resolve_next(found, &address))
         if (add(list, &address) < 0)
             Py_CLEAR(list);
     return list;
@@ -97,18 +97,18 @@ static int find_gaierror(void)
 }
 
 /* Made and not raised: what the current tasklet handles just now is none of its context. */
-static PyObject *refusal(const p_names *found)
+static PyObject *refusal(const p_resolved *found)
 {
     if (found->error != 0)
         return PyObject_CallFunction(PyExc_OSError, "is", found->error, strerror(found->error));
-    return PyObject_CallFunction(gaierror, "is", found->code, p_names_reason(found->code));
+    return PyObject_CallFunction(gaierror, "is", found->code, p_resolve_reason(found->code));
 }
 
 /* ---- there and back ---------------------------------------------------------------- */
 
 static void end(lookup *l)
 {
-    p_names_end(&l->found);
+    p_resolve_end(&l->found);
     PyMem_RawFree(l);
 }
 
@@ -130,11 +130,11 @@ static void come_home(s_sched *s, s_parcel *parcel)
 
 /* On a thread of the errands'.  When home has ended with somebody who still waits there he keeps
  * what he waits for. */
-static void find(p_errand *errand)
+static void find(p_work *errand)
 {
     lookup *l = B_CONTAINER(errand, lookup, errand);
     if (is_wanted(l))
-        p_names_look_up(&l->found, l->host, l->service, l->kind);
+        p_resolve(&l->found, l->host, l->service, l->kind);
     if (s_send_parcel(l->home, &l->parcel) < 0 && !is_wanted(l))
         end(l);
 }
@@ -146,7 +146,7 @@ static char *copy(const char **to, char *at, const char *from, size_t size)
     return at + size;
 }
 
-static lookup *new_lookup(s_sched *s, const i_question *q)
+static lookup *new_lookup(s_sched *s, const i_resolve_query *q)
 {
     size_t host = q->host ? strlen(q->host) + 1 : 0,
            service = q->service ? strlen(q->service) + 1 : 0;
@@ -169,7 +169,7 @@ static void undo(lookup *l)
     end(l);
 }
 
-PyObject *i_look_up(s_sched *s, const i_question *question, const c_call_site *site, int *code)
+PyObject *i_resolve(s_sched *s, const i_resolve_query *question, const c_call_site *site, int *code)
 {
     s_tasklet *me = s->current;
     *code = s_may_block(s);
@@ -185,7 +185,7 @@ PyObject *i_look_up(s_sched *s, const i_question *question, const c_call_site *s
     me->on = l;
     me->state = S_BLOCKED;
     s->parcels++;
-    if (p_errand_send(&l->errand) == 0)
+    if (p_work_submit(&l->errand) == 0)
         return s_suspend(s, site);
     undo(l);
     *code = S_E_NO_THREAD;
@@ -205,9 +205,9 @@ static void tell(s_tasklet *t)
     PyMem_RawFree(l);
 }
 
-void i_lookups_after_fork(s_sched *s)
+void i_resolver_after_fork(s_sched *s)
 {
-    p_errands_after_fork();
+    p_work_after_fork();
     if (s == NULL)
         return;
     __atomic_store_n(&s->has_mail, 1, __ATOMIC_SEQ_CST);
