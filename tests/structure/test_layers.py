@@ -23,6 +23,7 @@ C_LEVELS = (
     ("sched",),
     ("chan", "sync"),
     ("io",),
+    ("patch",),
     ("bind",),
 )
 # The sub-rooms of a room, by level like the rooms; those on one level do not know each other.

@@ -21,6 +21,7 @@ PREFIXES = {
     "chan": ("n_",),
     "sync": ("y_",),
     "io": ("i_",),
+    "patch": ("patch_",),
     "bind": ("bind_",),
 }
 # Names that somebody else has given.
