@@ -93,11 +93,11 @@ static inline PyObject *bind_receive(PyObject *self, const c_call_site *site,
     return bind_result_by(fail, value, code, self);
 }
 
-/* ---- stock.c --------------------------------------------------------------------- */
+/* ---- builtin_lock.c --------------------------------------------------------------------- */
 
 /* Before tasklets are interrupted for the first time: from now on the stock locks are
  * owned per tasklet, in every thread.  0, or -1 with an exception. */
-int bind_own_stock_locks(void);
+int bind_patch_builtin_locks(void);
 
 /* ---- trace.c --------------------------------------------------------------------- */
 
@@ -109,7 +109,7 @@ int bind_set_trace(PyObject *self, PyObject *value, void *which);
 
 /* ---- functions.c, select.c, blocking.c, inspect.c: the module's functions ------------------ */
 
-extern PyMethodDef bind_functions[], bind_inspect_functions[], bind_stock_functions[];
+extern PyMethodDef bind_functions[], bind_inspect_functions[], bind_builtin_lock_functions[];
 extern PyMethodDef bind_blocking_functions[], bind_names_functions[], bind_loop_functions[],
     bind_patch_functions[];
 extern PyMethodDef bind_thread_functions[], bind_observe_functions[], bind_preempt_functions[];

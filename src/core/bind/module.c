@@ -5,8 +5,8 @@
 #include "io/blocking.h"
 #include "io/resolver.h"
 #include "sched/preempt.h"
+#include "sync/builtin_lock.h"
 #include "sync/notify_queue.h"
-#include "sync/stock.h"
 
 static int add_types(PyObject *module)
 {
@@ -62,7 +62,7 @@ static PyObject *after_fork(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     s_after_fork();
-    y_stock_after_fork(s_self_);
+    y_builtin_lock_after_fork(s_self_);
     y_notify_after_fork(s_self_);
     s_slices_after_fork(1);
     i_blocking_after_fork(s_self_);
@@ -79,12 +79,14 @@ static PyMethodDef fork_functions[] = {
 static int add_functions(PyObject *module)
 {
     static PyMethodDef *const functions[] = {
-        bind_functions,          bind_blocking_functions,       bind_names_functions,
-        bind_inspect_functions,  bind_preempt_functions,        bind_loop_functions,
-        bind_observe_functions,  bind_snapshot_functions,       bind_snapshot_parts,
-        bind_stock_functions,    bind_patch_functions,          bind_thread_functions,
-        bind_callback_functions, bind_stackless_info_functions, bind_stackless_functions,
-        fork_functions};
+        bind_functions,           bind_blocking_functions,
+        bind_names_functions,     bind_inspect_functions,
+        bind_preempt_functions,   bind_loop_functions,
+        bind_observe_functions,   bind_snapshot_functions,
+        bind_snapshot_parts,      bind_builtin_lock_functions,
+        bind_patch_functions,     bind_thread_functions,
+        bind_callback_functions,  bind_stackless_info_functions,
+        bind_stackless_functions, fork_functions};
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
         if (PyModule_AddFunctions(module, functions[i]) < 0)
             return -1;

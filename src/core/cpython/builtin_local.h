@@ -5,8 +5,8 @@
  *
  * Any attached thread may call these.
  */
-#ifndef LOOMLET_STOCK_LOCAL_H
-#define LOOMLET_STOCK_LOCAL_H
+#ifndef LOOMLET_BUILTIN_LOCAL_H
+#define LOOMLET_BUILTIN_LOCAL_H
 
 #include "cpython/replace.h"
 

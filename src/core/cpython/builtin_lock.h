@@ -6,8 +6,8 @@
  *
  * Any attached thread may call these.
  */
-#ifndef LOOMLET_STOCK_LOCK_H
-#define LOOMLET_STOCK_LOCK_H
+#ifndef LOOMLET_BUILTIN_LOCK_H
+#define LOOMLET_BUILTIN_LOCK_H
 
 #include "cpython/replace.h"
 

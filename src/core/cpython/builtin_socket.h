@@ -2,8 +2,8 @@
  *
  * Any attached thread may call these.
  */
-#ifndef LOOMLET_STOCK_SOCKET_H
-#define LOOMLET_STOCK_SOCKET_H
+#ifndef LOOMLET_BUILTIN_SOCKET_H
+#define LOOMLET_BUILTIN_SOCKET_H
 
 #include "cpython/replace.h"
 

@@ -2,8 +2,8 @@
  *
  * Any attached thread may call these.
  */
-#ifndef LOOMLET_STOCK_THREAD_H
-#define LOOMLET_STOCK_THREAD_H
+#ifndef LOOMLET_BUILTIN_THREAD_H
+#define LOOMLET_BUILTIN_THREAD_H
 
 #include "cpython/cpython.h"
 

@@ -54,16 +54,16 @@ void i_op_arrived(s_tasklet *t);
 void i_reactor_ready(s_sched *s, const p_event *events, int count);
 void i_reactor_after_fork(s_sched *s);
 
-/* ---- foreign.c ---- */
+/* ---- external.c ---- */
 
 /* The tag of an event of a foreign descriptor: no place is as high. */
-#define I_FOREIGN 0xFFFFFFFEu
-static inline int i_is_foreign(uint64_t tag)
+#define I_EXTERNAL 0xFFFFFFFEu
+static inline int i_is_external(uint64_t tag)
 {
-    return (uint32_t)tag == I_FOREIGN;
+    return (uint32_t)tag == I_EXTERNAL;
 }
-void i_foreign_ready(s_sched *s, const p_event *event);
-void i_foreign_after_fork(s_sched *s);
+void i_external_ready(s_sched *s, const p_event *event);
+void i_external_after_fork(s_sched *s);
 
 /* ---- desc.c ---- */
 

@@ -235,8 +235,8 @@ static void note(s_sched *s, const p_event *event)
 void i_reactor_ready(s_sched *s, const p_event *events, int count)
 {
     for (int i = 0; i < count; i++) {
-        if (i_is_foreign(events[i].tag)) {
-            i_foreign_ready(s, &events[i]);
+        if (i_is_external(events[i].tag)) {
+            i_external_ready(s, &events[i]);
             continue;
         }
         note(s, &events[i]);
@@ -277,7 +277,7 @@ void i_reactor_after_fork(s_sched *s)
 {
     i_descs_after_fork();
     i_desc_for_each(s, enlist_again);
-    i_foreign_after_fork(s);
+    i_external_after_fork(s);
 }
 
 void i_reactor_init(void)

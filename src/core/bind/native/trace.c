@@ -1,7 +1,7 @@
 /* sys.settrace() and sys.setprofile() of the running tasklet, and the attributes by which a
  * Stackless tasklet's are read and set.
  *
- * The C functions behind both names are exchanged at import, as stock.c does it with
+ * The C functions behind both names are exchanged at import, as builtin_lock.c does it with
  * methods: the new ones tell the core whose function it is and call the old ones.
  */
 #include "bind/bind.h"

@@ -11,7 +11,7 @@
  * Rejected: a lock of our own for each buffer, which every call would pay for.
  */
 #include "bind/patch/patch.h"
-#include "io/turn.h"
+#include "sync/object_mutex.h"
 
 typedef PyObject *(*fast_call)(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
 
@@ -32,7 +32,7 @@ static int wait_for_turn(PyObject *buffer)
         return 0; /* the original tells what is wrong */
     }
     int code;
-    PyObject *done = i_turn_wait(s, raw, &code);
+    PyObject *done = y_object_mutex_wait(s, raw, &code);
     bind_result(done, code, (PyObject *)s->current);
     Py_DECREF(raw);
     Py_XDECREF(done);
@@ -42,7 +42,7 @@ static int wait_for_turn(PyObject *buffer)
 /* 0 when nobody of this thread is in the midst of a call, or -1 with an exception. */
 static inline int take_turn(PyObject *buffer)
 {
-    return i_turn_any() ? wait_for_turn(buffer) : 0;
+    return y_object_mutex_any() ? wait_for_turn(buffer) : 0;
 }
 
 #define PLAIN(buffer, name)                                                                        \

@@ -55,11 +55,11 @@ static int run(s_sched *s, transfer *x, unsigned what, long (*call)(transfer *x,
 {
     int64_t until;
     long error;
-    if (bind_patch_until(s, i_lease_timeout(x->socket), &until) < 0)
+    if (bind_patch_until(s, patch_socket_timeout(x->socket), &until) < 0)
         return -1;
     int done = advance(x, call, &error);
     while (done == 0) {
-        if (!i_lease_waits(x->socket))
+        if (!patch_socket_may_block(x->socket))
             return fail(error);
         if (bind_socket_wait(s, x->socket, what, until) < 0)
             return -1;

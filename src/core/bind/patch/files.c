@@ -14,13 +14,13 @@
  *
  * A descriptor that does not block never waits.  The rest is the original's word, errors too.
  *
- * A call that waits for a FileIO is a turn (io/turn.h): a buffer above it is locked, in a way that
- * knows no tasklets, and others wait for their turn before they touch it (buffers.c).
+ * A call that waits for a FileIO is a turn (sync/object_mutex.h): a buffer above it is locked, in a
+ * way that knows no tasklets, and others wait for their turn before they touch it (buffers.c).
  */
 #include <errno.h>
 
 #include "bind/patch/patch.h"
-#include "io/turn.h"
+#include "sync/object_mutex.h"
 
 #define MUCH 65536
 
@@ -59,13 +59,13 @@ static int is_closed(place *p)
 /* 1 when it is ready, 0 when the original shall tell what else there is, -1 with an exception. */
 static int hold_on(place *p, unsigned what)
 {
-    i_turn mine;
+    y_object_mutex mine;
     int code = 0, ready = 0;
-    i_turn_begin(&mine, p->file);
+    y_object_mutex_begin(&mine, p->file);
     while (code == 0 && !is_closed(p) && !(ready = p_check_ready(p->fd, what) != -EAGAIN) &&
            p_would_block(p->fd, what))
         code = bind_patch_wait(p->s, p->fd, what, p->file, S_FOREVER);
-    i_turn_end(p->s, &mine);
+    y_object_mutex_end(p->s, &mine);
     return code < 0 ? -1 : ready;
 }
 
@@ -198,9 +198,9 @@ static PyObject *close_(PyObject *module, PyObject *const *args, Py_ssize_t narg
     b_link waiting;
     (void)module;
     int known = bind_is_ours(&s) && bind_slots(nargs, kwnames) == 1;
-    i_foreign_claim(known ? number_of(args[0]) : -1, &waiting);
+    i_external_claim(known ? number_of(args[0]) : -1, &waiting);
     PyObject *done = PyObject_Vectorcall(os_close.original, args, (size_t)nargs, kwnames);
-    i_foreign_gone(s, &waiting);
+    i_external_wake(s, &waiting);
     return done;
 }
 
@@ -282,7 +282,7 @@ static PyObject *file_close(const c_method_call *c)
     PyObject *done = c_call_original(&stock.close, c);
     if (fd >= 0) {
         PyObject *pending = PyErr_GetRaisedException();
-        i_foreign_closed(s, fd, c->self);
+        i_external_closed(s, fd, c->self);
         PyErr_SetRaisedException(pending);
     }
     return done;

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "sync/stock.h"
+#include "sync/builtin_lock.h"
 
 #define LONGEST 9.2e18 /* ns that fit */
 
@@ -27,7 +27,7 @@ int bind_is_ours(s_sched **s)
 s_sched *bind_patch_sched(void)
 {
     s_sched *s = s_self_;
-    if (s == NULL || s->ts != c_thread_state() || s->trap > 0 || !y_stock_shared(s))
+    if (s == NULL || s->ts != c_thread_state() || s->trap > 0 || !y_is_cooperative(s))
         return NULL;
     return s;
 }
@@ -45,7 +45,7 @@ int bind_patch_until(s_sched *s, int64_t timeout, int64_t *until)
 int bind_patch_wait(s_sched *s, int fd, unsigned what, PyObject *owner, int64_t until)
 {
     int code;
-    PyObject *done = i_foreign_wait(s, fd, what, owner, until, &code);
+    PyObject *done = i_external_wait(s, fd, what, owner, until, &code);
     if (done == NULL) {
         bind_result(NULL, code, (PyObject *)s->current);
         return -1;
@@ -131,7 +131,7 @@ static int (*const parts[])(int install) = {
 /* A tasklet that waits in a patched call may hold a stock lock: that must know tasklets. */
 static int patch_all(int install)
 {
-    int code = install ? bind_own_stock_locks() : 0;
+    int code = install ? bind_patch_builtin_locks() : 0;
     for (size_t i = 0; code == 0 && i < sizeof(parts) / sizeof(*parts); i++)
         code = parts[i](install);
     return code;

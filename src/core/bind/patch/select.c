@@ -228,7 +228,7 @@ static PyObject *epoll_close(PyObject *self, PyObject *unused)
     PyErr_Clear();
     PyObject *done = stock.epoll_close(self, unused);
     if (fd >= 0)
-        i_foreign_closed(s, fd, self);
+        i_external_closed(s, fd, self);
     return done;
 }
 

@@ -3,8 +3,8 @@
  * Messages are the original's work, done on a twin of the socket (cpython/builtin_socket.h) with
  * MSG_DONTWAIT among the flags: so neither the socket nor its descriptor is touched.  Accepting
  * and connecting have no flags; the original does them on the socket itself under a lease
- * (io/lease.h).  When one of them says that it would have to wait, the tasklet waits, until the
- * socket's own timeout, and it is done again.
+ * (patch/nonblocking.h).  When one of them says that it would have to wait, the tasklet waits,
+ * until the socket's own timeout, and it is done again.
  *
  * A socket that the user has made non-blocking is never waited for.
  *
@@ -25,7 +25,7 @@ bind_socket_methods bind_socket_stock;
 s_sched *bind_socket_sched(PyObject *socket)
 {
     s_sched *s = bind_patch_sched();
-    return s != NULL && i_lease_timeout(socket) != 0 ? s : NULL;
+    return s != NULL && patch_socket_timeout(socket) != 0 ? s : NULL;
 }
 
 int bind_socket_wait(s_sched *s, PyObject *socket, unsigned what, int64_t until)
@@ -37,7 +37,7 @@ int bind_socket_wait(s_sched *s, PyObject *socket, unsigned what, int64_t until)
 /* 1 when the last call would have had to wait: its exception is taken off. */
 static int would_wait(PyObject *self)
 {
-    if (!PyErr_ExceptionMatches(PyExc_BlockingIOError) || !i_lease_waits(self))
+    if (!PyErr_ExceptionMatches(PyExc_BlockingIOError) || !patch_socket_may_block(self))
         return 0;
     PyErr_Clear();
     return 1;
@@ -88,7 +88,7 @@ static PyObject *message(s_sched *s, PyObject *self, PyCFunction original, PyObj
 {
     int64_t until;
     PyObject *done = NULL;
-    if (bind_patch_until(s, i_lease_timeout(self), &until) == 0)
+    if (bind_patch_until(s, patch_socket_timeout(self), &until) == 0)
         done = on_twin(self, original, args);
     while (done == NULL && would_wait(self) && bind_socket_wait(s, self, what, until) == 0)
         done = on_twin(self, original, args);
@@ -173,10 +173,10 @@ static PyObject *sendto_(PyObject *self, PyObject *args)
 /* The original under a lease; *waits: the user wants it to wait. */
 static PyObject *on_lease(PyObject *self, PyCFunction original, PyObject *arg, int *waits)
 {
-    i_lease lease;
-    i_lease_begin(&lease, self, 0);
+    patch_nonblocking lease;
+    patch_nonblocking_begin(&lease, self, 0);
     PyObject *done = original(self, arg);
-    i_lease_end(&lease);
+    patch_nonblocking_end(&lease);
     *waits = lease.timeout > 0 || lease.blocking;
     return done;
 }
@@ -187,7 +187,7 @@ static PyObject *accept_as_thread(PyObject *self, PyObject *unused)
     s_sched *s;
     int is_ours = bind_is_ours(&s);
     PyObject *done = bind_socket_stock.accept(self, unused);
-    while (done == NULL && is_ours && i_lease_timeout(self) != 0 && would_wait(self))
+    while (done == NULL && is_ours && patch_socket_timeout(self) != 0 && would_wait(self))
         done = bind_socket_stock.accept(self, unused);
     return done;
 }
@@ -199,7 +199,7 @@ static PyObject *accept_(PyObject *self, PyObject *unused)
     if (s == NULL)
         return accept_as_thread(self, unused);
     int64_t until;
-    if (bind_patch_until(s, i_lease_timeout(self), &until) < 0)
+    if (bind_patch_until(s, patch_socket_timeout(self), &until) < 0)
         return NULL;
     PyObject *done = on_lease(self, bind_socket_stock.accept, unused, &waits);
     while (done == NULL && waits && PyErr_ExceptionMatches(PyExc_BlockingIOError)) {
@@ -255,7 +255,7 @@ static PyObject *connect_(PyObject *self, PyObject *address)
     int code = AGAIN, waits;
     if (s == NULL)
         return bind_socket_stock.connect(self, address);
-    if (bind_patch_until(s, i_lease_timeout(self), &until) < 0)
+    if (bind_patch_until(s, patch_socket_timeout(self), &until) < 0)
         return NULL;
     while (code == AGAIN) {
         PyObject *done = on_lease(self, bind_socket_stock.connect, address, &waits);
@@ -278,7 +278,7 @@ static PyObject *connect_ex(PyObject *self, PyObject *address)
     int code = AGAIN, waits;
     if (s == NULL)
         return bind_socket_stock.connect_ex(self, address);
-    if (bind_patch_until(s, i_lease_timeout(self), &until) < 0)
+    if (bind_patch_until(s, patch_socket_timeout(self), &until) < 0)
         return NULL;
     while (code == AGAIN) {
         PyObject *done = on_lease(self, bind_socket_stock.connect_ex, address, &waits);
@@ -303,7 +303,7 @@ static PyObject *end(PyObject *self, PyCFunction original)
     PyObject *done = original(self, NULL);
     if (is_ours && fd >= 0) {
         PyObject *pending = PyErr_GetRaisedException();
-        i_foreign_closed(s, fd, self);
+        i_external_closed(s, fd, self);
         PyErr_SetRaisedException(pending);
     }
     return done;

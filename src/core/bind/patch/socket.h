@@ -3,7 +3,7 @@
 #define LOOMLET_BIND_PATCH_SOCKET_H
 
 #include "bind/patch/patch.h"
-#include "io/lease.h"
+#include "patch/nonblocking.h"
 
 /* The originals, by the name of the method. */
 typedef struct {

@@ -1,9 +1,9 @@
 /* TLS connections of the ssl module for tasklets: read, write, do_handshake and shutdown.
  *
- * The original waits by its socket's timeout.  Under a lease of that socket (io/lease.h) it does
- * not: it says SSLWantReadError or SSLWantWriteError, the tasklet waits for that, and it is called
- * again.  When the time is over it is called with a nanosecond left, so that what it raises then is
- * its own word.
+ * The original waits by its socket's timeout.  Under a lease of that socket (patch/nonblocking.h)
+ * it does not: it says SSLWantReadError or SSLWantWriteError, the tasklet waits for that, and it is
+ * called again.  When the time is over it is called with a nanosecond left, so that what it raises
+ * then is its own word.
  *
  * A connection without a socket (a MemoryBIO) never waits.  The library reads and writes the
  * descriptor's number that it was given once, so it is not called again for a socket that was
@@ -12,7 +12,7 @@
 #include <errno.h>
 
 #include "bind/patch/patch.h"
-#include "io/lease.h"
+#include "patch/nonblocking.h"
 
 static PyTypeObject *connection_type;
 static PyObject *wants_read, *wants_write, *owner_name;
@@ -42,10 +42,10 @@ static unsigned wanted(void)
 static PyObject *on_lease(PyObject *self, PyObject *socket, PyCFunction original, PyObject *arg,
                           int64_t timeout)
 {
-    i_lease lease;
-    i_lease_begin(&lease, socket, timeout);
+    patch_nonblocking lease;
+    patch_nonblocking_begin(&lease, socket, timeout);
     PyObject *done = original(self, arg);
-    i_lease_end(&lease);
+    patch_nonblocking_end(&lease);
     return done;
 }
 
@@ -68,7 +68,7 @@ static PyObject *repeat(s_sched *s, PyObject *self, PyObject *socket, PyCFunctio
     int64_t until;
     int late = 0;
     unsigned what;
-    if (bind_patch_until(s, i_lease_timeout(socket), &until) < 0)
+    if (bind_patch_until(s, patch_socket_timeout(socket), &until) < 0)
         return NULL;
     PyObject *done = on_lease(self, socket, original, arg, 0);
     while (done == NULL && (what = wanted()) != 0) {
@@ -84,7 +84,7 @@ static PyObject *repeat(s_sched *s, PyObject *self, PyObject *socket, PyCFunctio
 static PyObject *as_thread(PyObject *self, PyObject *socket, PyCFunction original, PyObject *arg)
 {
     PyObject *done = original(self, arg);
-    while (done == NULL && socket != NULL && wanted() != 0 && i_lease_timeout(socket) != 0) {
+    while (done == NULL && socket != NULL && wanted() != 0 && patch_socket_timeout(socket) != 0) {
         PyErr_Clear();
         done = original(self, arg);
     }
@@ -98,7 +98,8 @@ static PyObject *call(PyObject *self, PyCFunction original, PyObject *arg)
         return original(self, arg);
     s = bind_patch_sched();
     PyObject *socket = socket_of(self), *done;
-    if (s != NULL && socket != NULL && c_socket_fd(socket) >= 0 && i_lease_timeout(socket) != 0)
+    if (s != NULL && socket != NULL && c_socket_fd(socket) >= 0 &&
+        patch_socket_timeout(socket) != 0)
         done = repeat(s, self, socket, original, arg);
     else
         done = as_thread(self, socket, original, arg);

@@ -27,7 +27,7 @@
 
 #include "cpython/builtin_lock.h"
 #include "cpython/builtin_thread.h"
-#include "sync/stock.h"
+#include "sync/builtin_lock.h"
 
 static PyObject *ends;     /* keys of threads with a handle, and their locks */
 static Py_ssize_t alive;   /* threads that are tasklets */

@@ -94,7 +94,7 @@ static PyObject *run(PyObject *module, PyObject *const *args, Py_ssize_t nargs, 
         return NULL;
     long long ticks = given[0] != NULL ? PyLong_AsLongLong(given[0]) : 0;
     int code = S_OK, flags = PyErr_Occurred() ? -1 : flags_of(given + 1);
-    if (flags < 0 || (ticks > 0 && bind_own_stock_locks() < 0))
+    if (flags < 0 || (ticks > 0 && bind_patch_builtin_locks() < 0))
         return NULL;
     c_call_site site = {module, args, bind_slots(nargs, kwnames), (void *)run, C_CALL};
     PyObject *done = s_watch_run(s, ticks, flags, &site, &code);

@@ -6,7 +6,7 @@ PROGRAM = """
     import queue, threading
     import loomlet
     from loomlet import _core
-    _core._own_stock_locks()
+    _core._patch_builtin_locks()
     lock, rlock, condition = threading.Lock(), threading.RLock(), threading.Condition()
 
     def hold():

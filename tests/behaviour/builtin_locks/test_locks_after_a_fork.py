@@ -17,7 +17,7 @@ def test_waiters_go_on_in_both(python):
         import loomlet
         from loomlet import _core
         warnings.simplefilter("ignore")
-        _core._own_stock_locks()
+        _core._patch_builtin_locks()
         lock, begun, end = threading.Lock(), threading.Event(), threading.Event()
         log = []
 
@@ -100,7 +100,7 @@ def test_what_a_tasklet_holds_stays_held(python):
         import loomlet
         from loomlet import _core
         warnings.simplefilter("ignore")
-        _core._own_stock_locks()
+        _core._patch_builtin_locks()
         gate = loomlet.Channel()
 
         class Slow(logging.StreamHandler):
@@ -146,7 +146,7 @@ def test_a_lock_that_is_freed_in_the_child_goes_to_the_living(python):
         import loomlet
         from loomlet import _core
         warnings.simplefilter("ignore")
-        _core._own_stock_locks()
+        _core._patch_builtin_locks()
         begun, log = threading.Event(), []
 
         def work(name):

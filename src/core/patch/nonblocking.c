@@ -1,26 +1,26 @@
-/* Leases of stock sockets.  See lease.h. */
-#include "io/lease.h"
+/* Leases of stock sockets.  See nonblocking.h. */
+#include "patch/nonblocking.h"
 
 static b_link leases;
 static c_lock guard;
 
 /* Under the guard. */
-static const i_lease *find(const PyObject *socket)
+static const patch_nonblocking *find(const PyObject *socket)
 {
     if (!b_linked(&leases))
         b_list_init(&leases);
     for (b_link *at = leases.next; at != &leases; at = at->next) {
-        const i_lease *lease = B_CONTAINER(at, i_lease, link);
+        const patch_nonblocking *lease = B_CONTAINER(at, patch_nonblocking, link);
         if (lease->socket == socket)
             return lease;
     }
     return NULL;
 }
 
-void i_lease_begin(i_lease *lease, PyObject *socket, int64_t timeout)
+void patch_nonblocking_begin(patch_nonblocking *lease, PyObject *socket, int64_t timeout)
 {
     c_lock_take(&guard);
-    const i_lease *other = find(socket);
+    const patch_nonblocking *other = find(socket);
     int fd = c_socket_fd(socket);
     lease->socket = socket;
     lease->lent = timeout;
@@ -33,7 +33,7 @@ void i_lease_begin(i_lease *lease, PyObject *socket, int64_t timeout)
     c_lock_give(&guard);
 }
 
-void i_lease_end(i_lease *lease)
+void patch_nonblocking_end(patch_nonblocking *lease)
 {
     c_lock_take(&guard);
     b_unlink(&lease->link);
@@ -45,19 +45,19 @@ void i_lease_end(i_lease *lease)
     c_lock_give(&guard);
 }
 
-int64_t i_lease_timeout(PyObject *socket)
+int64_t patch_socket_timeout(PyObject *socket)
 {
     c_lock_take(&guard);
-    const i_lease *lease = find(socket);
+    const patch_nonblocking *lease = find(socket);
     int64_t timeout = lease ? lease->timeout : c_socket_timeout(socket);
     c_lock_give(&guard);
     return timeout;
 }
 
-int i_lease_waits(PyObject *socket)
+int patch_socket_may_block(PyObject *socket)
 {
     c_lock_take(&guard);
-    const i_lease *lease = find(socket);
+    const patch_nonblocking *lease = find(socket);
     int64_t timeout = lease ? lease->timeout : c_socket_timeout(socket);
     int blocking = lease ? lease->blocking : timeout < 0 && p_is_blocking(c_socket_fd(socket));
     c_lock_give(&guard);

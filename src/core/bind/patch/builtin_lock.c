@@ -1,6 +1,6 @@
 /* The methods of the stock locks, and the calls of the interpreter beside them.
  *
- * bind_own_stock_locks() exchanges the methods of _thread.lock and _thread.RLock
+ * bind_patch_builtin_locks() exchanges the methods of _thread.lock and _thread.RLock
  * (cpython/builtin_lock.h), once per process and for good.  Arguments that we do
  * not understand are handed to the original method, which says what is wrong
  * with them in its own words.
@@ -15,7 +15,7 @@
  * not ours, where there are no tasklets and our table has no protection, every
  * function hands on to the original.
  */
-#include "sync/stock.h"
+#include "sync/builtin_lock.h"
 #include "bind/patch/threads.h"
 #include "cpython/builtin_lock.h"
 
@@ -64,9 +64,9 @@ static PyObject *acquire(PyObject *self, PyObject *args, PyObject *kwargs)
     s_sched *s;
     if (!bind_is_ours(&s) || read_arguments(args, kwargs, &timeout) < 0)
         return c_builtin_lock_acquire(self, args, kwargs);
-    if (!y_stock_shared(s))
-        return y_stock_acquire_as_thread(self, timeout, args, kwargs);
-    PyObject *done = y_stock_acquire(s, self, timeout, &code);
+    if (!y_is_cooperative(s))
+        return y_builtin_lock_acquire_as_thread(self, timeout, args, kwargs);
+    PyObject *done = y_builtin_lock_acquire(s, self, timeout, &code);
     return bind_result(done, code, (PyObject *)s->current);
 }
 
@@ -75,13 +75,13 @@ static PyObject *release(PyObject *self, PyObject *unused)
 {
     s_sched *s;
     (void)unused;
-    return bind_is_ours(&s) ? y_stock_release(s, self) : c_builtin_lock_release(self);
+    return bind_is_ours(&s) ? y_builtin_lock_release(s, self) : c_builtin_lock_release(self);
 }
 
 static PyObject *reinit(PyObject *self, PyCFunction original)
 {
     s_sched *s;
-    return bind_is_ours(&s) ? y_stock_reinit(s, self, original) : original(self, NULL);
+    return bind_is_ours(&s) ? y_builtin_lock_reinit(s, self, original) : original(self, NULL);
 }
 
 static PyObject *reinit_lock(PyObject *self, PyObject *unused)
@@ -101,7 +101,7 @@ static PyObject *is_owned(PyObject *self, PyObject *unused)
     s_sched *s;
     if (!bind_is_ours(&s))
         return rlock_is_owned(self, unused);
-    return PyBool_FromLong(c_builtin_rlock_owner(self) == y_stock_ident(s));
+    return PyBool_FromLong(c_builtin_rlock_owner(self) == y_owner_ident(s));
 }
 
 static PyObject *recursion_count(PyObject *self, PyObject *unused)
@@ -109,7 +109,7 @@ static PyObject *recursion_count(PyObject *self, PyObject *unused)
     s_sched *s;
     if (!bind_is_ours(&s))
         return rlock_recursion_count(self, unused);
-    int owned = c_builtin_rlock_owner(self) == y_stock_ident(s);
+    int owned = c_builtin_rlock_owner(self) == y_owner_ident(s);
     return PyLong_FromSize_t(owned ? c_builtin_rlock_count(self) : 0);
 }
 
@@ -124,9 +124,9 @@ static PyObject *restore(PyObject *self, PyObject *args)
         return rlock_restore(self, args);
     if (!PyArg_ParseTuple(args, "(kK):_acquire_restore", &count, &owner))
         return NULL;
-    if (!y_stock_shared(s))
-        return y_stock_restore_as_thread(self, count, rlock_restore, args);
-    PyObject *done = y_stock_restore(s, self, count, &code);
+    if (!y_is_cooperative(s))
+        return y_builtin_lock_restore_as_thread(self, count, rlock_restore, args);
+    PyObject *done = y_builtin_lock_restore(s, self, count, &code);
     if (done == NULL)
         return bind_result(NULL, code, (PyObject *)s->current);
     Py_DECREF(done);
@@ -139,10 +139,10 @@ static PyObject *save(PyObject *self, PyObject *unused)
     s_sched *s;
     if (!bind_is_ours(&s))
         return rlock_save(self, unused);
-    y_stock_lend(s, self);
+    y_builtin_lock_lend(s, self);
     PyObject *done = rlock_save(self, unused);
     if (done != NULL)
-        y_stock_given(s, self);
+        y_builtin_lock_released(s, self);
     return done;
 }
 
@@ -158,8 +158,8 @@ static int may_join(PyObject *self)
 /* Of a thread that is a tasklet: the lock is passed on to the next who waits. */
 static PyObject *wait_for_end(s_sched *s, PyObject *end, int64_t timeout, int *code)
 {
-    PyObject *ended = y_stock_acquire(s, end, timeout, code);
-    PyObject *passed = ended == Py_True ? y_stock_release(s, end) : NULL;
+    PyObject *ended = y_builtin_lock_acquire(s, end, timeout, code);
+    PyObject *passed = ended == Py_True ? y_builtin_lock_release(s, end) : NULL;
     if (ended == Py_True && passed == NULL) {
         *code = S_E_SET;
         Py_CLEAR(ended);
@@ -180,7 +180,7 @@ static PyObject *join(PyObject *self, PyObject *args)
     double seconds =
         PyFloat_Check(timeout) || PyIndex_Check(timeout) ? PyFloat_AsDouble(timeout) : -1;
     PyErr_Clear();
-    if (!y_stock_shared(s) || s->trap || PyTuple_GET_SIZE(args) > 1)
+    if (!y_is_cooperative(s) || s->trap || PyTuple_GET_SIZE(args) > 1)
         return thread_join(self, args);
     if (!may_join(self))
         return NULL;
@@ -188,7 +188,7 @@ static PyObject *join(PyObject *self, PyObject *args)
         nanoseconds = (int64_t)(seconds * 1e9);
     PyObject *end = bind_thread_end(self);
     PyObject *ended = end ? wait_for_end(s, end, nanoseconds, &code)
-                          : y_stock_watch(s, thread_is_done, self, nanoseconds, &code);
+                          : y_poll_until(s, thread_is_done, self, nanoseconds, &code);
     Py_XDECREF(end);
     if (ended == NULL)
         return bind_result(NULL, code, (PyObject *)s->current);
@@ -202,7 +202,7 @@ static PyObject *get_ident(PyObject *module, PyObject *unused)
 {
     s_sched *s;
     (void)module, (void)unused;
-    return PyLong_FromUnsignedLongLong(bind_is_ours(&s) ? y_stock_ident(s)
+    return PyLong_FromUnsignedLongLong(bind_is_ours(&s) ? y_owner_ident(s)
                                                         : PyThread_get_thread_ident());
 }
 
@@ -275,7 +275,7 @@ static int find_condition(void)
     PyObject *method = type ? PyObject_GetAttrString(type, "_acquire_restore") : NULL;
     PyObject *code = method ? PyObject_GetAttrString(method, "__code__") : NULL;
     if (code != NULL)
-        y_stock_never_interrupt(code);
+        y_builtin_lock_uninterruptible(code);
     Py_XDECREF(threading);
     Py_XDECREF(type);
     Py_XDECREF(method);
@@ -297,7 +297,7 @@ static int exchange(void)
     return code;
 }
 
-int bind_own_stock_locks(void)
+int bind_patch_builtin_locks(void)
 {
     static int installed;
     if (!installed && (find_condition() < 0 || exchange() < 0 || own_imports() < 0))
@@ -306,13 +306,13 @@ int bind_own_stock_locks(void)
     return 0;
 }
 
-static PyObject *own_stock_locks(PyObject *module, PyObject *unused)
+static PyObject *patch_builtin_locks(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    return bind_own_stock_locks() < 0 ? NULL : Py_NewRef(Py_None);
+    return bind_patch_builtin_locks() < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-PyMethodDef bind_stock_functions[] = {
-    {"_own_stock_locks", own_stock_locks, METH_NOARGS, NULL},
+PyMethodDef bind_builtin_lock_functions[] = {
+    {"_patch_builtin_locks", patch_builtin_locks, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -17,7 +17,7 @@
  * Given in C.  3.11 and 3.12 give a thread's end lock without any method: a tasklet
  * that waits for one looks again by a timer, at most 20 ms late.
  */
-#include "sync/stock_queue.h"
+#include "sync/builtin_lock_queue.h"
 
 #include "cpython/builtin_lock.h"
 
@@ -27,21 +27,21 @@
 #define LOOK_LONGEST 20000000
 
 typedef struct {
-    y_want want;
+    y_builtin_request want;
     s_timer look; /* for locks given in C */
     int64_t pause;
 } waiting;
 
 static PyObject *never_interrupt;
 
-void y_stock_never_interrupt(PyObject *code)
+void y_builtin_lock_uninterruptible(PyObject *code)
 {
     never_interrupt = code;
 }
 
 static PyObject *object(s_tasklet *t)
 {
-    return Py_NewRef(((y_want *)t->on)->lock);
+    return Py_NewRef(((y_builtin_request *)t->on)->lock);
 }
 
 /* The pause before the next look. */
@@ -53,7 +53,7 @@ static int64_t longer(int64_t pause)
 /* Only an RLock knows who holds it: a tasklet by an odd number, or a thread. */
 static int target(const s_tasklet *t, int i, s_target *found)
 {
-    PyObject *lock = ((y_want *)t->on)->lock;
+    PyObject *lock = ((y_builtin_request *)t->on)->lock;
     unsigned long long owner = c_builtin_lock_is_recursive(lock) ? c_builtin_rlock_owner(lock) : 0;
     found->object = lock;
     found->holder = owner & 1 ? owner / 2 : 0;
@@ -62,7 +62,7 @@ static int target(const s_tasklet *t, int i, s_target *found)
 }
 
 static const s_wait_kind acquiring = {.name = "acquire",
-                                      .detach = y_queue_leave,
+                                      .detach = y_builtin_queue_leave,
                                       .object = object,
                                       .target = target,
                                       .late = Py_False};
@@ -72,7 +72,7 @@ static void look(s_sched *s, s_timer *timer)
 {
     waiting *w = B_CONTAINER(timer, waiting, look);
     timer->owner = NULL;
-    y_stock_given(s, w->want.lock);
+    y_builtin_lock_released(s, w->want.lock);
     if (w->want.granted)
         return;
     w->pause = longer(w->pause);
@@ -115,7 +115,7 @@ static PyObject *wait_once(s_sched *s, waiting *w, int64_t until, int *code)
     if ((*code = look_begin(s, w)) < 0)
         return NULL;
     if ((*code = s_deadline_set(s, me, until)) == S_OK)
-        *code = y_queue_join(me, &w->want, &acquiring);
+        *code = y_builtin_queue_join(me, &w->want, &acquiring);
     PyObject *done = *code == 0 ? suspend(s) : *code == 1 ? Py_NewRef(Py_True) : NULL;
     if (*code != 0)
         s_deadline_drop(s, me);
@@ -143,7 +143,7 @@ static PyObject *acquire_trapped(waiting *w, int64_t timeout, int *code)
     *code = S_E_SET;
     double seconds = (double)(timeout < TRAPPED_LONGEST ? timeout : TRAPPED_LONGEST) / 1e9;
     PyObject *args = Py_BuildValue("(Od)", Py_True, seconds);
-    PyObject *done = args ? y_stock_wait_as_thread(w->want.lock, args, NULL) : NULL;
+    PyObject *done = args ? y_builtin_lock_wait_as_thread(w->want.lock, args, NULL) : NULL;
     Py_XDECREF(args);
     if (done == Py_True && c_builtin_lock_is_recursive(w->want.lock)) {
         c_builtin_rlock_set_owner(w->want.lock, w->want.ident);
@@ -166,7 +166,7 @@ static int64_t deadline(s_sched *s, int64_t timeout)
 static void give_up(s_sched *s, waiting *w)
 {
     PyObject *pending = PyErr_GetRaisedException();
-    PyObject *done = y_stock_release(s, w->want.lock);
+    PyObject *done = y_builtin_lock_release(s, w->want.lock);
     if (done == NULL)
         PyErr_Clear();
     Py_XDECREF(done);
@@ -219,8 +219,8 @@ static int is_sure(s_sched *s)
 static PyObject *acquire(s_sched *s, PyObject *lock, size_t count, int64_t timeout, int sure,
                          int *code)
 {
-    waiting w = {.want = {.lock = lock, .ident = y_stock_ident(s), .count = count}};
-    int taken = y_stock_take(lock, w.want.ident, count);
+    waiting w = {.want = {.lock = lock, .ident = y_owner_ident(s), .count = count}};
+    int taken = y_builtin_lock_take(lock, w.want.ident, count);
     *code = taken < 0 ? S_E_SET : S_OK;
     if (taken < 0)
         return NULL;
@@ -233,19 +233,19 @@ static PyObject *acquire(s_sched *s, PyObject *lock, size_t count, int64_t timeo
     return acquire_once(s, &w, timeout, code);
 }
 
-PyObject *y_stock_acquire(s_sched *s, PyObject *lock, int64_t timeout, int *code)
+PyObject *y_builtin_lock_acquire(s_sched *s, PyObject *lock, int64_t timeout, int *code)
 {
     return acquire(s, lock, 1, timeout, 0, code);
 }
 
-PyObject *y_stock_restore(s_sched *s, PyObject *rlock, size_t count, int *code)
+PyObject *y_builtin_lock_restore(s_sched *s, PyObject *rlock, size_t count, int *code)
 {
     return acquire(s, rlock, count, S_FOREVER, 1, code);
 }
 
 /* ---- what tells nobody ---------------------------------------------------------------------- */
 
-PyObject *y_stock_watch(s_sched *s, PyCFunction done, PyObject *object, int64_t timeout, int *code)
+PyObject *y_poll_until(s_sched *s, PyCFunction done, PyObject *object, int64_t timeout, int *code)
 {
     int64_t until = deadline(s, timeout), pause = LOOK_FIRST;
     for (;; pause = longer(pause)) {

@@ -6,7 +6,7 @@ PROGRAM = """
     import os, signal, threading, time
     import loomlet
     from loomlet import _core
-    _core._own_stock_locks()
+    _core._patch_builtin_locks()
 
     def from_outside(number=signal.SIGINT):
         def later():

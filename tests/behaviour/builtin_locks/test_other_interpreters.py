@@ -36,7 +36,7 @@ PROGRAM = """
     '''
     INSIDE = textwrap.dedent(INSIDE)
 
-    _core._own_stock_locks()
+    _core._patch_builtin_locks()
     lock = threading.Lock()
     lock.acquire()
     waiting = loomlet.spawn(lock.acquire)
@@ -65,7 +65,7 @@ def test_a_second_thread_module(python):
         import sys
         import loomlet
         from loomlet import _core
-        _core._own_stock_locks()
+        _core._patch_builtin_locks()
         import _thread
         del sys.modules["_thread"]
         import _thread as second

@@ -12,20 +12,20 @@
  *
  * Handing over never counts an RLock up: whoever waits does not own it, and that the
  * owner's ident is the waiter's can only be a tasklet of that thread lending it for
- * its release (stock.c).
+ * its release (builtin_lock.c).
  *
  * Fork.  In the child the tasklets of other threads wait no more.  Functions that ran
  * before ours after the fork may have freed locks (_at_fork_reinit), so the table
  * looks for itself whether it is in a new process.
  */
-#include "sync/stock_queue.h"
+#include "sync/builtin_lock_queue.h"
 
 #include "cpython/builtin_lock.h"
 
 #define BUCKETS 64
 
 /* The waiters of one lock. */
-struct y_queue {
+struct y_builtin_queue {
     b_link link; /* in its bucket */
     PyObject *lock;
     b_link waiters; /* of s_wait */
@@ -48,11 +48,11 @@ static b_link *bucket_of(PyObject *lock)
     return bucket;
 }
 
-static y_queue *find(PyObject *lock)
+static y_builtin_queue *find(PyObject *lock)
 {
     b_link *bucket = bucket_of(lock);
     for (b_link *at = bucket->next; at != bucket; at = at->next) {
-        y_queue *q = B_CONTAINER(at, y_queue, link);
+        y_builtin_queue *q = B_CONTAINER(at, y_builtin_queue, link);
         if (q->lock == lock)
             return q;
     }
@@ -60,9 +60,9 @@ static y_queue *find(PyObject *lock)
 }
 
 /* NULL without memory. */
-static y_queue *find_or_add(PyObject *lock)
+static y_builtin_queue *find_or_add(PyObject *lock)
 {
-    y_queue *q = find(lock);
+    y_builtin_queue *q = find(lock);
     if (q != NULL)
         return q;
     q = c_out_of_memory() ? NULL : PyMem_RawCalloc(1, sizeof(*q));
@@ -77,7 +77,7 @@ static y_queue *find_or_add(PyObject *lock)
     return q;
 }
 
-static void drop_if_empty(y_queue *q)
+static void drop_if_empty(y_builtin_queue *q)
 {
     if (q->threads > 0 || !b_list_empty(&q->waiters))
         return;
@@ -91,14 +91,14 @@ static void drop_if_empty(y_queue *q)
 /* The first waiter, which has the lock now: owned by the caller; or NULL. */
 static s_tasklet *hand_over(PyObject *lock)
 {
-    y_queue *q = find(lock);
+    y_builtin_queue *q = find(lock);
     b_link *first = q ? b_first(&q->waiters) : NULL;
     if (first == NULL)
         return NULL;
     if (q->threads > 0 && (q->turn = !q->turn))
         return NULL;
-    y_want *w = s_of_link(first)->on;
-    int taken = y_stock_take_free(lock, w->ident, w->count);
+    y_builtin_request *w = s_of_link(first)->on;
+    int taken = y_builtin_lock_take_free(lock, w->ident, w->count);
     if (taken != 1) {
         if (taken < 0)
             PyErr_Clear();
@@ -110,7 +110,7 @@ static s_tasklet *hand_over(PyObject *lock)
     return t;
 }
 
-void y_stock_given(s_sched *s, PyObject *lock)
+void y_builtin_lock_released(s_sched *s, PyObject *lock)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (__atomic_load_n(&queues, __ATOMIC_SEQ_CST) == 0)
@@ -126,14 +126,14 @@ void y_stock_given(s_sched *s, PyObject *lock)
 
 /* ---- waiting ---------------------------------------------------------------------- */
 
-int y_queue_join(s_tasklet *me, y_want *want, const s_wait_kind *kind)
+int y_builtin_queue_join(s_tasklet *me, y_builtin_request *want, const s_wait_kind *kind)
 {
     c_lock_take(&guard);
-    y_queue *q = find_or_add(want->lock);
+    y_builtin_queue *q = find_or_add(want->lock);
     int code = q ? S_OK : S_E_MEMORY;
     if (q != NULL) {
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
-        int taken = y_stock_take_free(want->lock, want->ident, want->count);
+        int taken = y_builtin_lock_take_free(want->lock, want->ident, want->count);
         want->queue = q;
         if (taken == 0)
             s_enqueue(me, &q->waiters, kind, want);
@@ -144,9 +144,9 @@ int y_queue_join(s_tasklet *me, y_want *want, const s_wait_kind *kind)
     return code;
 }
 
-int y_queue_leave(s_tasklet *t)
+int y_builtin_queue_leave(s_tasklet *t)
 {
-    y_queue *q = ((y_want *)t->on)->queue;
+    y_builtin_queue *q = ((y_builtin_request *)t->on)->queue;
     c_lock_take(&guard);
     int queued = t->queued;
     if (queued) {
@@ -157,20 +157,20 @@ int y_queue_leave(s_tasklet *t)
     return queued;
 }
 
-int y_queue_thread_begins(PyObject *lock)
+int y_builtin_queue_add_thread(PyObject *lock)
 {
     c_lock_take(&guard);
-    y_queue *q = find_or_add(lock);
+    y_builtin_queue *q = find_or_add(lock);
     if (q != NULL)
         q->threads++;
     c_lock_give(&guard);
     return q != NULL;
 }
 
-void y_queue_thread_ends(PyObject *lock)
+void y_builtin_queue_remove_thread(PyObject *lock)
 {
     c_lock_take(&guard);
-    y_queue *q = find(lock);
+    y_builtin_queue *q = find(lock);
     if (q != NULL && q->threads > 0) {
         q->threads--;
         drop_if_empty(q);
@@ -181,7 +181,7 @@ void y_queue_thread_ends(PyObject *lock)
 /* ---- fork -------------------------------------------------------------------------------- */
 
 /* In the child: tasklets of threads that are gone wait no more. */
-static void forget_others(s_sched *s, y_queue *q)
+static void forget_others(s_sched *s, y_builtin_queue *q)
 {
     b_link *at = q->waiters.next;
     while (at != &q->waiters) {
@@ -194,7 +194,7 @@ static void forget_others(s_sched *s, y_queue *q)
     drop_if_empty(q);
 }
 
-void y_stock_after_fork(s_sched *s)
+void y_builtin_lock_after_fork(s_sched *s)
 {
     process = p_process_id();
     memset(&guard, 0, sizeof(guard));
@@ -203,14 +203,14 @@ void y_stock_after_fork(s_sched *s)
         b_link *at = b_linked(bucket) ? bucket->next : bucket;
         while (at != bucket) {
             b_link *next = at->next;
-            forget_others(s, B_CONTAINER(at, y_queue, link));
+            forget_others(s, B_CONTAINER(at, y_builtin_queue, link));
             at = next;
         }
     }
 }
 
-void y_queue_look_for_fork(s_sched *s)
+void y_builtin_queue_check_fork(s_sched *s)
 {
     if (process != 0 && process != p_process_id())
-        y_stock_after_fork(s);
+        y_builtin_lock_after_fork(s);
 }

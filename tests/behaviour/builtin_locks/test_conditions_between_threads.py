@@ -99,7 +99,7 @@ def test_a_lock_freed_under_a_thread_that_has_just_got_it(python):
         import sys, threading, time
         import loomlet
         from loomlet import _core
-        _core._own_stock_locks()
+        _core._patch_builtin_locks()
 
         def main():
             lock, entered = threading.Lock(), threading.Event()

@@ -15,7 +15,7 @@
  * what is wrong.
  *
  * Threads.  `guard` covers the table without a GIL; a tasklet waits and is told on its own
- * thread, but for i_foreign_closed, which any thread may call.
+ * thread, but for i_external_closed, which any thread may call.
  *
  * Rejected: an i_desc for each such descriptor (its registration stays, which is right only if we
  * hear of every close); asking at each wait whether it is still the same (a system call, as
@@ -81,7 +81,7 @@ static int arm(s_sched *s, int fd, unsigned what)
         what |= ((wanted *)t->on)->what;
     if (what == 0)
         return 0;
-    return p_poller_arm(&s->poller, fd, what, (uint64_t)fd << 32 | I_FOREIGN) < 0 ? errno : 0;
+    return p_poller_arm(&s->poller, fd, what, (uint64_t)fd << 32 | I_EXTERNAL) < 0 ? errno : 0;
 }
 
 /* ---- waiting ---------------------------------------------------------------------- */
@@ -108,8 +108,8 @@ static int begin(s_sched *s, wanted *w, int64_t until)
     return refused == ENOMEM || refused == ENOSPC ? S_E_SYSTEM - refused : 1;
 }
 
-PyObject *i_foreign_wait(s_sched *s, int fd, unsigned what, PyObject *owner, int64_t until,
-                         int *code)
+PyObject *i_external_wait(s_sched *s, int fd, unsigned what, PyObject *owner, int64_t until,
+                          int *code)
 {
     wanted w = {fd, what, owner};
     int begun = begin(s, &w, until);
@@ -142,7 +142,7 @@ static s_tasklet *claim(s_sched *s, int fd, unsigned what)
     return t != NULL ? s_dequeue(&t->wait.link) : NULL;
 }
 
-void i_foreign_ready(s_sched *s, const p_event *event)
+void i_external_ready(s_sched *s, const p_event *event)
 {
     int fd = (int)(event->tag >> 32);
     c_lock_take(&guard);
@@ -169,7 +169,7 @@ static s_tasklet *claim_of(int fd, const PyObject *owner)
     return t;
 }
 
-void i_foreign_closed(s_sched *s, int fd, const PyObject *owner)
+void i_external_closed(s_sched *s, int fd, const PyObject *owner)
 {
     s_tasklet *t;
     if (fd < 0)
@@ -178,7 +178,7 @@ void i_foreign_closed(s_sched *s, int fd, const PyObject *owner)
         wake(s, t);
 }
 
-void i_foreign_claim(int fd, b_link *claimed)
+void i_external_claim(int fd, b_link *claimed)
 {
     b_list_init(claimed);
     if (fd < 0)
@@ -193,7 +193,7 @@ void i_foreign_claim(int fd, b_link *claimed)
     c_lock_give(&guard);
 }
 
-void i_foreign_gone(s_sched *s, b_link *claimed)
+void i_external_wake(s_sched *s, b_link *claimed)
 {
     for (b_link *at; (at = b_first(claimed)) != NULL;) {
         s_tasklet *t = s_of_link(at);
@@ -207,7 +207,7 @@ void i_foreign_gone(s_sched *s, b_link *claimed)
 
 /* Those of other threads do not run here; ours try again, for what they wait for may be shared
  * with the parent and have to be made anew. */
-void i_foreign_after_fork(s_sched *s)
+void i_external_after_fork(s_sched *s)
 {
     memset(&guard, 0, sizeof(guard));
     for (int i = 0; i < BUCKETS; i++) {

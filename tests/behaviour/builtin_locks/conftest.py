@@ -8,4 +8,4 @@ from loomlet import _core
 @pytest.fixture(autouse=True, scope="session")
 def _owned():
     """Made here, so that locks of the modules above are older than that."""
-    _core._own_stock_locks()
+    _core._patch_builtin_locks()

@@ -8,7 +8,7 @@
  * first come, first served, and nobody is woken in vain.  Where OS threads wait
  * too, every other turn is theirs.
  *
- * Identity.  An RLock belongs to what y_stock_ident() tells: for the main tasklet
+ * Identity.  An RLock belongs to what y_owner_ident() tells: for the main tasklet
  * and for threads without tasklets that is the thread's ident, as in CPython, so
  * that locks taken before the methods were exchanged stay owned; for any other
  * tasklet an odd number made of its id, which no thread ident is (they are
@@ -25,8 +25,8 @@
  * has no room; waking the waiters to try for themselves, which wakes in vain and
  * lets others overtake.
  */
-#ifndef LOOMLET_STOCK_H
-#define LOOMLET_STOCK_H
+#ifndef LOOMLET_SYNC_BUILTIN_LOCK_H
+#define LOOMLET_SYNC_BUILTIN_LOCK_H
 
 #include "sched/sched.h"
 #include "sched/watchdog.h"
@@ -35,7 +35,7 @@
  * tasklets of the Stackless face alone, main blocks its thread, as there: only run() lets
  * others run.  Where nobody else is, the wait is the scheduler's with a virtual clock, and in a
  * cancel scope, which may end it. */
-static inline int y_stock_shared(const s_sched *s)
+static inline int y_is_cooperative(const s_sched *s)
 {
     if (s == NULL)
         return 0;
@@ -44,32 +44,32 @@ static inline int y_stock_shared(const s_sched *s)
     return s->natives > 0 || !s->current->is_main || !s_by_stackless(s, s->current);
 }
 
-unsigned long long y_stock_ident(const s_sched *s);
+unsigned long long y_owner_ident(const s_sched *s);
 
 /* acquire(): `timeout` in nanoseconds, 0 without waiting, S_FOREVER.  Py_True, Py_False,
  * or NULL with *code. */
-PyObject *y_stock_acquire(s_sched *s, PyObject *lock, int64_t timeout, int *code);
+PyObject *y_builtin_lock_acquire(s_sched *s, PyObject *lock, int64_t timeout, int *code);
 /* The same for a thread without tasklets; the arguments are what acquire() was given. */
-PyObject *y_stock_acquire_as_thread(PyObject *lock, int64_t timeout, PyObject *args,
-                                    PyObject *kwargs);
+PyObject *y_builtin_lock_acquire_as_thread(PyObject *lock, int64_t timeout, PyObject *args,
+                                           PyObject *kwargs);
 /* Takes an RLock `count` times, without being interrupted: 1, or NULL with *code. */
-PyObject *y_stock_restore(s_sched *s, PyObject *rlock, size_t count, int *code);
+PyObject *y_builtin_lock_restore(s_sched *s, PyObject *rlock, size_t count, int *code);
 /* The same for a thread without tasklets: `original` is called when it has to wait. */
-PyObject *y_stock_restore_as_thread(PyObject *rlock, size_t count, PyCFunction original,
-                                    PyObject *args);
+PyObject *y_builtin_lock_restore_as_thread(PyObject *rlock, size_t count, PyCFunction original,
+                                           PyObject *args);
 /* release(): None, or NULL with an exception. */
-PyObject *y_stock_release(s_sched *s, PyObject *lock);
+PyObject *y_builtin_lock_release(s_sched *s, PyObject *lock);
 /* Makes the calling flow, if it owns the RLock, its owner as CPython sees it: 1, or 0. */
-int y_stock_lend(s_sched *s, PyObject *rlock);
+int y_builtin_lock_lend(s_sched *s, PyObject *rlock);
 /* The lock may have become free: hands it over if somebody waits. */
-void y_stock_given(s_sched *s, PyObject *lock);
+void y_builtin_lock_released(s_sched *s, PyObject *lock);
 /* Looks now and then, while others run, whether done(object) is true: True, False when
  * the time (nanoseconds, S_FOREVER) is over, NULL with *code. */
-PyObject *y_stock_watch(s_sched *s, PyCFunction done, PyObject *object, int64_t timeout, int *code);
+PyObject *y_poll_until(s_sched *s, PyCFunction done, PyObject *object, int64_t timeout, int *code);
 /* The code whose acquire() is not to be interrupted (borrowed for ever). */
-void y_stock_never_interrupt(PyObject *code);
+void y_builtin_lock_uninterruptible(PyObject *code);
 /* _at_fork_reinit(): None, or NULL with an exception. */
-PyObject *y_stock_reinit(s_sched *s, PyObject *lock, PyCFunction original);
-void y_stock_after_fork(s_sched *s);
+PyObject *y_builtin_lock_reinit(s_sched *s, PyObject *lock, PyCFunction original);
+void y_builtin_lock_after_fork(s_sched *s);
 
 #endif

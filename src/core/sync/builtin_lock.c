@@ -12,11 +12,11 @@
  *
  * Also here: flows without other tasklets, which wait inside the lock as ever.
  */
-#include "sync/stock_queue.h"
+#include "sync/builtin_lock_queue.h"
 
 #include "cpython/builtin_lock.h"
 
-unsigned long long y_stock_ident(const s_sched *s)
+unsigned long long y_owner_ident(const s_sched *s)
 {
     if (s == NULL || s->current->is_main)
         return PyThread_get_thread_ident();
@@ -25,7 +25,7 @@ unsigned long long y_stock_ident(const s_sched *s)
 
 /* ---- taking ------------------------------------------------------------------------ */
 
-int y_stock_take_free(PyObject *lock, unsigned long long ident, size_t count)
+int y_builtin_lock_take_free(PyObject *lock, unsigned long long ident, size_t count)
 {
     if (!c_builtin_lock_is_recursive(lock))
         return c_builtin_lock_try(lock);
@@ -40,19 +40,19 @@ int y_stock_take_free(PyObject *lock, unsigned long long ident, size_t count)
     return taken;
 }
 
-int y_stock_take(PyObject *lock, unsigned long long ident, size_t count)
+int y_builtin_lock_take(PyObject *lock, unsigned long long ident, size_t count)
 {
     if (!c_builtin_lock_is_recursive(lock) || c_builtin_rlock_owner(lock) != ident)
-        return y_stock_take_free(lock, ident, count);
+        return y_builtin_lock_take_free(lock, ident, count);
     c_builtin_rlock_set_count(lock, c_builtin_rlock_count(lock) + 1);
     return 1;
 }
 
 /* ---- giving back ------------------------------------------------------------------ */
 
-int y_stock_lend(s_sched *s, PyObject *rlock)
+int y_builtin_lock_lend(s_sched *s, PyObject *rlock)
 {
-    unsigned long long thread = PyThread_get_thread_ident(), ident = y_stock_ident(s);
+    unsigned long long thread = PyThread_get_thread_ident(), ident = y_owner_ident(s);
     if (c_builtin_rlock_owner(rlock) != ident)
         return 0;
     c_builtin_rlock_set_owner(rlock, thread);
@@ -61,23 +61,23 @@ int y_stock_lend(s_sched *s, PyObject *rlock)
 
 static PyObject *release_recursive(s_sched *s, PyObject *rlock)
 {
-    if (!y_stock_lend(s, rlock)) {
+    if (!y_builtin_lock_lend(s, rlock)) {
         PyErr_SetString(PyExc_RuntimeError, "cannot release un-acquired lock");
         return NULL;
     }
     int last = c_builtin_rlock_count(rlock) == 1;
     PyObject *done = c_builtin_lock_release(rlock);
     if (!last)
-        c_builtin_rlock_set_owner(rlock, y_stock_ident(s));
+        c_builtin_rlock_set_owner(rlock, y_owner_ident(s));
     return done;
 }
 
-PyObject *y_stock_release(s_sched *s, PyObject *lock)
+PyObject *y_builtin_lock_release(s_sched *s, PyObject *lock)
 {
     PyObject *done = c_builtin_lock_is_recursive(lock) ? release_recursive(s, lock)
                                                        : c_builtin_lock_release(lock);
     if (done != NULL)
-        y_stock_given(s, lock);
+        y_builtin_lock_released(s, lock);
     return done;
 }
 
@@ -85,7 +85,7 @@ PyObject *y_stock_release(s_sched *s, PyObject *lock)
 static int is_another(s_sched *s, unsigned long long ident)
 {
     int found = 0;
-    if (s == NULL || ident == 0 || ident == y_stock_ident(s))
+    if (s == NULL || ident == 0 || ident == y_owner_ident(s))
         return 0;
     if (ident == PyThread_get_thread_ident())
         return 1;
@@ -96,55 +96,55 @@ static int is_another(s_sched *s, unsigned long long ident)
     return found;
 }
 
-PyObject *y_stock_reinit(s_sched *s, PyObject *lock, PyCFunction original)
+PyObject *y_builtin_lock_reinit(s_sched *s, PyObject *lock, PyCFunction original)
 {
     unsigned long long owner = c_builtin_lock_is_recursive(lock) ? c_builtin_rlock_owner(lock) : 0;
     size_t count = owner != 0 ? c_builtin_rlock_count(lock) : 0;
-    y_queue_look_for_fork(s);
+    y_builtin_queue_check_fork(s);
     PyObject *done = original(lock, NULL);
     if (done == NULL)
         return NULL;
     if (!is_another(s, owner))
-        y_stock_given(s, lock);
-    else if (y_stock_take_free(lock, owner, count) < 0)
+        y_builtin_lock_released(s, lock);
+    else if (y_builtin_lock_take_free(lock, owner, count) < 0)
         Py_CLEAR(done);
     return done;
 }
 
 /* ---- flows without other tasklets ----------------------------------------------------- */
 
-PyObject *y_stock_wait_as_thread(PyObject *lock, PyObject *args, PyObject *kwargs)
+PyObject *y_builtin_lock_wait_as_thread(PyObject *lock, PyObject *args, PyObject *kwargs)
 {
-    int counted = y_queue_thread_begins(lock);
+    int counted = y_builtin_queue_add_thread(lock);
     PyObject *done = c_builtin_lock_acquire(lock, args, kwargs);
     PyObject *pending = PyErr_GetRaisedException();
     if (counted)
-        y_queue_thread_ends(lock);
-    y_stock_given(s_self_, lock); /* it may have been our turn */
+        y_builtin_queue_remove_thread(lock);
+    y_builtin_lock_released(s_self_, lock); /* it may have been our turn */
     PyErr_SetRaisedException(pending);
     return done;
 }
 
-PyObject *y_stock_acquire_as_thread(PyObject *lock, int64_t timeout, PyObject *args,
-                                    PyObject *kwargs)
+PyObject *y_builtin_lock_acquire_as_thread(PyObject *lock, int64_t timeout, PyObject *args,
+                                           PyObject *kwargs)
 {
     int taken = c_builtin_lock_try(lock);
     if (taken < 0)
         return NULL;
     if (taken || timeout == 0)
         return PyBool_FromLong(taken);
-    return y_stock_wait_as_thread(lock, args, kwargs);
+    return y_builtin_lock_wait_as_thread(lock, args, kwargs);
 }
 
-PyObject *y_stock_restore_as_thread(PyObject *rlock, size_t count, PyCFunction original,
-                                    PyObject *args)
+PyObject *y_builtin_lock_restore_as_thread(PyObject *rlock, size_t count, PyCFunction original,
+                                           PyObject *args)
 {
-    if (y_stock_take(rlock, PyThread_get_thread_ident(), count) == 1)
+    if (y_builtin_lock_take(rlock, PyThread_get_thread_ident(), count) == 1)
         Py_RETURN_NONE;
-    int counted = y_queue_thread_begins(rlock);
+    int counted = y_builtin_queue_add_thread(rlock);
     PyObject *done = original(rlock, args);
     if (counted)
-        y_queue_thread_ends(rlock);
-    y_stock_given(s_self_, rlock); /* it may have been our turn */
+        y_builtin_queue_remove_thread(rlock);
+    y_builtin_lock_released(s_self_, rlock); /* it may have been our turn */
     return done;
 }

@@ -5,7 +5,7 @@
  *
  * Threads.  Turns are the thread's own; other threads do not see them.
  */
-#include "io/turn.h"
+#include "sync/object_mutex.h"
 
 static __thread b_link turns;
 static c_lock guard; /* what s_leave_queue wants: all of it is one thread's */
@@ -22,7 +22,7 @@ static PyObject *wanted(s_tasklet *t)
 
 static const s_wait_kind waiting = {.name = "turn", .detach = leave, .object = wanted};
 
-void i_turn_begin(i_turn *turn, PyObject *object)
+void y_object_mutex_begin(y_object_mutex *turn, PyObject *object)
 {
     if (!b_linked(&turns))
         b_list_init(&turns);
@@ -31,7 +31,7 @@ void i_turn_begin(i_turn *turn, PyObject *object)
     b_append(&turns, &turn->link);
 }
 
-void i_turn_end(s_sched *s, i_turn *turn)
+void y_object_mutex_end(s_sched *s, y_object_mutex *turn)
 {
     b_unlink(&turn->link);
     for (b_link *at; (at = b_first(&turn->waiters)) != NULL;) {
@@ -41,24 +41,24 @@ void i_turn_end(s_sched *s, i_turn *turn)
     }
 }
 
-int i_turn_any(void)
+int y_object_mutex_any(void)
 {
     return b_linked(&turns) && !b_list_empty(&turns);
 }
 
-static i_turn *find(const PyObject *object)
+static y_object_mutex *find(const PyObject *object)
 {
     for (b_link *at = turns.next; at != &turns; at = at->next) {
-        i_turn *turn = B_CONTAINER(at, i_turn, link);
+        y_object_mutex *turn = B_CONTAINER(at, y_object_mutex, link);
         if (turn->object == object)
             return turn;
     }
     return NULL;
 }
 
-PyObject *i_turn_wait(s_sched *s, PyObject *object, int *code)
+PyObject *y_object_mutex_wait(s_sched *s, PyObject *object, int *code)
 {
-    i_turn *turn;
+    y_object_mutex *turn;
     while ((turn = find(object)) != NULL) {
         *code = s_may_block(s);
         if (*code < 0)

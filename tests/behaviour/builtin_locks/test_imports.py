@@ -104,7 +104,7 @@ def test_preempted_in_the_middle(package, python, tmp_path):
         sys.path.insert(0, sys.argv[1])
         import loomlet
         from loomlet import _core
-        _core._own_stock_locks()
+        _core._patch_builtin_locks()
 
         def load():
             import long_module

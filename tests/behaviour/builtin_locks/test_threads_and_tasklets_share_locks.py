@@ -228,7 +228,7 @@ def test_a_thread_is_joined_under_a_virtual_clock(python):
                 gc.collect()
                 sum(range(10_000))
 
-        _core._own_stock_locks()
+        _core._patch_builtin_locks()
         _core._virtual_clock(0.0)
         for _ in range(3):
             thread = threading.Thread(target=work)

@@ -83,7 +83,7 @@ def test_bound_methods_that_were_stored_before_are_affected(python):
         acquire, release = lock.acquire, lock.release
         import loomlet
         from loomlet import _core
-        _core._own_stock_locks()
+        _core._patch_builtin_locks()
         inside = []
 
         def work(name):
@@ -119,7 +119,7 @@ def test_what_was_taken_before_stays_owned(python):
         lock.acquire()
         import loomlet
         from loomlet import _core
-        _core._own_stock_locks()
+        _core._patch_builtin_locks()
 
         def other():
             return lock.acquire(timeout=0.01)
