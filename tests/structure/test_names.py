@@ -1,7 +1,8 @@
 """One look at a call tells which room its body is in: a prefix per room.
 
 Checked for what other files can see: functions and variables that are not static, what the headers
-declare, and the labels of the assembler files.
+declare, and the labels of the assembler files.  Static functions have names of two words and more,
+each in one file only, so that a backtrace says what they do.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import static_names
 import tree
 
 PREFIXES = {
@@ -87,6 +89,28 @@ def test_labels_carry_the_prefix_and_are_hidden() -> None:
         if path.suffix == ".S" and not labels:
             wrong.append(f"{tree.in_core(path)} has no global label")
     tree.assert_none(wrong, "labels of assembler files")
+
+
+def test_static_functions_have_names_that_say_something() -> None:
+    """Two words and more, in one file only, but for the listed ones."""
+    allowed = static_names.listed()
+    tree.assert_none(
+        [
+            f"{name} in {', '.join(sorted(where))}"
+            for name, where in sorted(static_names.poor(static_names.found()).items())
+            if len(where) > allowed.get(name, 0)
+        ],
+        "static functions with a name of one word, or with one that stands in several files",
+    )
+
+
+def test_listed_static_functions_are_still_there() -> None:
+    """The list only shrinks: a name that has gone, or has become good, is deleted from it."""
+    poor = static_names.poor(static_names.found())
+    tree.assert_none(
+        [name for name in static_names.listed() if name not in poor],
+        f"names to be deleted from {static_names.LIST.name}",
+    )
 
 
 def test_every_room_has_a_prefix() -> None:
