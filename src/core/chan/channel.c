@@ -1,5 +1,5 @@
 /* send, receive, close: see chan.h for the rules. */
-#include "chan/exchange.h"
+#include "chan/handover.h"
 
 /* ---- waiting ---------------------------------------------------------------- */
 

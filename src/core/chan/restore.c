@@ -8,7 +8,7 @@
  * else it takes its place at the end of the queue.  Either way the queue, or the run
  * queue, has a reference of its own to it.
  */
-#include "chan/exchange.h"
+#include "chan/handover.h"
 
 static Py_ssize_t copy_values(const n_channel *ch, PyObject **found)
 {

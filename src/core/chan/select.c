@@ -11,7 +11,7 @@
  *
  * Fair: the first channel looked at is chosen at random.
  */
-#include "chan/exchange.h"
+#include "chan/handover.h"
 
 static void take_out_places(n_selection *selection, const s_wait *except)
 {

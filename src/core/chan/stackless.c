@@ -1,7 +1,7 @@
 /* send and receive by the rules of the Stackless face.
  *
  * The queues, the claims and the exchange are those of every channel
- * (replace.h), so tasklets of both faces may meet here.  What differs:
+ * (handover.h), so tasklets of both faces may meet here.  What differs:
  *
  *   order   A partner of this thread that goes first by `preference` runs at once
  *           and whoever acted goes to the end of the ring.  `schedule_all`: the
@@ -25,7 +25,7 @@
  * Notification: with a listener every action takes the slower way (…_told), where
  * the value lies in the actor's mail slot while the listener looks at it.
  */
-#include "chan/exchange.h"
+#include "chan/handover.h"
 
 n_hooks n_hook;
 

@@ -1,4 +1,4 @@
-/* Jobs: a call that a thread of the pool makes for a tasklet that waits.  See pool.h. */
+/* Jobs: a call that a thread of the pool makes for a tasklet that waits.  See blocking.h. */
 #include "io/blocking.h"
 
 static void release(i_job *job)

@@ -1,6 +1,6 @@
 /* The pool: functions that block run on OS threads while their tasklets wait.
  *
- * run_blocking() makes a job of a call (job.c), puts it into the pool (pool.c) and stops.  A
+ * run_blocking() makes a job of a call (blocking.c), puts it into the pool (pool.c) and stops.  A
  * thread of the pool makes the call, in a copy of the caller's context, stores in the tasklet
  * what its own call shall return or raise, and wakes it.  So the wait is soft like every other,
  * and costs a job and no thread stack of the scheduler's.
@@ -79,7 +79,7 @@ typedef struct {
 
 void i_blocking_init(void);
 
-/* ---- jobs (job.c) ----------------------------------------------------------- */
+/* ---- jobs (blocking.c) ----------------------------------------------------------- */
 
 /* Calls the function on a thread of the pool while the current tasklet waits; the arguments as in
  * a vectorcall.  A new reference, or NULL and *code as in io.h. */

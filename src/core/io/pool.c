@@ -1,4 +1,4 @@
-/* The pool's threads: started, given jobs, ended.  See pool.h. */
+/* The pool's threads: started, given jobs, ended.  See blocking.h. */
 #include "base/b_check.h"
 #include "io/blocking.h"
 
@@ -8,7 +8,7 @@
 typedef struct worker {
     struct worker *below, *made; /* in the stack of the idle or unused; in the list of all */
     p_parker parker;
-    b_spin eager; /* whether to stay awake for a moment before sleeping */
+    b_spin spin; /* whether to stay awake for a moment before sleeping */
     PyThreadState *ts;
     i_job *job;           /* handed over: written under lock, read by its thread at any time */
     int64_t since, until; /* idle; and how long */
@@ -91,7 +91,7 @@ static i_job *next_job(worker *me, s_sched *home)
         s_rouse(home);
     while (job == NULL) {
         if (__atomic_load_n(&me->job, __ATOMIC_ACQUIRE) == NULL)
-            p_park_adaptive(&me->parker, &me->eager, me->until, c_gil_spin);
+            p_park_adaptive(&me->parker, &me->spin, me->until, c_gil_spin);
         job = handed(me);
         if (job == NULL && is_over(me))
             return NULL;
@@ -164,7 +164,7 @@ static int start(worker *w, i_job *job)
     if (w == NULL)
         return S_E_MEMORY;
     w->job = job;
-    w->eager = B_SPIN_BEGIN;
+    w->spin = B_SPIN_BEGIN;
     size_t stack = PyThread_get_stacksize();
     PyThreadState *ts = PyEval_SaveThread();
     int code = p_thread_launch(begin, work, w, stack);

@@ -174,7 +174,7 @@ void p_park(p_parker *parker, int64_t until);
 /* Before p_park: stays awake until unparked or until then. */
 void p_park_spin(p_parker *parker, int64_t until);
 /* Both of them, where it pays; after a watch then(its end) is called, if there is one. */
-void p_park_adaptive(p_parker *parker, b_spin *eager, int64_t until, void (*then)(int64_t until));
+void p_park_adaptive(p_parker *parker, b_spin *spin, int64_t until, void (*then)(int64_t until));
 void p_unpark(p_parker *parker);
 
 /* ---- descriptors that become ready (poll_epoll.c) ---------------------------- */

@@ -70,15 +70,15 @@ void p_park(p_parker *parker, int64_t until)
     __atomic_store_n(&parker->word, P_AWAKE, __ATOMIC_SEQ_CST);
 }
 
-void p_park_adaptive(p_parker *parker, b_spin *eager, int64_t until, void (*then)(int64_t until))
+void p_park_adaptive(p_parker *parker, b_spin *spin, int64_t until, void (*then)(int64_t until))
 {
-    int64_t watch = b_spin_time(eager), began = p_now();
+    int64_t watch = b_spin_time(spin), began = p_now();
     if (watch > 0)
         p_park_spin(parker, until < began + watch ? until : began + watch);
     p_park(parker, until);
     if (watch > 0 && then != NULL)
         then(began + watch);
-    b_spin_learn(eager, watch, p_now() - began);
+    b_spin_learn(spin, watch, p_now() - began);
 }
 
 void p_unpark(p_parker *parker)

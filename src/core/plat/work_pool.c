@@ -40,7 +40,7 @@ enum { NOTHING, WORK, KEEP };
 typedef struct runner {
     struct runner *below; /* in the stack of the idle or unused */
     p_parker parker;
-    b_spin eager;
+    b_spin spin;
     int task; /* what it was woken or started for */
 } runner;
 
@@ -125,7 +125,7 @@ static int set_going(runner *r, int is_new, int task)
         p_unpark(&r->parker);
         return 0;
     }
-    r->eager = B_SPIN_BEGIN;
+    r->spin = B_SPIN_BEGIN;
     if (p_thread_detached(live, r) == 0)
         return 0;
     p_lock_take(&lock);
@@ -215,7 +215,7 @@ static int await_task(runner *me)
     int64_t until = p_now() + IDLE;
     int task;
     while ((task = task_of(me)) == NOTHING && p_now() < until) {
-        p_park_adaptive(&me->parker, &me->eager, until, NULL);
+        p_park_adaptive(&me->parker, &me->spin, until, NULL);
         p_park_prepare(&me->parker);
     }
     p_lock_take(&lock);

@@ -105,7 +105,7 @@ static void sleep_until(s_sched *s, int64_t until)
     }
     s_slices_sleep(s);
     PyThreadState *ts = PyEval_SaveThread();
-    p_park_adaptive(&s->parker, &s->eager, until < cap ? until : cap, c_gil_spin);
+    p_park_adaptive(&s->parker, &s->spin, until < cap ? until : cap, c_gil_spin);
     PyEval_RestoreThread(ts);
     s_slices_wake(s);
 }

@@ -5,8 +5,8 @@
  * mean is told to the io room (s_hook.io_ready); here is only when to look.
  *
  * One wait.  A thread with a poller always sleeps in it, never on its parker: descriptors,
- * the first timer, mail (the bell) and signals end the same sleep.  A thread without one
- * sleeps as it always did, and no path of it has changed but for one load.
+ * the first timer, mail (the wakeup descriptor) and signals end the same sleep.  A thread without
+ * one sleeps as it always did, and no path of it has changed but for one load.
  *
  * Busy.  While tasklets are ready all the time the poller is looked at, without sleeping,
  * with the mail and the timers: every 61 picks.  A look that finds nothing costs a system
@@ -23,8 +23,8 @@
  * there is no deadlock, here or in a thread that waits for this one.
  *
  * Threads.  All on the scheduler's own thread, but s_rouse, which any thread may call.  The
- * bell is rung under wakeup_lock, and the poller is opened and closed under it, so that no
- * descriptor number of somebody else is written to.  The sleeper does not take that lock.
+ * wakeup descriptor is written under wakeup_lock, and the poller is opened and closed under it, so
+ * that no descriptor number of somebody else is written to.  The sleeper does not take that lock.
  *
  * Fork.  The set is shared with the parent, so the child closes its copy and opens a new one;
  * the io room then adds what is waited for.
@@ -107,11 +107,11 @@ void s_poll_sleep(s_sched *s, int64_t until)
     }
     s_slices_sleep(s);
     PyThreadState *ts = PyEval_SaveThread();
-    int64_t watch = b_spin_time(&s->eager), began = p_now();
+    int64_t watch = b_spin_time(&s->spin), began = p_now();
     int count = p_poller_wait(&s->poller, events, EVENTS, watch, until);
     if (watch > 0)
         c_gil_spin(began + watch);
-    b_spin_learn(&s->eager, watch, p_now() - began);
+    b_spin_learn(&s->spin, watch, p_now() - began);
     PyEval_RestoreThread(ts);
     s_slices_wake(s);
     if (count > 0)

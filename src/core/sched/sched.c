@@ -63,7 +63,7 @@ static void reset(s_sched *s, PyThreadState *ts)
     s->thread_id = PyThread_get_thread_ident();
     s->budget = 1;
     s->picks = s_picks(s);
-    s->eager = B_SPIN_BEGIN;
+    s->spin = B_SPIN_BEGIN;
     s->virtual_now = -1;
     s_holds_init(s);
     s->stack = &s->own_stack;

@@ -245,7 +245,7 @@ struct s_sched {
 
     int has_mail;
     p_parker parker;
-    b_spin eager;         /* whether to stay awake for a moment before sleeping */
+    b_spin spin;          /* whether to stay awake for a moment before sleeping */
     Py_ssize_t io_waits;  /* tasklets that wait for descriptors: poll.c */
     Py_ssize_t job_waits; /* tasklets that wait for a function on another thread: io/blocking.h */
     Py_ssize_t parcels;   /* parcels that tasklets wait for */

@@ -1,4 +1,4 @@
-/* Who waits for news, in a table by address.  See news.h. */
+/* Who waits for news, in a table by address.  See notify_queue.h. */
 #include "sync/notify_queue.h"
 
 #define BUCKETS 64

@@ -171,7 +171,7 @@ def test_mail_wakes_a_thread_that_sleeps_in_its_poller(pair):
 
 
 def test_a_wait_in_another_thread_can_be_ended_from_here(pair):
-    """throw() and a cancel become letters; the bell rings."""
+    """throw() and a cancel become messages; the wakeup descriptor wakes."""
     one, _ = pair
     seen = []
     scope = loomlet.CancelScope()

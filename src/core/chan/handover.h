@@ -2,8 +2,8 @@
  * a message that finds its partner.  All of it runs under the channel's lock but
  * for n_set_outcome.
  */
-#ifndef LOOMLET_CHAN_EXCHANGE_H
-#define LOOMLET_CHAN_EXCHANGE_H
+#ifndef LOOMLET_CHAN_HANDOVER_H
+#define LOOMLET_CHAN_HANDOVER_H
 
 #include "chan/internal.h"
 
