@@ -52,7 +52,7 @@ def withdraw() -> None:
     with _lock:
         path, _open = _open, None
         if path is not None:
-            _core._door_close()
+            _core._debug_socket_close()
             _remove(path)
 
 
@@ -71,7 +71,7 @@ def _open_one() -> str:
             _make_private(folder)
             _clear(folder)
             _remove(path)  # of a process that had our number
-            _core._door_open(path)
+            _core._debug_socket_open(path)
         except OSError as failure:
             error = failure
             continue
@@ -125,7 +125,7 @@ def _after_fork_in_parent() -> None:
 def _after_fork_in_child() -> None:
     global _open, _tried
     _lock.release()
-    if _core._door_after_fork():
+    if _core._debug_socket_after_fork():
         _open = None
         _tried = False
         at_run()

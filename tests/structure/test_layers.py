@@ -21,7 +21,7 @@ C_LEVELS = (
     ("heap",),
     ("cpython",),
     ("sched",),
-    ("chan", "sync"),
+    ("chan", "sync", "debug"),
     ("io",),
     ("patch",),
     ("bind",),

@@ -22,6 +22,7 @@ PREFIXES = {
     "sched": ("s_",),
     "chan": ("n_",),
     "sync": ("y_",),
+    "debug": ("d_",),
     "io": ("i_",),
     "patch": ("patch_",),
     "bind": ("bind_",),

@@ -2,6 +2,7 @@
 #include "bind/net/descriptor.h"
 #include "bind/patch/threads.h"
 #include "bind/stackless/stackless.h"
+#include "debug/debug.h"
 #include "io/blocking.h"
 #include "io/resolver.h"
 #include "sched/preempt.h"
@@ -16,6 +17,7 @@ static int add_types(PyObject *module)
                              &bind_stream_type,  &bind_listener_type};
     bind_net_init();
     i_blocking_init();
+    d_init();
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         if (PyModule_AddType(module, types[i]) < 0)
             return -1;

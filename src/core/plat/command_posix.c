@@ -41,14 +41,14 @@ static void handle(int signal)
     int error = errno;
     (void)signal;
     write_number(getpid());
-    int pid = p_copy();
+    int pid = p_process_copy();
     if (pid == 0) {
-        if (p_copy() == 0)
+        if (p_process_copy() == 0)
             become_command();
         _exit(0);
     }
     if (pid > 0)
-        p_copy_ended(pid, 1);
+        p_process_copy_ended(pid, 1);
     errno = error;
 }
 

@@ -1,4 +1,4 @@
-/* The door to the machine: C stacks, the switch, clocks, sleeping threads, descriptors.
+/* Operating system and processor: C stacks, the switch, clocks, sleeping threads, descriptors.
  *
  * This is the whole contract; each operating system and processor is one file
  * behind it.  Rules common to all: pointers are never NULL unless said, sizes
@@ -76,21 +76,23 @@ int p_process_id(void);
 /* The process that made this one. */
 int p_parent_id(void);
 
-/* ---- a copy of the process (copy_linux.c) ------------------------------------ */
+/* ---- a copy of the process (process_copy_linux.c) ------------------------------------ */
 
-/* As fork, but nobody is told: 0 in the copy, its number, or -errno.  The copy must call
- * p_copy_begin first, nothing that locks or allocates ever, and p_copy_end. */
-int p_copy(void);
-/* In the copy: closes every descriptor but `keep`, and takes faults upon itself. */
-void p_copy_begin(int keep);
-/* Calls work(arg): 0, or -1 when it met what is no memory, and was given up there. */
-int p_copy_try(void (*work)(void *arg), void *arg);
+/* Like fork, but runs no handlers: 0 in the copy, its process number, or -errno.  The copy must
+ * call p_process_copy_begin first and p_process_copy_end last, and nothing that locks or allocates.
+ */
+int p_process_copy(void);
+/* In the copy: closes every descriptor but `keep`, and handles faults. */
+void p_process_copy_begin(int keep);
+/* In the copy: calls work(arg): 0, or -1 when that met an address that is no memory and was
+ * abandoned there. */
+int p_process_copy_try(void (*work)(void *arg), void *arg);
 /* Writes all of it, to a socket or file: 0 or -1. */
-int p_copy_write(int fd, const char *from, size_t size);
-void p_copy_end(int status) __attribute__((noreturn));
-/* In the thread that made it: how it ended, 255 when badly; -1 while it lives (`sleeps`:
+int p_process_copy_write(int fd, const char *from, size_t size);
+void p_process_copy_end(int status) __attribute__((noreturn));
+/* In the thread that made it: its exit status, 255 when it failed; -1 while it lives (`sleeps`:
  * waits for its end). */
-int p_copy_ended(int pid, int sleeps);
+int p_process_copy_ended(int pid, int sleeps);
 
 /* ---- a command at a signal (command_posix.c) ------------------------------------- */
 
@@ -100,24 +102,24 @@ int p_copy_ended(int pid, int sleeps);
  * already, -1 without memory.  Once in a process. */
 int p_command_at_signal(const char *const *words);
 
-/* ---- a private door for other processes (door_unix.c) -------------------------- */
+/* ---- a private socket for other processes (debug_socket_unix.c) -------------------- */
 
 typedef struct {
     int fd;
-    uint64_t mark; /* tells that the descriptor is still ours */
-} p_door;
+    uint64_t inode; /* proves that the descriptor is still ours */
+} p_debug_socket;
 
 /* A socket at `path` that only this user may use: 0 or -errno. */
-int p_door_open(p_door *door, const char *path);
+int p_debug_socket_open(p_debug_socket *s, const char *path);
 /* A connection of this user (or root), waited for so long (0: for ever); -EAGAIN for none,
- * -EBADF when the door is shut or gone. */
-int p_door_wait(p_door *door, int milliseconds);
-/* Who waits in p_door_wait comes back: 0, or -1 when the descriptor is not ours any more.  Any
- * thread. */
-int p_door_shut(p_door *door);
-void p_door_close(p_door *door);
-/* What the other side says, up to a line's end; it must hurry. */
-long p_door_hear(int fd, char *words, size_t size);
+ * -EBADF when the socket is shut down or gone. */
+int p_debug_socket_accept(p_debug_socket *s, int milliseconds);
+/* Makes a waiting p_debug_socket_accept return: 0, or -1 when the descriptor is not ours any more.
+ * Any thread. */
+int p_debug_socket_shutdown(p_debug_socket *s);
+void p_debug_socket_close(p_debug_socket *s);
+/* One line that the peer sends, at most `size` bytes; the peer has a second for it. */
+long p_debug_socket_read_line(int fd, char *words, size_t size);
 
 /* ---- sleeping threads ----------------------------------------------------- */
 

@@ -17,7 +17,8 @@
  * the time, which wakes idle machines; one count for all threads, which lies in another
  * core's cache.
  */
-#include "sched/dump.h"
+#include <stdio.h>
+
 #include "sched/internal.h"
 
 #define LEAST 10 /* ticks: no shorter hold is worth a note */
@@ -32,6 +33,20 @@ void s_holds_init(s_sched *s)
 {
     s->tick = s_tick_of(p_now());
     open_notice(s);
+}
+
+size_t s_peek_name(const s_tasklet *t, char *to, size_t room)
+{
+    if (t->name != NULL)
+        return c_peek_text(t->name, to, room);
+    if (t->is_main)
+        return (size_t)snprintf(to, room, "main");
+    PyObject *name = t->state == S_DONE ? t->func : c_function_name(t->func);
+    size_t used = c_peek_text(name, to, room - 24);
+    if (name == NULL)
+        used = (size_t)snprintf(to, room - 24, "%s", t->func ? Py_TYPE(t->func)->tp_name : "?");
+    used += (size_t)snprintf(to + used, 24, "-%llu", (unsigned long long)t->id);
+    return used;
 }
 
 static void note(s_sched *s, const s_tasklet *t, uint32_t ticks)

@@ -81,12 +81,6 @@ void s_adopt(s_sched *s, s_tasklet *t);
 void s_orphan_all(s_sched *s);
 void s_orphan_dead(s_sched *s);
 
-/* The time in ticks of about a millisecond, which go round after 52 days. */
-static inline uint32_t s_tick_of(int64_t nanoseconds)
-{
-    return (uint32_t)((uint64_t)nanoseconds >> 20);
-}
-
 /* Who has held the core for long: held.c.  `now` is s->tick; what t->since shall be. */
 uint32_t s_note_hold(s_sched *s, const s_tasklet *t, uint32_t now);
 /* The current tasklet leaves the core.  The load is a plain one, so that the next tasklet's

@@ -31,7 +31,7 @@
  * line of that call, when it has returned: Python code cannot run before.  A call that
  * released the GIL is told too, because the other tasklets of the thread waited just the
  * same.
- * One that goes on, or is withheld, is reported besides (report.c).
+ * One that goes on, or is withheld, is reported besides (stall_report.c).
  *
  * Where asking may have to wait for the GIL (3.11) another thread does it, so that the
  * watchdog goes on while C code keeps the GIL.
@@ -52,7 +52,7 @@
 #include <string.h>
 
 #include "sched/internal.h"
-#include "sched/report.h"
+#include "sched/stall.h"
 #include "sched/watchdog.h"
 
 /* What tells that the same tasklet has run on. */
@@ -142,7 +142,7 @@ static void look(s_preempt *p, int64_t now)
         s_stall_over(&p->stall);
     } else if (now - p->since >= p->slice - p->slice / 4 && !is_simulated(p->s)) {
         int64_t never = 0;
-        s_stall_goes_on(&p->stall, p->s, present.current, p->since, now);
+        s_stall_note(&p->stall, p->s, present.current, p->since, now);
         p->since = now;
         p->asked = present;
         __atomic_store_n(&p->ask, 1, __ATOMIC_RELEASE);
@@ -182,8 +182,8 @@ static void ask_all(void)
 
 static void report_all(int64_t now)
 {
-    for (s_preempt *p = records; p != NULL; p = p->next)
-        s_stall_report(&p->stall, now);
+    for (s_preempt *p = records; s_stall_hook.report != NULL && p != NULL; p = p->next)
+        s_stall_hook.report(&p->stall, now);
 }
 
 static int is_stopping(void)
@@ -565,7 +565,8 @@ void s_slices_before_fork(void)
 static void begin_again(void)
 {
     watching = asking_apart = forking = 0;
-    s_reports_after_fork();
+    if (s_stall_hook.after_fork != NULL)
+        s_stall_hook.after_fork();
     parker.word = asker_parker.word = 1;
     watch_lock.word = asking.word = 0;
     for (s_preempt *p = records; p != NULL; p = p->next) {

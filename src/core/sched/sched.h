@@ -185,6 +185,12 @@ struct s_tasklet {
     uint32_t since; /* when it got or left the core, in ticks (s_tick_of) */
 };
 
+/* The time in ticks of about a millisecond, which go round after 52 days. */
+static inline uint32_t s_tick_of(int64_t nanoseconds)
+{
+    return (uint32_t)((uint64_t)nanoseconds >> 20);
+}
+
 /* Whether it was started as a thread. */
 static inline int s_is_thread(const s_tasklet *t)
 {
@@ -360,6 +366,9 @@ void s_after_fork(void);
 s_sched *s_sched_of(PyThreadState *ts);
 /* The first in the list of all schedulers, ended ones too. */
 const s_sched *s_first(void);
+/* The name of a tasklet as its `name` would be, read as plain memory, with a 0 behind it: its size.
+ * `room` is 32 or more. */
+size_t s_peek_name(const s_tasklet *t, char *to, size_t room);
 
 /* ---- the life of a tasklet (tasklet.c) ---------------------------------------- */
 

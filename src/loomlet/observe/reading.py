@@ -1,4 +1,4 @@
-"""The lines that a process sends, read into a Dump.  Their form: src/core/sched/dump.c."""
+"""The lines that a process sends, read into a Dump.  Their form: src/core/debug/dump.c."""
 
 from __future__ import annotations
 

@@ -49,7 +49,8 @@ def test_a_stall_is_reported_once(begin, call):
     lines = text.splitlines()
     assert len(lines) == 2
     found = re.match(
-        r"loomlet: tasklet the bad one has held the core for (\d+\.\d) s, and others wait \(1\): "
+        r"loomlet: tasklet the bad one has held its thread for (\d+\.\d) s "
+        r"while other tasklets wait \(1\): "
         r"<string>:(\d+) in main.<locals>.<lambda>$",
         lines[0],
     )
@@ -91,7 +92,7 @@ def test_who_must_not_be_interrupted_is_reported(begin):
         LOOMLET_STALL="0.1",
     )
     text = told(process)
-    assert re.match(r"loomlet: tasklet loop-\d+ has held the core for .* in loop$", text), text
+    assert re.match(r"loomlet: tasklet loop-\d+ has held its thread for .* in loop$", text), text
     assert text.count("\n") == 1
 
 

@@ -2,8 +2,8 @@
 #include <stddef.h>
 
 #include "bind/bind.h"
+#include "debug/debug.h"
 #include "sched/preempt.h"
-#include "sched/report.h"
 
 typedef struct {
     PyObject_HEAD
@@ -149,7 +149,7 @@ static PyObject *set_report(PyObject *module, PyObject *after)
     (void)module;
     if (bind_seconds(after, &nanoseconds) < 0)
         return NULL;
-    int64_t before = __atomic_exchange_n(&s_report_after, nanoseconds, __ATOMIC_RELAXED);
+    int64_t before = __atomic_exchange_n(&d_report_after, nanoseconds, __ATOMIC_RELAXED);
     return PyFloat_FromDouble((double)before / 1e9);
 }
 

@@ -1,9 +1,9 @@
-/* A private UNIX socket, on which other processes of the same user may ask something.
+/* A private UNIX socket, on which other processes of the same user may send a request.
  *
- * The socket's file has mode 0600 from its first moment, and who knocks is asked of the
- * system as well.  Programs close descriptors that they do not know, and the number then
- * may mean something else: before each accept it is made sure that it is still ours.  The
- * accept under way stays with the socket, which poll() would not.
+ * The socket's file has mode 0600 from its first moment, and the system confirms who connects.
+ * Programs close descriptors that they do not know, and the number may then stand for something
+ * else: before each accept we verify that it is still our socket.  The accept under way stays with
+ * the socket, which poll() would not.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -35,7 +35,7 @@ static int bind_and_listen(int fd, const char *path)
     return listen(fd, BACKLOG);
 }
 
-int p_door_open(p_door *door, const char *path)
+int p_debug_socket_open(p_debug_socket *s, const char *path)
 {
     struct stat status;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -46,30 +46,30 @@ int p_door_open(p_door *door, const char *path)
         close(fd);
         return code;
     }
-    *door = (p_door){fd, (uint64_t)status.st_ino};
+    *s = (p_debug_socket){fd, (uint64_t)status.st_ino};
     return 0;
 }
 
-static int is_ours(const p_door *door)
+static int is_our_socket(const p_debug_socket *s)
 {
     struct stat status;
-    return fstat(door->fd, &status) == 0 && S_ISSOCK(status.st_mode) &&
-           (uint64_t)status.st_ino == door->mark;
+    return fstat(s->fd, &status) == 0 && S_ISSOCK(status.st_mode) &&
+           (uint64_t)status.st_ino == s->inode;
 }
 
-int p_door_shut(p_door *door)
+int p_debug_socket_shutdown(p_debug_socket *s)
 {
-    return is_ours(door) ? shutdown(door->fd, SHUT_RDWR) : -1;
+    return is_our_socket(s) ? shutdown(s->fd, SHUT_RDWR) : -1;
 }
 
-void p_door_close(p_door *door)
+void p_debug_socket_close(p_debug_socket *s)
 {
-    if (is_ours(door))
-        close(door->fd);
-    door->fd = -1;
+    if (is_our_socket(s))
+        close(s->fd);
+    s->fd = -1;
 }
 
-static int may_enter(int fd)
+static int may_connect(int fd)
 {
     struct ucred who;
     socklen_t size = sizeof(who);
@@ -77,30 +77,30 @@ static int may_enter(int fd)
            (who.uid == geteuid() || who.uid == 0);
 }
 
-static void limit(int fd, int option, int milliseconds)
+static void set_time_limit(int fd, int option, int milliseconds)
 {
     struct timeval time = {milliseconds / 1000, milliseconds % 1000 * 1000};
     setsockopt(fd, SOL_SOCKET, option, &time, sizeof(time));
 }
 
-int p_door_wait(p_door *door, int milliseconds)
+int p_debug_socket_accept(p_debug_socket *s, int milliseconds)
 {
-    if (!is_ours(door))
+    if (!is_our_socket(s))
         return -EBADF;
-    limit(door->fd, SO_RCVTIMEO, milliseconds);
-    int fd = accept4(door->fd, NULL, NULL, SOCK_CLOEXEC);
+    set_time_limit(s->fd, SO_RCVTIMEO, milliseconds);
+    int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC);
     if (fd < 0)
         return errno == EINVAL || errno == EBADF || errno == ENOTSOCK ? -EBADF : -EAGAIN;
-    if (!may_enter(fd)) {
+    if (!may_connect(fd)) {
         close(fd);
         return -EAGAIN;
     }
-    limit(fd, SO_RCVTIMEO, 1000);
-    limit(fd, SO_SNDTIMEO, 10000);
+    set_time_limit(fd, SO_RCVTIMEO, 1000);
+    set_time_limit(fd, SO_SNDTIMEO, 10000);
     return fd;
 }
 
-long p_door_hear(int fd, char *words, size_t size)
+long p_debug_socket_read_line(int fd, char *words, size_t size)
 {
     size_t at = 0;
     while (at + 1 < size) {

@@ -1,30 +1,30 @@
-/* What loomlet.serving calls: the door through which other processes look at the tasklets. */
+/* What loomlet calls for its debug socket, through which other processes see the tasklets. */
 #include "bind/bind.h"
-#include "sched/dump.h"
+#include "debug/debug.h"
 
-/* _door_open(path): a thread answers there from now on. */
-static PyObject *door_open(PyObject *module, PyObject *path)
+/* _debug_socket_open(path): a thread answers there from now on. */
+static PyObject *debug_socket_open(PyObject *module, PyObject *path)
 {
     (void)module;
     const char *name = PyUnicode_AsUTF8(path);
     if (name == NULL)
         return NULL;
-    int code = s_door_open(name);
+    int code = d_socket_open(name);
     return code < 0 ? bind_fail(code, path) : Py_NewRef(Py_None);
 }
 
-/* _door_close(): whether it was open. */
-static PyObject *door_close(PyObject *module, PyObject *unused)
+/* _debug_socket_close(): whether there was one. */
+static PyObject *debug_socket_close(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    return PyBool_FromLong(s_door_close());
+    return PyBool_FromLong(d_socket_close());
 }
 
-/* _door_after_fork(): in the child; whether the parent's was open. */
-static PyObject *door_after_fork(PyObject *module, PyObject *unused)
+/* _debug_socket_after_fork(): in the child; whether the parent had one. */
+static PyObject *debug_socket_after_fork(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    return PyBool_FromLong(s_door_after_fork());
+    return PyBool_FromLong(d_socket_after_fork());
 }
 
 /* _dump_at_signal((program, argument, ...)): see p_command_at_signal; whether it is ours now. */
@@ -46,9 +46,9 @@ static PyObject *dump_at_signal(PyObject *module, PyObject *words)
 }
 
 PyMethodDef bind_observe_functions[] = {
-    {"_door_open", door_open, METH_O, NULL},
-    {"_door_close", door_close, METH_NOARGS, NULL},
-    {"_door_after_fork", door_after_fork, METH_NOARGS, NULL},
+    {"_debug_socket_open", debug_socket_open, METH_O, NULL},
+    {"_debug_socket_close", debug_socket_close, METH_NOARGS, NULL},
+    {"_debug_socket_after_fork", debug_socket_after_fork, METH_NOARGS, NULL},
     {"_dump_at_signal", dump_at_signal, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -1,0 +1,35 @@
+/* What a process shows of its tasklets: dumps, the debug socket, and reports of stalls.
+ *
+ * Everything here works while Python is stuck.  It is written by a copy of the process (plat.h,
+ * p_process_copy), in which nothing moves any more, and by threads that know no Python.
+ *
+ *   dump.c          all tasklets of the process, as lines that loomlet.observe parses
+ *   stall_report.c  one tasklet that does not let the others run, as text on stderr
+ *   debug_socket.c  the thread that answers `python -m loomlet dump PID`
+ *
+ * Threads.  d_socket_open, d_socket_close and d_socket_after_fork: attached threads, one at a time.
+ * d_dump: the copy of the process alone.
+ */
+#ifndef LOOMLET_DEBUG_H
+#define LOOMLET_DEBUG_H
+
+#include "sched/sched.h"
+
+/* At import: connects the reports of stalls to the monitor thread of the scheduler. */
+void d_init(void);
+
+/* In a copy of the process that was requested at that moment: writes all tasklets to `fd`. */
+void d_dump(int fd, int64_t asked_at);
+
+/* How long a tasklet may hold its scheduler until that is reported on stderr, in nanoseconds;
+ * 0: never.  Atomic. */
+extern int64_t d_report_after;
+
+/* From now on a thread answers at `path`: 0, S_E_MEMORY without a thread, S_E_SYSTEM - errno. */
+int d_socket_open(const char *path);
+/* Ends that thread and waits for it.  1 when there was one. */
+int d_socket_close(void);
+/* In the child of a fork, which has no such thread: 1 when its parent had one. */
+int d_socket_after_fork(void);
+
+#endif
