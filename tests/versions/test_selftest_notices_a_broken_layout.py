@@ -47,11 +47,11 @@ print("soft", _core.soft(), task.result())
 
 
 def compile_room(copy, out, room):
-    """Objects of one room of a copy of the sources."""
+    """Objects of one room of a copy of the sources, with its sub-rooms."""
     include = ["-I", str(copy), "-I", sysconfig.get_path("include")]
     objects = []
-    for source in sorted((copy / room).glob("*.[cS]")):
-        target = out / f"{room}_{source.stem}.o"
+    for source in sorted((copy / room).rglob("*.[cS]")):
+        target = out / f"{'_'.join(source.relative_to(copy).with_suffix('').parts)}.o"
         command = ["cc", *FLAGS, *include, "-c", str(source), "-o", str(target)]
         subprocess.run(command, check=True, capture_output=True)
         objects.append(target)

@@ -4,7 +4,7 @@
  * code stands behind these functions; no other folder includes an internal
  * header or tests a version.  README.md lists each internal field that is
  * touched and why.  One file per minor version (py311.h ... py314.h) says where
- * a field lives; the rules of switching are written once, in site.c (may this
+ * a field lives; the rules of switching are written once, in soft_rules.c (may this
  * call be suspended softly?), resume.c (how it goes on), tasklet_state.c (what belongs
  * to a tasklet), visit.c (what the collector sees).
  *
@@ -86,7 +86,7 @@ typedef struct {
     void *spare, *borrowed; /* slots; `borrowed` holds what another owns, to be emptied */
 } c_splice_plan;
 
-/* A suspension point that passed every rule of site.c. */
+/* A suspension point that passed every rule of soft_rules.c. */
 typedef struct {
     c_frame *bottom;
     int depth, top, advance, end_advance;
@@ -182,7 +182,7 @@ static inline PyObject *c_get_attribute(PyObject *object, PyObject **kept, const
     return name != NULL ? PyObject_GetAttr(object, name) : NULL;
 }
 
-/* ---- soft (site.c, resume.c) ---------------------------------------------- */
+/* ---- soft (soft_rules.c, resume.c) ---------------------------------------------- */
 
 /* Tells whether the current call may be suspended softly, and fills `point`.
  * Without effect.  point->top is -1 when the stack depth is unknown. */
@@ -219,7 +219,7 @@ PyObject *c_resume_at_safepoint(PyThreadState *ts, c_state *state, PyObject *err
 /* Destroys the frames of a softly suspended tasklet; no `finally` runs. */
 void c_drop_frames(PyThreadState *ts, c_state *state);
 
-/* ---- `with` (with.c) ---------------------------------------------------------- */
+/* ---- `with` (with_statement.c) ---------------------------------------------------------- */
 
 /* Gives a type its __enter__ and __exit__, so that a `with` that has to wait can be
  * soft.  enter(self, site) returns a new reference or NULL; exit(self) too.  The

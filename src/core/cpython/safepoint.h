@@ -4,7 +4,7 @@
 
 #include "cpython/layout.h"
 
-/* Half 1 of the rules of site.c for a check: C_SOFT and `out`, or why not. */
+/* Half 1 of the rules of soft_rules.c for a check: C_SOFT and `out`, or why not. */
 int c_safepoint_find(PyThreadState *ts, c_frame *f, const c_call_site *site, c_soft_point *out);
 
 #ifdef C_HAS_SOFT

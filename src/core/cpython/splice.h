@@ -1,4 +1,4 @@
-/* What site.c and resume.c must know of splice.c. */
+/* What soft_rules.c and resume.c must know of splice.c. */
 #ifndef LOOMLET_SPLICE_H
 #define LOOMLET_SPLICE_H
 
@@ -60,7 +60,7 @@ int c_find_new_object(c_stack_words words, PyObject *func, PyObject **object, Py
 #define C_READS_STACK
 #endif
 
-/* Code units that a FOR_ITER jumps over when its iteration ends, -1 if unknown (site.c). */
+/* Code units that a FOR_ITER jumps over when its iteration ends, -1 if unknown (soft_rules.c). */
 int c_for_iter_jump(PyCodeObject *code, const _Py_CODEUNIT *ip);
 /* How CPython itself calls a Python function; NULL without memory (resume.c). */
 vectorcallfunc c_function_vectorcall(void);

@@ -1,4 +1,4 @@
-/* What site.c must know of with.c. */
+/* What soft_rules.c must know of with_statement.c. */
 #ifndef LOOMLET_WITH_H
 #define LOOMLET_WITH_H
 
