@@ -1,41 +1,46 @@
-"""Freezes old_functions with the running interpreter into tests/snapshots/<version>/<build>/.
+"""Freezes and pickles every program with the running interpreter into <version>/<build>/.
 
     python tests/snapshots/keep.py
 
 Run once for each released version and each CPython; what is there already is never written again.
+Tracebacks hold file names.  So all modules are imported under relative ones, and the bytes say
+nothing of the machine.
 """
 
 from __future__ import annotations
 
 import sys
-from importlib.metadata import version
+from importlib.machinery import (
+    EXTENSION_SUFFIXES,
+    ExtensionFileLoader,
+    FileFinder,
+    SourceFileLoader,
+)
 from pathlib import Path
-
-import old_functions
-
-import loomlet
-from loomlet import Channel
-
-HERE = Path(__file__).parent
-BUILD = f"cpython-3.{sys.version_info[1]}{'t' if 't' in sys.abiflags else ''}"
+from typing import Any
 
 
-def frozen(name):
-    """A tasklet in its first wait."""
-    task = loomlet.spawn(getattr(old_functions, name), Channel())
-    loomlet.schedule()
-    return loomlet.freeze(task)
+class RelativeLoader(SourceFileLoader):
+    """Compiles every time, under a file name without the machine's folders."""
+
+    def path_stats(self, path: Any) -> Any:
+        raise OSError(f"no cached code of {path}")
+
+    def source_to_code(self, data: Any, path: Any, **options: Any) -> Any:
+        name = str(path).rpartition("site-packages/")[2]
+        return super().source_to_code(data, name if name != path else Path(name).name, **options)
 
 
-def keep():
-    """All of them."""
-    folder = HERE / version("loomlet") / BUILD
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in old_functions.EXPECTED:
-        file = folder / f"{name}.frozen"
-        if not file.exists():
-            file.write_bytes(frozen(name))
+def main() -> None:
+    """Writes the files that are missing."""
+    sys.dont_write_bytecode = True
+    loaders = (ExtensionFileLoader, EXTENSION_SUFFIXES), (RelativeLoader, [".py"])
+    sys.path_hooks.insert(0, FileFinder.path_hook(*loaders))
+    sys.path_importer_cache.clear()
+    import helpers_kept
+
+    helpers_kept.keep()
 
 
 if __name__ == "__main__":
-    keep()
+    main()

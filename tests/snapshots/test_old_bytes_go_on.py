@@ -1,20 +1,36 @@
-"""What an older version has frozen is thawed by this one, on the same CPython."""
+"""Bytes that an older version has frozen or pickled are loaded by this one, on the same CPython."""
 
+from __future__ import annotations
+
+import pickle
 from pathlib import Path
 
-import keep
+import helpers_kept
+import helpers_names
 import old_functions
 import pytest
+from helpers_programs import FROZEN, KEY, PICKLED, end_all
 
 import loomlet
 from loomlet import _core
 
-FILES = sorted(Path(__file__).parent.glob(f"*/{keep.BUILD}/*.frozen"))
+HERE = Path(__file__).parent
+FILES = sorted(HERE.glob(f"*/{helpers_kept.BUILD}/*"))
+NAMES = HERE / "names.txt"
 pytestmark = pytest.mark.skipif(not _core.soft(), reason="nothing is soft here")
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.parent.name}-{file.stem}")
-def test_it_goes_on(file):
+def shown(file: Path) -> str:
+    return f"{file.parent.parent.name}-{file.name}"
+
+
+def kept(suffix: str, names: object) -> list[Path]:
+    """The files of one kind that belong to these programs."""
+    return [file for file in FILES if file.suffix == suffix and file.stem.split(".")[0] in names]
+
+
+@pytest.mark.parametrize("file", kept(".frozen", old_functions.EXPECTED), ids=shown)
+def test_a_frozen_function_returns_what_it_would_have(file: Path) -> None:
     """From its wait to its end."""
     task = loomlet.thaw(file.read_bytes())
     for value in range(7, 20):
@@ -25,7 +41,36 @@ def test_it_goes_on(file):
     assert task.result() == old_functions.EXPECTED[file.stem]
 
 
-@pytest.mark.skipif(keep.BUILD == "cpython-3.11", reason="freezing needs 3.12")
-def test_there_are_some():
+@pytest.mark.parametrize("file", kept(".frozen", FROZEN), ids=shown)
+def test_a_frozen_program_goes_on(file: Path) -> None:
+    """Scopes, groups, locks, handlers, iterators, functions: as on the day when it was frozen."""
+    program = FROZEN[file.stem]
+    key = KEY if "key" in program.options else None
+    assert program.use(loomlet.thaw(file.read_bytes(), key=key)) == program.expected
+    end_all()
+
+
+@pytest.mark.parametrize("file", kept(".pickle", PICKLED), ids=shown)
+def test_a_pickled_program_goes_on(file: Path) -> None:
+    """Every pickler and protocol."""
+    program = PICKLED[file.stem.split(".")[0]]
+    assert program.use(pickle.loads(file.read_bytes())) == program.expected
+    end_all()
+
+
+@pytest.mark.skipif(helpers_kept.BUILD == "cpython-3.11", reason="freezing needs 3.12")
+def test_every_program_has_bytes_of_this_cpython() -> None:
     """This CPython was there when the format was made."""
-    assert {file.stem for file in FILES} == set(old_functions.EXPECTED)
+    assert {file.name for file in FILES} == {name for name, _ in helpers_kept.everything()}
+
+
+def test_the_names_in_the_bytes_are_listed() -> None:
+    """names.txt holds every name of ours that stands in bytes of any CPython."""
+    found = {name for file in HERE.glob("*/*/*.*") for name in helpers_names.ours(file)}
+    assert sorted(found) == NAMES.read_text().splitlines()
+
+
+@pytest.mark.parametrize("name", NAMES.read_text().splitlines())
+def test_every_listed_name_is_found(name: str) -> None:
+    """A pickle that names it can be loaded."""
+    assert helpers_names.found(name) is not None
