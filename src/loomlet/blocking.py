@@ -1,7 +1,7 @@
 """run_blocking(), and the pool of threads on which it calls functions.
 
-The work is done natively, and src/core/io/blocking.h tells how; here is what programs may set, and the
-end of the pool with the interpreter.
+The work is done natively (src/core/io/blocking.h).  This module sets the limits of the pool and
+ends it with the interpreter.
 """
 
 from __future__ import annotations
