@@ -10,19 +10,9 @@ from pathlib import Path
 
 import calls
 import tree
-from test_layers import C_LEVEL, SUB_LEVEL
+from test_layers import C_LEVEL, folder_level
 
 LIST = Path(__file__).with_name("circles.txt")
-# Calls between sub-rooms that are left to be turned round; the list may only shrink.
-UPWARD = {
-    ("bind/native/channel.c", "bind/snapshot/snapshot.c"),
-    ("bind/native/lock.c", "bind/snapshot/snapshot.c"),
-    ("bind/native/preempt.c", "bind/patch/builtin_lock.c"),
-    ("bind/native/tasklet.c", "bind/snapshot/snapshot.c"),
-    ("bind/stackless/bomb.c", "bind/snapshot/snapshot.c"),
-    ("bind/stackless/module.c", "bind/patch/builtin_lock.c"),
-    ("bind/stackless/tasklet.c", "bind/snapshot/snapshot.c"),
-}
 
 
 def listed() -> list[set[str]]:
@@ -31,14 +21,12 @@ def listed() -> list[set[str]]:
 
 
 def may_call(unit: str, other: str) -> bool:
-    """A lower room, or a lower sub-room; inside a folder, and what the room's own files share."""
+    """A lower room or sub-room, or a file of the same folder."""
     folder, target = (name.rpartition("/")[0] for name in (unit, other))
     room, target_room = folder.partition("/")[0], target.partition("/")[0]
     if room != target_room:
         return C_LEVEL[target_room] < C_LEVEL[room]
-    if folder in (target, room) or target == room:
-        return True
-    return SUB_LEVEL[target] < SUB_LEVEL[folder]
+    return folder == target or folder_level(target, other) < folder_level(folder, unit)
 
 
 def test_no_function_of_an_upper_room_is_named() -> None:
@@ -48,7 +36,7 @@ def test_no_function_of_an_upper_room_is_named() -> None:
             f"{unit} -> {other}: {' '.join(sorted(names))}"
             for unit, arrows in sorted(calls.graph().items())
             for other, names in sorted(arrows.items())
-            if not may_call(unit, other) and (unit, other) not in UPWARD
+            if not may_call(unit, other)
         ],
         "calls of what lies above or beside",
     )

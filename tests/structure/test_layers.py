@@ -1,8 +1,9 @@
 """The arrows point one way: in C between the rooms, in Python between the modules.
 
 A room may include headers of the rooms below it and its own.  Rooms on one level do not know each
-other.  The same holds between the sub-rooms of a room: its own headers lie below them all, its own
-C files above them all.  An upward call is a callback handed down.
+other.  The same holds between the sub-rooms of a room: its own headers, and the C files with a
+header of the same name, lie below them all, its other C files above them all.  An upward call is a
+callback handed down.
 """
 
 from __future__ import annotations
@@ -80,8 +81,10 @@ def c_includes(path: Path) -> list[str]:
 
 def folder_level(folder: str, path: str) -> int:
     """How high a file stands among the sub-rooms of its room."""
-    above = len(SUB_LEVEL) if path.endswith(".c") else -1
-    return SUB_LEVEL[folder] if "/" in folder else above
+    if "/" in folder:
+        return SUB_LEVEL[folder]
+    shared = path.endswith(".h") or (tree.CORE / path).with_suffix(".h").is_file()
+    return -1 if shared else len(SUB_LEVEL)
 
 
 def may_include(path: str, header: str) -> bool:
@@ -133,6 +136,7 @@ def test_the_rule_of_includes_sees_sub_rooms(monkeypatch: pytest.MonkeyPatch) ->
         ("bind/low/a.c", "bind/left/left.h"),
         ("bind/left/a.c", "bind/right/right.h"),
         ("bind/bind.h", "bind/low/low.h"),
+        ("bind/errors.c", "bind/low/low.h"),
         ("bind/left/a.c", "bind/low/internal.h"),
         ("bind/module.c", "bind/low/internal.h"),
         ("sched/a.c", "bind/low/low.h"),

@@ -1,7 +1,7 @@
 /* Checks of arguments that several functions share. */
 #include <math.h>
 
-#include "bind/bind.h"
+#include "bind/arguments.h"
 
 int bind_count(const char *function, Py_ssize_t nargs, Py_ssize_t want)
 {

@@ -4,9 +4,12 @@
  * expected, what was found and what to do, and need not be fast.  Until that
  * module has handed its functions down, a plain RuntimeError serves.
  */
-#include "bind/stackless/stackless.h"
+#include "bind/errors.h"
 
 static PyObject *make_error, *report_failure, *warn_abandoned, *exit_types;
+/* The exit of another API, see bind_add_exit(). */
+static PyObject *added_exit;
+static int (*added_exit_applies)(const s_tasklet *t);
 
 static PyObject *cancelled_type(void)
 {
@@ -24,9 +27,8 @@ static PyObject *new_error(int code, PyObject *about)
 {
     if (code == S_E_CANCELLED && exit_types != NULL)
         return PyObject_CallNoArgs(cancelled_type());
-    if (code == S_OK && about != NULL && bind_is_tasklet(about) &&
-        ((s_tasklet *)about)->stackless && bind_stackless_has_exit())
-        return bind_stackless_exit();
+    if (code == S_OK && added_exit != NULL && added_exit_applies((s_tasklet *)about))
+        return PyObject_CallNoArgs(added_exit);
     if (make_error == NULL) {
         PyErr_Format(PyExc_RuntimeError, "loomlet: error %d before loomlet was imported", code);
         return NULL;
@@ -82,11 +84,19 @@ static void abandoned(s_tasklet *t)
 
 static int is_exit(PyObject *exception)
 {
-    return bind_stackless_is_exit(exception) ||
+    return (added_exit != NULL && PyErr_GivenExceptionMatches(exception, added_exit)) ||
            (exit_types != NULL && PyErr_GivenExceptionMatches(exception, exit_types));
 }
 
-PyObject *bind_set_hooks(PyObject *module, PyObject *args)
+void bind_add_exit(PyObject *type, int (*applies)(const s_tasklet *t))
+{
+    added_exit_applies = applies;
+    Py_XSETREF(added_exit, Py_NewRef(type));
+}
+
+/* _set_hooks(error, failed, abandoned, (exit, cancelled)): see loomlet.errors and
+ * loomlet.runtime. */
+static PyObject *set_hooks(PyObject *module, PyObject *args)
 {
     PyObject *error, *failure, *warning, *exits;
     (void)module;
@@ -107,3 +117,8 @@ PyObject *bind_set_hooks(PyObject *module, PyObject *args)
     s_hook.is_exit = is_exit;
     Py_RETURN_NONE;
 }
+
+PyMethodDef bind_error_functions[] = {
+    {"_set_hooks", set_hooks, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};

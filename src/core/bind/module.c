@@ -1,6 +1,11 @@
 /* The module loomlet._core: its types and functions put together. */
+#include "bind/debug/debug_socket.h"
+#include "bind/native/native.h"
 #include "bind/net/descriptor.h"
+#include "bind/net/resolver.h"
 #include "bind/patch/threads.h"
+#include "bind/pickling.h"
+#include "bind/snapshot/snapshot.h"
 #include "bind/stackless/stackless.h"
 #include "debug/debug.h"
 #include "io/blocking.h"
@@ -81,14 +86,12 @@ static PyMethodDef fork_functions[] = {
 static int add_functions(PyObject *module)
 {
     static PyMethodDef *const functions[] = {
-        bind_functions,           bind_blocking_functions,
-        bind_names_functions,     bind_inspect_functions,
-        bind_preempt_functions,   bind_loop_functions,
-        bind_observe_functions,   bind_snapshot_functions,
-        bind_snapshot_parts,      bind_builtin_lock_functions,
-        bind_patch_functions,     bind_thread_functions,
-        bind_callback_functions,  bind_stackless_info_functions,
-        bind_stackless_functions, fork_functions};
+        bind_error_functions,          bind_pickling_functions,  bind_functions,
+        bind_blocking_functions,       bind_names_functions,     bind_inspect_functions,
+        bind_preempt_functions,        bind_loop_functions,      bind_observe_functions,
+        bind_snapshot_functions,       bind_snapshot_parts,      bind_builtin_lock_functions,
+        bind_patch_functions,          bind_thread_functions,    bind_callback_functions,
+        bind_stackless_info_functions, bind_stackless_functions, fork_functions};
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
         if (PyModule_AddFunctions(module, functions[i]) < 0)
             return -1;
@@ -101,6 +104,7 @@ static int exec(PyObject *module)
     if (c_check_interpreter() < 0 || c_check_layout() < 0 || c_splice_init() < 0)
         return -1;
     s_hook.type = &bind_tasklet_type;
+    s_hook.before_slices = bind_patch_builtin_locks;
     c_chunk_cache_install();
     if (c_safepoint_learn() < 0 || bind_own_tracing() < 0)
         return -1;

@@ -438,6 +438,8 @@ static int set_slice(s_preempt *p, int64_t nanoseconds)
 
 int s_slices_begin(s_sched *s, int64_t nanoseconds)
 {
+    if (s_slices_prepare() < 0)
+        return S_E_SET;
     s_preempt *p = record_of(s);
     if (p == NULL)
         return S_E_MEMORY;
@@ -457,6 +459,8 @@ void s_slices_end(s_sched *s)
 
 int s_slices_counted(s_sched *s, int64_t checks)
 {
+    if (checks > 0 && s_slices_prepare() < 0)
+        return S_E_SET;
     s_preempt *p = record_of(s);
     if (p == NULL)
         return S_E_MEMORY;

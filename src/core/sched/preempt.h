@@ -6,6 +6,11 @@
 
 #include "sched/sched.h"
 
+/* Before a tasklet is interrupted for the first time: 0, or -1 with an exception. */
+static inline int s_slices_prepare(void)
+{
+    return s_hook.before_slices != NULL ? s_hook.before_slices() : 0;
+}
 /* Time slices: from now on a tasklet that has run for a slice while another one is
  * ready goes to the tail.  0, S_E_MEMORY. */
 int s_slices_begin(s_sched *s, int64_t nanoseconds);

@@ -300,6 +300,8 @@ typedef struct {
     int (*is_exit)(PyObject *exception);
     /* One call of C held the core that long; runs as that tasklet, behind the call. */
     void (*stalled)(s_tasklet *t, int64_t nanoseconds);
+    /* Before time slices begin, again and again: 0, or -1 with an exception. */
+    int (*before_slices)(void);
     PyTypeObject *type;
     PyTypeObject *main_type; /* of main tasklets; NULL: the same */
     /* Stackless: a new exception instance for a code; NULL with an exception set. */

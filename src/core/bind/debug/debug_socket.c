@@ -1,5 +1,6 @@
 /* What loomlet calls for its debug socket, through which other processes see the tasklets. */
-#include "bind/bind.h"
+#include "bind/debug/debug_socket.h"
+
 #include "debug/debug.h"
 
 /* _debug_socket_open(path): a thread answers there from now on. */

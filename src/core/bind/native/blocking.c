@@ -1,6 +1,6 @@
 /* run_blocking(), and what loomlet.blocking needs to know and to set of the pool behind it. */
 #include "io/blocking.h"
-#include "bind/bind.h"
+#include "bind/native/native.h"
 
 static PyObject *run_blocking(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                               PyObject *kwnames)

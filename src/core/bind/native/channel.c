@@ -1,7 +1,8 @@
 /* loomlet.Channel */
 #include <stddef.h>
 
-#include "bind/bind.h"
+#include "bind/native/native.h"
+#include "bind/pickling.h"
 
 #define SELF ((n_channel *)self)
 

@@ -1,5 +1,5 @@
 /* The functions that programs call: spawn, schedule, sleep, current. */
-#include "bind/bind.h"
+#include "bind/native/native.h"
 #include "sched/scope.h"
 
 static PyObject *spawn(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
@@ -136,6 +136,5 @@ PyMethodDef bind_functions[] = {
     {"_pause", BIND_FN(pause_), METH_FASTCALL, NULL},
     {"_run_begin", run_begin, METH_NOARGS, NULL},
     {"_run_end", run_end, METH_NOARGS, NULL},
-    {"_set_hooks", bind_set_hooks, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

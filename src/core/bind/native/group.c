@@ -1,6 +1,6 @@
 /* loomlet._core.Group: what TaskGroup is made of.  Which exception leaves a group is
  * decided in loomlet.scopes. */
-#include "bind/bind.h"
+#include "bind/native/native.h"
 #include "sched/scope.h"
 
 #define SELF ((s_scope *)self)

@@ -1,6 +1,6 @@
 /* Looking and testing: counters, soft switching on and off, clocks, seeds, yardsticks. */
 #include "base/b_check.h"
-#include "bind/bind.h"
+#include "bind/native/native.h"
 
 /* noop(): a call that does nothing; what a switch is measured against. */
 static PyObject *noop(PyObject *module, PyObject *const *args, Py_ssize_t nargs)

@@ -1,7 +1,8 @@
 /* loomlet.Lock */
 #include <stddef.h>
 
-#include "bind/bind.h"
+#include "bind/native/native.h"
+#include "bind/pickling.h"
 #include "sync/sync.h"
 
 #define SELF ((y_lock *)self)

@@ -1,7 +1,7 @@
 /* loomlet.nopreempt, and what loomlet.runtime and loomlet.stall set up: slices and stalls. */
 #include <stddef.h>
 
-#include "bind/bind.h"
+#include "bind/native/native.h"
 #include "debug/debug.h"
 #include "sched/preempt.h"
 
@@ -161,8 +161,6 @@ static PyObject *slices(PyObject *module, PyObject *value)
     s_sched *s = s_self();
     if (s == NULL || (value != Py_None && bind_seconds(value, &nanoseconds) < 0))
         return NULL;
-    if (nanoseconds > 0 && bind_patch_builtin_locks() < 0)
-        return NULL;
     int code = S_OK;
     if (nanoseconds > 0)
         code = s_slices_begin(s, nanoseconds);
@@ -177,7 +175,7 @@ static PyObject *counted_slices(PyObject *module, PyObject *value)
     (void)module;
     s_sched *s = s_self();
     long long checks = PyLong_AsLongLong(value);
-    if (s == NULL || PyErr_Occurred() || (checks > 0 && bind_patch_builtin_locks() < 0))
+    if (s == NULL || PyErr_Occurred())
         return NULL;
     int code = s_slices_counted(s, checks);
     return code < 0 ? bind_fail(code, NULL) : Py_NewRef(Py_None);

@@ -1,7 +1,7 @@
 /* loomlet.CancelScope and loomlet.timeout */
 #include <math.h>
 
-#include "bind/bind.h"
+#include "bind/native/native.h"
 #include "sched/scope.h"
 
 #define SELF ((s_scope *)self)

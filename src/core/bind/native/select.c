@@ -1,5 +1,5 @@
 /* select(): from a list of cases to the core's array. */
-#include "bind/bind.h"
+#include "bind/native/native.h"
 
 #define ON_STACK 16
 

@@ -1,7 +1,8 @@
 /* loomlet.Tasklet */
 #include <stddef.h>
 
-#include "bind/bind.h"
+#include "bind/native/native.h"
+#include "bind/pickling.h"
 #include "sched/mail.h"
 
 #define SELF ((s_tasklet *)self)

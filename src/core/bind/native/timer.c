@@ -6,7 +6,7 @@
  */
 #include <stddef.h>
 
-#include "bind/bind.h"
+#include "bind/native/native.h"
 
 typedef struct {
     PyObject_HEAD

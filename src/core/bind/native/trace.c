@@ -4,7 +4,7 @@
  * The C functions behind both names are exchanged at import, as builtin_lock.c does it with
  * methods: the new ones tell the core whose function it is and call the old ones.
  */
-#include "bind/bind.h"
+#include "bind/native/native.h"
 
 static PyCFunction originals[2];
 

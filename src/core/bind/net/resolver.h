@@ -9,4 +9,6 @@
 PyObject *bind_look_up(s_sched *s, PyObject *original, PyObject *const *args, Py_ssize_t nargs,
                        const c_call_site *site);
 
+extern PyMethodDef bind_names_functions[];
+
 #endif

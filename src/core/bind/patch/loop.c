@@ -4,7 +4,7 @@
  * loops all call it when a loop begins and ends to run.  Interpreters share the C function of a
  * method definition: in one that is not ours the original is called.
  */
-#include "bind/bind.h"
+#include "bind/patch/patch.h"
 
 static PyCFunction original;
 

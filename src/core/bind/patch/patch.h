@@ -39,4 +39,11 @@ int bind_patch_buffers(int install);
 int bind_patch_locals(int install);
 int bind_patch_queues(int install);
 
+/* Before tasklets are interrupted for the first time: from now on the builtin locks are owned per
+ * tasklet, in every thread.  0, or -1 with an exception. */
+int bind_patch_builtin_locks(void);
+
+extern PyMethodDef bind_patch_functions[], bind_thread_functions[], bind_loop_functions[];
+extern PyMethodDef bind_builtin_lock_functions[];
+
 #endif

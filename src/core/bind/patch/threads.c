@@ -24,6 +24,7 @@
  * bound before (threading._start_new_thread) lead to the same object.
  */
 #include "bind/patch/threads.h"
+#include "bind/native/native.h"
 
 #include "cpython/builtin_lock.h"
 #include "cpython/builtin_thread.h"

@@ -202,39 +202,11 @@ static PyObject *tasklet_wait(PyObject *module, PyObject *args)
     return done(t, code, NULL);
 }
 
-/* ---- ordinary pickles ------------------------------------------------------------------- */
-
-static PyObject *reduce, *set_state; /* Python functions, from _set_pickling() */
-
-/* _set_pickling(reduce, set_state): what __reduce__() and __setstate__() call with self. */
-static PyObject *set_pickling(PyObject *module, PyObject *args)
-{
-    PyObject *first, *second;
-    (void)module;
-    if (!PyArg_ParseTuple(args, "OO:_set_pickling", &first, &second))
-        return NULL;
-    Py_XSETREF(reduce, Py_NewRef(first));
-    Py_XSETREF(set_state, Py_NewRef(second));
-    Py_RETURN_NONE;
-}
-
-PyObject *bind_reduce(PyObject *self, PyObject *unused)
-{
-    (void)unused;
-    return PyObject_CallOneArg(reduce, self);
-}
-
-PyObject *bind_set_state(PyObject *self, PyObject *state)
-{
-    return PyObject_CallFunctionObjArgs(set_state, self, state, NULL);
-}
-
 PyMethodDef bind_snapshot_functions[] = {
     {"_tasklet_why", tasklet_why, METH_O, NULL},
     {"_tasklet_record", tasklet_record, METH_O, NULL},
     {"_tasklet_empty", tasklet_empty, METH_O, NULL},
     {"_tasklet_fill", tasklet_fill, METH_VARARGS, NULL},
     {"_tasklet_wait", tasklet_wait, METH_VARARGS, NULL},
-    {"_set_pickling", set_pickling, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -2,7 +2,7 @@
 #ifndef LOOMLET_BIND_SNAPSHOT_H
 #define LOOMLET_BIND_SNAPSHOT_H
 
-#include "bind/bind.h"
+#include "bind/native/native.h"
 #include "sched/snapshot.h"
 
 #define bind_is_scope(o) PyObject_TypeCheck((o), &bind_scope_type)
@@ -18,5 +18,7 @@ PyObject *bind_does_not_fit(const char *wrong);
 PyObject *bind_wait_read(s_sched *s, s_tasklet *t);
 /* A paused tasklet of this thread waits so again; `value`: what a sender offers.  0 or S_E_. */
 int bind_wait_again(s_sched *s, s_tasklet *t, PyObject *wait, PyObject *value);
+
+extern PyMethodDef bind_snapshot_functions[], bind_snapshot_parts[];
 
 #endif

@@ -6,6 +6,7 @@
  */
 #include <stddef.h>
 
+#include "bind/pickling.h"
 #include "bind/stackless/stackless.h"
 
 typedef struct {

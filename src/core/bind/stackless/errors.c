@@ -67,6 +67,27 @@ int bind_flag(PyObject *value, const char *refusal)
     return -1;
 }
 
+PyObject *bind_stackless_exception(PyObject *exc, PyObject *value, PyObject *traceback)
+{
+    PyObject *error = NULL;
+    value = value == Py_None ? NULL : value;
+    traceback = traceback == Py_None ? NULL : traceback;
+    if (traceback != NULL && !PyTraceBack_Check(traceback))
+        PyErr_SetString(PyExc_TypeError, "third argument must be a traceback object");
+    else if (PyExceptionClass_Check(exc))
+        error = bind_instance_of(exc, value);
+    else if (!PyExceptionInstance_Check(exc))
+        PyErr_Format(PyExc_TypeError, "exceptions must be classes, or instances, not %s",
+                     Py_TYPE(exc)->tp_name);
+    else if (value != NULL)
+        PyErr_SetString(PyExc_TypeError, "instance exception may not have a separate value");
+    else
+        error = Py_NewRef(exc);
+    if (error != NULL && traceback != NULL)
+        PyException_SetTraceback(error, traceback);
+    return error;
+}
+
 PyObject *bind_raised_by(const char *method, PyObject *const *args, Py_ssize_t nargs)
 {
     if (nargs < 1)

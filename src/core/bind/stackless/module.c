@@ -6,24 +6,6 @@
  */
 #include "bind/stackless/stackless.h"
 
-/* TaskletExit of builtins. */
-static PyObject *exit_type;
-
-PyObject *bind_stackless_exit(void)
-{
-    return PyObject_CallNoArgs(exit_type);
-}
-
-int bind_stackless_has_exit(void)
-{
-    return exit_type != NULL;
-}
-
-int bind_stackless_is_exit(PyObject *exception)
-{
-    return exit_type != NULL && PyErr_GivenExceptionMatches(exception, exit_type);
-}
-
 /* ---- switching --------------------------------------------------------------------- */
 
 /* The optional first argument, or the current tasklet: borrowed, NULL with TypeError. */
@@ -94,7 +76,7 @@ static PyObject *run(PyObject *module, PyObject *const *args, Py_ssize_t nargs, 
         return NULL;
     long long ticks = given[0] != NULL ? PyLong_AsLongLong(given[0]) : 0;
     int code = S_OK, flags = PyErr_Occurred() ? -1 : flags_of(given + 1);
-    if (flags < 0 || (ticks > 0 && bind_patch_builtin_locks() < 0))
+    if (flags < 0 || (ticks > 0 && s_slices_prepare() < 0))
         return NULL;
     c_call_site site = {module, args, bind_slots(nargs, kwnames), (void *)run, C_CALL};
     PyObject *done = s_watch_run(s, ticks, flags, &site, &code);
@@ -221,6 +203,11 @@ static PyObject *gc_untrack(PyObject *module, PyObject *object)
     Py_RETURN_NONE;
 }
 
+static int follows_stackless(const s_tasklet *t)
+{
+    return t->stackless;
+}
+
 /* _stackless_install(TaskletExit): main tasklets follow Stackless from now on. */
 static PyObject *install(PyObject *module, PyObject *type)
 {
@@ -230,7 +217,7 @@ static PyObject *install(PyObject *module, PyObject *type)
         return NULL;
     if (!PyExceptionClass_Check(type))
         return PyErr_Format(PyExc_TypeError, "_stackless_install() takes an exception class");
-    Py_XSETREF(exit_type, Py_NewRef(type));
+    bind_add_exit(type, follows_stackless);
     s_retype_mains(&bind_stackless_tasklet_type);
     Py_RETURN_NONE;
 }

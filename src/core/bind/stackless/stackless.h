@@ -1,8 +1,8 @@
-/* What the files of the Stackless face share. */
+/* The Stackless API: what its files share. */
 #ifndef LOOMLET_BIND_STACKLESS_H
 #define LOOMLET_BIND_STACKLESS_H
 
-#include "bind/bind.h"
+#include "bind/native/native.h"
 #include "sched/mail.h"
 #include "sched/preempt.h"
 #include "sched/watchdog.h"
@@ -11,17 +11,43 @@ extern PyTypeObject bind_stackless_tasklet_type;
 extern PyGetSetDef bind_stackless_tasklet_getset[];
 extern PyMethodDef bind_stackless_functions[], bind_stackless_info_functions[];
 
-/* ---- module.c ------------------------------------------------------------ */
+/* ---- errors.c ------------------------------------------------------------------------- */
 
-/* A new TaskletExit of the Stackless face, and whether an exception is one. */
-PyObject *bind_stackless_exit(void);
-int bind_stackless_is_exit(PyObject *exception);
-int bind_stackless_has_exit(void);
-
-/* ---- tasklet.c ----------------------------------------------------------------- */
-
+/* As bind_fail, in the words of Stackless. */
+PyObject *bind_stackless_fail(int code, PyObject *about);
+/* A new exception for a code. */
+PyObject *bind_stackless_error(int code);
+static inline PyObject *bind_stackless_result(PyObject *result, int code, PyObject *about)
+{
+    return bind_result_by(bind_stackless_fail, result, code, about);
+}
+/* The truth of a bool or int, else -1 with TypeError. */
+int bind_flag(PyObject *value, const char *refusal);
 /* What `raise` makes of the three (None: not given): a new reference, or NULL with TypeError. */
 PyObject *bind_stackless_exception(PyObject *exc, PyObject *value, PyObject *traceback);
+/* cls(*args) for method(cls, *args), "tasklet.raise_exception" or "channel.send_exception". */
+PyObject *bind_raised_by(const char *method, PyObject *const *args, Py_ssize_t nargs);
+
+/* ---- bomb.c ---------------------------------------------------------------------------- */
+
+extern PyTypeObject bind_bomb_type;
+#define bind_is_bomb(o) Py_IS_TYPE((o), &bind_bomb_type)
+/* A bomb around an exception (borrowed), or NULL. */
+PyObject *bind_bomb_of(PyObject *error);
+/* What a bomb raises, or the exception that came up on the way; never NULL. */
+PyObject *bind_bomb_error(PyObject *bomb);
+
+/* ---- channel.c, callbacks.c, extras.c -------------------------------------------------- */
+
+extern PyTypeObject bind_stackless_channel_type;
+int bind_stackless_channel_ready(void);
+/* _stackless_send_sequence(function): gives the type that method. */
+PyObject *bind_set_send_sequence(PyObject *module, PyObject *function);
+extern PyTypeObject bind_atomic_type, bind_cframe_type, bind_cstack_type;
+extern PyMethodDef bind_callback_functions[];
+/* The cstack of a tasklet, one that stands for all: a new reference. */
+PyObject *bind_cstack_of(s_tasklet *t);
+
 /* ---- call.c ------------------------------------------------------------------ */
 
 int bind_stackless_init(PyObject *self, PyObject *args, PyObject *kwargs);

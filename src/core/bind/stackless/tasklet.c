@@ -13,6 +13,7 @@
  *
  * The methods that switch own nothing when they call the core, as everywhere.
  */
+#include "bind/pickling.h"
 #include "bind/stackless/stackless.h"
 
 #define SELF ((s_tasklet *)self)
@@ -80,27 +81,6 @@ static PyObject *tasklet_switch(PyObject *self, PyObject *const *args, Py_ssize_
 }
 
 /* ---- exceptions ------------------------------------------------------------------------ */
-
-PyObject *bind_stackless_exception(PyObject *exc, PyObject *value, PyObject *traceback)
-{
-    PyObject *error = NULL;
-    value = value == Py_None ? NULL : value;
-    traceback = traceback == Py_None ? NULL : traceback;
-    if (traceback != NULL && !PyTraceBack_Check(traceback))
-        PyErr_SetString(PyExc_TypeError, "third argument must be a traceback object");
-    else if (PyExceptionClass_Check(exc))
-        error = bind_instance_of(exc, value);
-    else if (!PyExceptionInstance_Check(exc))
-        PyErr_Format(PyExc_TypeError, "exceptions must be classes, or instances, not %s",
-                     Py_TYPE(exc)->tp_name);
-    else if (value != NULL)
-        PyErr_SetString(PyExc_TypeError, "instance exception may not have a separate value");
-    else
-        error = Py_NewRef(exc);
-    if (error != NULL && traceback != NULL)
-        PyException_SetTraceback(error, traceback);
-    return error;
-}
 
 /* Into one that cannot run: an exit is what it has already. */
 static PyObject *throw_into_dead(s_tasklet *t, PyObject *error)

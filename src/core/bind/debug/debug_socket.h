@@ -1,0 +1,9 @@
+/* Looking from outside: see debug_socket.c. */
+#ifndef LOOMLET_BIND_DEBUG_SOCKET_H
+#define LOOMLET_BIND_DEBUG_SOCKET_H
+
+#include "bind/bind.h"
+
+extern PyMethodDef bind_observe_functions[];
+
+#endif

@@ -1,0 +1,30 @@
+/* From error codes to exceptions: see errors.c. */
+#ifndef LOOMLET_BIND_ERRORS_H
+#define LOOMLET_BIND_ERRORS_H
+
+#include "sched/sched.h"
+
+/* Raises the exception for a negative code; `about` is the object it concerns. */
+PyObject *bind_fail(int code, PyObject *about);
+
+/* The end of every call that returns an object: passes it on, or raises by `fail`. */
+static inline PyObject *bind_result_by(PyObject *(*fail)(int code, PyObject *about),
+                                       PyObject *result, int code, PyObject *about)
+{
+    return result != NULL || code >= 0 || code == S_E_SET ? result : fail(code, about);
+}
+
+static inline PyObject *bind_result(PyObject *result, int code, PyObject *about)
+{
+    return bind_result_by(bind_fail, result, code, about);
+}
+
+int bind_is_cancelled(PyObject *exception);
+
+/* From now on `type` too ends a tasklet silently, and kill() raises it in those for which
+ * `applies` says so. */
+void bind_add_exit(PyObject *type, int (*applies)(const s_tasklet *t));
+
+extern PyMethodDef bind_error_functions[];
+
+#endif

@@ -1,0 +1,46 @@
+/* The native API: its types, and what the Stackless API shares with it. */
+#ifndef LOOMLET_BIND_NATIVE_H
+#define LOOMLET_BIND_NATIVE_H
+
+#include "bind/bind.h"
+#include "chan/chan.h"
+
+extern PyTypeObject bind_tasklet_type, bind_channel_type, bind_lock_type, bind_timer_type;
+extern PyTypeObject bind_nopreempt_type, bind_scope_type, bind_timeout_type, bind_group_type;
+extern const c_with_methods bind_lock_with;
+
+#define bind_is_tasklet(o) PyObject_TypeCheck((o), &bind_tasklet_type)
+#define bind_is_channel(o) PyObject_TypeCheck((o), &bind_channel_type)
+
+extern PyMethodDef bind_functions[], bind_inspect_functions[], bind_blocking_functions[];
+extern PyMethodDef bind_preempt_functions[];
+
+/* ---- select.c ----------------------------------------------------------------------- */
+
+PyObject *bind_select(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+
+/* ---- channel.c ---------------------------------------------------------------------- */
+
+/* receive() and iteration of both APIs, each with its own `receive` and `fail`. */
+static inline PyObject *bind_receive(PyObject *self, const c_call_site *site,
+                                     PyObject *(*receive)(s_sched *s, n_channel *ch,
+                                                          const c_call_site *site, int *code),
+                                     PyObject *(*fail)(int code, PyObject *about))
+{
+    s_sched *s = s_self();
+    int code;
+    if (s == NULL)
+        return NULL;
+    PyObject *value = receive(s, (n_channel *)self, site, &code);
+    return bind_result_by(fail, value, code, self);
+}
+
+/* ---- trace.c ------------------------------------------------------------------------ */
+
+/* At import: sys.settrace and sys.setprofile are the running tasklet's. */
+int bind_own_tracing(void);
+/* Getter and setter of trace_function (closure NULL) and profile_function (any other). */
+PyObject *bind_get_trace(PyObject *self, void *which);
+int bind_set_trace(PyObject *self, PyObject *value, void *which);
+
+#endif
