@@ -187,9 +187,11 @@ def unit(file: str, root: Path) -> str:
 
 
 def tables(root: Path) -> dict[str, Any]:
-    """The tables of levels in a checkout's test_layers.py."""
+    """The tables of levels in a checkout's test_layers.py, and the C files with own headers."""
     text = (root / "tests" / "structure" / "test_layers.py").read_text()
-    found = {}
+    core = root / "src" / "core"
+    shared = [path for path in core.glob("*/*.c") if path.with_suffix(".h").is_file()]
+    found: dict[str, Any] = {"SHARED": {path.relative_to(core).as_posix() for path in shared}}
     for node in ast.parse(text).body:
         target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
         if isinstance(target, ast.Name) and target.id.endswith("_LEVELS"):
@@ -212,8 +214,8 @@ def level(file: str, found: dict[str, Any]) -> tuple[int, ...]:
         return 1, min(position(top, rows), position(f"{top}.", rows))
     room, *sub, _ = file.split("/")
     within = found.get("SUB_LEVELS", {}).get(room, ())
-    own_header = not sub and file.endswith(".h")
-    inner = -1 if own_header and within else position(sub[0] if sub else ".", within)
+    shared = not sub and (file.endswith(".h") or file in found.get("SHARED", ()))
+    inner = -1 if shared and within else position(sub[0] if sub else ".", within)
     return 0, position(room, found["C_LEVELS"]), inner
 
 
