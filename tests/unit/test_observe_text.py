@@ -50,8 +50,8 @@ def test_equal_ones_stand_together() -> None:
     assert "\n".join(text.render(dump)) == (
         "process 5: 11 tasklets in 1 thread; it stood still for 2.0 ms\n\n"
         "thread 77: 11 tasklets, 4 of them runnable\n"
-        "  nobody runs for 3.0 s now\n"
-        "  the longest hold before was by t7: 2.5 s, until work (app.py:21)\n\n"
+        "  no tasklet has run for 3.0 s\n"
+        "  the longest run before: t7, 2.5 s, until work (app.py:21)\n\n"
         "10 tasklets paused, for 1.0 s: t0, t1, t2, t3, t4, t5, and 4 more\n"
         "    main (app.py:10)\n    work (app.py:20)\n\n"
         "1 tasklet blocked in join, for 500 ms: t99\n"

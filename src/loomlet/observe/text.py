@@ -38,15 +38,15 @@ def _thread(thread: Thread) -> Iterator[str]:
     seconds = _time(thread.seconds)
     if thread.running:
         current = names.get(thread.current, f"tasklet {thread.current}")
-        yield f"  the core is held by {current} for {seconds} now"
+        yield f"  the thread is held by {current}, for {seconds} now"
     else:
-        yield f"  nobody runs for {seconds} now"
+        yield f"  no tasklet has run for {seconds}"
     longest = thread.longest
     if longest is not None:
         where = ", until it ended"
         if longest.function:
             where = f", until {longest.function} ({longest.filename}:{longest.lineno})"
-        yield f"  the longest hold before was by {longest.name}: {_time(longest.seconds)}{where}"
+        yield f"  the longest run before: {longest.name}, {_time(longest.seconds)}{where}"
 
 
 def _groups(tasks: Iterable[Task]) -> Iterator[str]:
