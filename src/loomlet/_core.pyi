@@ -29,6 +29,7 @@ class _Stats(TypedDict):
     tasklet_size: int
 
 SOFT_SUPPORTED: int
+ERROR_CODES: dict[str, int]
 
 @final
 class Tasklet:

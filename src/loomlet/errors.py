@@ -36,8 +36,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from loomlet import _core
+from loomlet import _core
 
 __all__ = [
     "Cancelled",
@@ -170,16 +169,6 @@ class StallWarning(RuntimeWarning):
     """A tasklet held the core in one long call of C code.  See loomlet.on_stall."""
 
 
-# The codes of sched.h.
-_EXIT = 0
-_DEAD, _THREAD, _TRAPPED, _BLOCKED, _CURRENT = -3, -4, -5, -6, -7
-_CANCELLED, _CLOSED, _TIMEOUT, _MAIN, _NESTED, _DEADLOCK, _FREE, _STUCK = range(-8, -16, -1)
-_SCOPE_USED, _SCOPE_ORDER, _SCOPE_LATE, _GROUP_CLOSED = range(-16, -20, -1)
-_RECORD, _NO_IMAGE, _DESCRIPTOR, _ENDED = range(-28, -32, -1)
-_NO_THREAD, _EXITING, _FORKED = range(-32, -35, -1)
-_SYSTEM = -1000
-
-
 def _closed(about: object) -> BaseException:
     return ChannelClosed(
         f"expected an open channel, found {about!r}; nothing more can be sent or received, "
@@ -221,8 +210,6 @@ def _scope(expected: str, hint: str) -> _Maker:
 
 
 def _deadlock(about: object) -> BaseException:
-    from loomlet import _core
-
     lines = [describe(t) for t in _core.tasklets() if t.state == "blocked"]
     text = "every tasklet waits for something that cannot happen any more:"
     return Deadlock("\n  ".join([text, *lines]))
@@ -239,8 +226,6 @@ _PREEMPTED, _TRACED = 5, 7
 
 
 def _no_image(about: Any) -> BaseException:
-    from loomlet import _core
-
     why, code, line, callee, opcode, tasklet = about
     if why in _NO_IMAGE_TEXTS:
         text = _NO_IMAGE_TEXTS[why]
@@ -285,78 +270,83 @@ if TYPE_CHECKING:
 
     _Maker = Callable[[object], BaseException]
 
-_makers: dict[int, _Maker] = {
-    _EXIT: lambda about: TaskletExit(),
-    _DEAD: _state(DeadTasklet, "a tasklet that can run", "it has ended; spawn a new one"),
-    _THREAD: _state(
+# By the names of sched/error_codes.h.
+_makers: dict[str, _Maker] = {
+    "KILLED": lambda about: TaskletExit(),
+    "DEAD": _state(DeadTasklet, "a tasklet that can run", "it has ended; spawn a new one"),
+    "THREAD": _state(
         WrongThread,
         "a tasklet of this thread",
         "use insert(), run(), throw() or a channel, which work across threads",
     ),
-    _TRAPPED: _state(
+    "TRAPPED": _state(
         SwitchTrapped,
         "a place where tasklets may switch",
         "a callback of the scheduler must not block; spawn a tasklet that does",
     ),
-    _BLOCKED: _state(
+    "BLOCKED": _state(
         TaskletError,
         "a tasklet that does not wait",
         "end its wait with throw() or kill(), or give it what it waits for",
     ),
-    _CURRENT: _state(
+    "CURRENT": _state(
         TaskletError, "another tasklet than the running one", "a tasklet cannot do this to itself"
     ),
-    _CANCELLED: lambda about: Cancelled(),
-    _CLOSED: _closed,
-    _TIMEOUT: lambda about: TimeoutError("the time for this operation is over"),
-    _MAIN: _state(TaskletError, "a spawned tasklet", "the main tasklet cannot be used so"),
-    _NESTED: _state(
+    "CANCELLED": lambda about: Cancelled(),
+    "CLOSED": _closed,
+    "TIMEOUT": lambda about: TimeoutError("the time for this operation is over"),
+    "MAIN": _state(TaskletError, "a spawned tasklet", "the main tasklet cannot be used so"),
+    "NESTED": _state(
         TaskletError,
         "a thread that is not inside loomlet.run()",
         "run() cannot be nested; spawn() what should run beside the others",
     ),
-    _DEADLOCK: _deadlock,
-    _STUCK: _state(
+    "DEADLOCK": _deadlock,
+    "STUCK": _state(
         TaskletError,
         "a tasklet that is suspended in Python code only",
         "a C function on its stack holds it to this thread",
     ),
-    _FREE: lambda about: RuntimeError(f"expected a held lock, found {about!r}; release it once"),
-    _SCOPE_USED: _scope("a scope that was never entered", "make a new one for each `with`"),
-    _SCOPE_ORDER: _scope(
+    "FREE": lambda about: RuntimeError(f"expected a held lock, found {about!r}; release it once"),
+    "SCOPE_USED": _scope("a scope that was never entered", "make a new one for each `with`"),
+    "SCOPE_ORDER": _scope(
         "the innermost scope of the running tasklet",
         "leave scopes in reverse order, in the tasklet that entered them; "
         "do not `yield` inside one",
     ),
-    _SCOPE_LATE: lambda about: TimeoutError("the time for this block is over"),
-    _GROUP_CLOSED: _scope(
+    "SCOPE_LATE": lambda about: TimeoutError("the time for this block is over"),
+    "GROUP_CLOSED": _scope(
         "an open group",
         "spawn inside its `with` block, before it is cancelled or a child has failed",
     ),
-    _RECORD: lambda about: ThawError(f"the frozen state does not fit: {about}"),
-    _NO_IMAGE: _no_image,
-    _DESCRIPTOR: _descriptor_closed,
-    _ENDED: _ended,
-    _NO_THREAD: lambda about: RuntimeError(
+    "SNAPSHOT": lambda about: ThawError(f"the frozen state does not fit: {about}"),
+    "NOT_FREEZABLE": _no_image,
+    "DESCRIPTOR": _descriptor_closed,
+    "ENDED": _ended,
+    "NO_THREAD": lambda about: RuntimeError(
         "expected a thread for run_blocking(), the system gives no more; let fewer functions run "
         "at once: loomlet.blocking.configure(max_threads=...)"
     ),
-    _EXITING: lambda about: RuntimeError(
+    "EXITING": lambda about: RuntimeError(
         "expected a running interpreter, found one that ends; run_blocking() starts no function "
         "any more"
     ),
-    _FORKED: lambda about: RuntimeError(
+    "FORKED": lambda about: RuntimeError(
         "run_blocking() waited at os.fork(): its function runs in the parent only; call it again "
         "in the child"
     ),
 }
 
 
+_makers_by_code = {_core.ERROR_CODES[name]: maker for name, maker in _makers.items()}
+_SYSTEM = _core.ERROR_CODES["SYSTEM"]
+
+
 def make(code: int, about: object) -> BaseException:
     """A new exception for a code of the core; `about` is the object it concerns."""
     if code < _SYSTEM:
         return OSError(_SYSTEM - code, os.strerror(_SYSTEM - code))
-    return _makers[code](about)
+    return _makers_by_code[code](about)
 
 
 def describe(tasklet: _core.Tasklet) -> str:

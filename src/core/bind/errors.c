@@ -27,7 +27,7 @@ static PyObject *new_error(int code, PyObject *about)
 {
     if (code == S_E_CANCELLED && exit_types != NULL)
         return PyObject_CallNoArgs(cancelled_type());
-    if (code == S_OK && added_exit != NULL && added_exit_applies((s_tasklet *)about))
+    if (code == S_E_KILLED && added_exit != NULL && added_exit_applies((s_tasklet *)about))
         return PyObject_CallNoArgs(added_exit);
     if (make_error == NULL) {
         PyErr_Format(PyExc_RuntimeError, "loomlet: error %d before loomlet was imported", code);
@@ -122,3 +122,24 @@ PyMethodDef bind_error_functions[] = {
     {"_set_hooks", set_hooks, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
+
+#define NUMBER(name, text) {#name, S_E_##name},
+static const struct {
+    const char *name;
+    int code;
+} codes[] = {S_ERROR_CODES(NUMBER){"SYSTEM", S_E_SYSTEM}};
+
+int bind_add_error_codes(PyObject *module)
+{
+    PyObject *numbers = PyDict_New();
+    int code = numbers != NULL ? 0 : -1;
+    for (size_t i = 0; code == 0 && i < sizeof(codes) / sizeof(codes[0]); i++) {
+        PyObject *number = PyLong_FromLong(codes[i].code);
+        code = number != NULL ? PyDict_SetItemString(numbers, codes[i].name, number) : -1;
+        Py_XDECREF(number);
+    }
+    if (code == 0)
+        code = PyModule_AddObjectRef(module, "ERROR_CODES", numbers);
+    Py_XDECREF(numbers);
+    return code;
+}

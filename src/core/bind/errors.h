@@ -26,5 +26,7 @@ int bind_is_cancelled(PyObject *exception);
 void bind_add_exit(PyObject *type, int (*applies)(const s_tasklet *t));
 
 extern PyMethodDef bind_error_functions[];
+/* ERROR_CODES: the number of each code by its name. */
+int bind_add_error_codes(PyObject *module);
 
 #endif

@@ -108,7 +108,8 @@ static int exec(PyObject *module)
     c_chunk_cache_install();
     if (c_safepoint_learn() < 0 || bind_own_tracing() < 0)
         return -1;
-    if (add_types(module) < 0 || add_stackless(module) < 0 || add_functions(module) < 0)
+    if (add_types(module) < 0 || add_stackless(module) < 0 || add_functions(module) < 0 ||
+        bind_add_error_codes(module) < 0)
         return -1;
     return PyModule_AddIntConstant(module, "SOFT_SUPPORTED", c_soft_supported);
 }

@@ -303,7 +303,7 @@ PyObject *s_join(s_sched *s, s_tasklet *t, int64_t until, int want_result, const
 
 int s_join_again(s_sched *s, s_tasklet *t, s_tasklet *target, int want_result, int64_t until)
 {
-    int code = target == t ? S_E_RECORD : s_deadline_set(s, t, until);
+    int code = target == t ? S_E_SNAPSHOT : s_deadline_set(s, t, until);
     if (code < 0)
         return code;
     Py_INCREF((PyObject *)t);

@@ -310,7 +310,7 @@ static int kill(s_sched *s, s_tasklet *t)
     int code = S_OK;
     if (t == s->current || t->state == S_DONE)
         return S_OK;
-    PyObject *error = s_hook.error(S_OK, (PyObject *)t);
+    PyObject *error = s_hook.error(S_E_KILLED, (PyObject *)t);
     PyObject *done = error ? s_throw(s, t, error, S_STAY, NULL, &code) : NULL;
     if (done == NULL)
         return code < 0 ? code : S_E_SET;

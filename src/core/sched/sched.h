@@ -33,47 +33,10 @@
 #include "base/b_spin.h"
 #include "cpython/cpython.h"
 #include "plat/plat.h"
+#include "sched/error_codes.h"
 
 typedef struct s_tasklet s_tasklet;
 typedef struct s_sched s_sched;
-
-enum {
-    S_OK = 0,
-    S_E_SET = -1, /* a Python exception is set */
-    S_E_MEMORY = -2,
-    S_E_DEAD = -3,    /* the tasklet has ended */
-    S_E_THREAD = -4,  /* it belongs to another thread */
-    S_E_TRAPPED = -5, /* no switch is possible inside a scheduler callback */
-    S_E_BLOCKED = -6, /* the tasklet is blocked, the operation wants it free */
-    S_E_CURRENT = -7, /* the tasklet is the current one */
-    S_E_CANCELLED = -8,
-    S_E_CLOSED = -9,
-    S_E_TIMEOUT = -10,
-    S_E_MAIN = -11,   /* the main tasklet cannot be used so */
-    S_E_NESTED = -12, /* run() inside run() */
-    S_E_DEADLOCK = -13,
-    S_E_STUCK = -15,        /* C frames hold the tasklet where it is */
-    S_E_FREE = -14,         /* release of a lock that nobody holds */
-    S_E_SCOPE_USED = -16,   /* a scope is entered a second time */
-    S_E_SCOPE_ORDER = -17,  /* a scope is left out of order, or by another tasklet */
-    S_E_SCOPE_LATE = -18,   /* the time of a timeout scope is over */
-    S_E_GROUP_CLOSED = -19, /* a group takes no more children */
-    S_E_LAST = -20,         /* Stackless: the last runnable tasklet must not block */
-    S_E_NO_SENDER = -21,    /* ... main receives and nobody is left to send */
-    S_E_NO_RECEIVER = -22,  /* ... main sends and nobody is left to receive */
-    S_E_BLOCK_TRAP = -24,   /* Stackless: the tasklet does not want to wait */
-    S_E_RECURSIVE = -25,    /* Stackless: a channel is used inside a channel's callback */
-    S_E_UNBOUND = -26,      /* Stackless: there is no function to be called */
-    S_E_ALIVE = -27,        /* Stackless: the tasklet has not ended */
-    S_E_RECORD = -28,       /* a snapshot does not fit */
-    S_E_NO_IMAGE = -29,     /* a tasklet cannot be frozen where it is */
-    S_E_DESCRIPTOR = -30,   /* the descriptor is closed */
-    S_E_ENDED = -31,        /* the peer ended before all that was asked for had come */
-    S_E_NO_THREAD = -32,    /* the system gives no thread for a function */
-    S_E_EXITING = -33,      /* the interpreter ends: no function is taken any more */
-    S_E_FORKED = -34,       /* in the child of a fork: the function's thread is not here */
-    S_E_SYSTEM = -1000,     /* minus an errno: the system refused */
-};
 
 enum s_state { S_NEW, S_READY, S_RUNNING, S_BLOCKED, S_PAUSED, S_DONE };
 

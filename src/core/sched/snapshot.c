@@ -72,7 +72,7 @@ static int build_started(s_tasklet *t, const s_image *image, const char **wrong)
     size_t size;
     PyThreadState *ts = c_thread_state();
     if ((*wrong = c_frames_check(ts, image->frames, &size)) != NULL)
-        return S_E_RECORD;
+        return S_E_SNAPSHOT;
     void *chunk = c_malloc(size);
     if (chunk == NULL)
         return S_E_MEMORY;

@@ -35,7 +35,7 @@ int s_image_why(const s_sched *s, const s_tasklet *t);
 int s_image_read(s_tasklet *t, s_image *image);
 void s_image_clear(s_image *image);
 /* Makes an ended tasklet of this thread a paused one: 0 or S_E_; *wrong says what does not fit
- * (then S_E_RECORD). */
+ * (then S_E_SNAPSHOT). */
 int s_image_build(s_tasklet *t, const s_image *image, const char **wrong);
 
 /* Nanoseconds that a blocked tasklet still waits, or S_FOREVER. */

@@ -354,7 +354,7 @@ static void insist(s_sched *s, s_tasklet *t)
 {
     PyObject *error;
     for (int asked = 1; asked < EXITS && refuses_to_end(t); asked++) {
-        if ((error = s_hook.error(S_OK, (PyObject *)t)) == NULL)
+        if ((error = s_hook.error(S_E_KILLED, (PyObject *)t)) == NULL)
             break;
         exit_now(s, t, error);
     }
@@ -373,7 +373,7 @@ void s_finalize(s_tasklet *t)
     if (s != NULL) {
         if (!t->stackless)
             s_hook.abandoned(t);
-        error = s_hook.error(S_OK, (PyObject *)t);
+        error = s_hook.error(S_E_KILLED, (PyObject *)t);
     }
     if (error == NULL) {
         PyErr_WriteUnraisable((PyObject *)t);

@@ -41,7 +41,7 @@ static PyObject *tasklet_kill(PyObject *self, PyObject *const *args, Py_ssize_t 
         return NULL;
     if (SELF->state == S_DONE)
         Py_RETURN_NONE;
-    PyObject *error = s_hook.error(S_OK, self);
+    PyObject *error = s_hook.error(S_E_KILLED, self);
     if (error == NULL)
         return NULL;
     c_call_site site = BIND_SITE(self, args, nargs, tasklet_kill);

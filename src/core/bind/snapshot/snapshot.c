@@ -51,7 +51,7 @@ static PyObject *tasklet_why(PyObject *module, PyObject *t)
     PyObject *found = s != NULL && want_tasklet(t) ? facts(s, (s_tasklet *)t) : NULL;
     if (found == NULL || found == Py_None)
         return found;
-    PyObject *error = s_hook.error(S_E_NO_IMAGE, found);
+    PyObject *error = s_hook.error(S_E_NOT_FREEZABLE, found);
     Py_DECREF(found);
     PyObject *text = error != NULL ? PyObject_Str(error) : NULL;
     Py_XDECREF(error);
@@ -84,7 +84,7 @@ static PyObject *tasklet_record(PyObject *module, PyObject *t)
     if (found == NULL)
         return NULL;
     PyObject *record =
-        found == Py_None ? image_tuple(s, (s_tasklet *)t) : bind_fail(S_E_NO_IMAGE, found);
+        found == Py_None ? image_tuple(s, (s_tasklet *)t) : bind_fail(S_E_NOT_FREEZABLE, found);
     Py_DECREF(found);
     return record;
 }
@@ -95,7 +95,7 @@ PyObject *bind_does_not_fit(const char *wrong)
 {
     PyObject *text = PyUnicode_FromString(wrong);
     if (text != NULL) {
-        bind_fail(S_E_RECORD, text);
+        bind_fail(S_E_SNAPSHOT, text);
         Py_DECREF(text);
     }
     return NULL;
@@ -157,7 +157,7 @@ static PyObject *done(PyObject *t, int code, const char *wrong)
 {
     if (code == S_E_ALIVE)
         return bind_does_not_fit("the tasklet is alive, only a new one can be filled");
-    if (code == S_E_RECORD) {
+    if (code == S_E_SNAPSHOT) {
         PyErr_Clear();
         return bind_does_not_fit(wrong ? wrong : "what the tasklet waited for is not known");
     }
@@ -196,7 +196,7 @@ static PyObject *tasklet_wait(PyObject *module, PyObject *args)
         !want_tasklet(t))
         return NULL;
     int code =
-        ((s_tasklet *)t)->state == S_PAUSED && ((s_tasklet *)t)->home == s ? S_OK : S_E_RECORD;
+        ((s_tasklet *)t)->state == S_PAUSED && ((s_tasklet *)t)->home == s ? S_OK : S_E_SNAPSHOT;
     if (code == S_OK)
         code = bind_wait_again(s, (s_tasklet *)t, wait, value);
     return done(t, code, NULL);

@@ -69,13 +69,13 @@ static int select_again(s_sched *s, s_tasklet *t, PyObject *items, int64_t until
 {
     Py_ssize_t count = PyTuple_CheckExact(items) ? PyTuple_GET_SIZE(items) : 0;
     n_case *cases = count > 0 ? c_malloc((size_t)count * sizeof(*cases)) : NULL;
-    int code = count == 0 ? S_E_RECORD : cases == NULL ? S_E_MEMORY : S_OK;
+    int code = count == 0 ? S_E_SNAPSHOT : cases == NULL ? S_E_MEMORY : S_OK;
     for (Py_ssize_t i = 0; i < count && code == S_OK; i++) {
         PyObject *item = PyTuple_GET_ITEM(items, i), *channel, *value;
         int sends;
         if (!PyTuple_CheckExact(item) || !PyArg_ParseTuple(item, "OpO", &channel, &sends, &value) ||
             !bind_is_channel(channel))
-            code = S_E_RECORD;
+            code = S_E_SNAPSHOT;
         else
             cases[i] = (n_case){(n_channel *)channel, sends ? value : NULL};
     }
@@ -90,7 +90,7 @@ static int channel_again(s_sched *s, s_tasklet *t, const char *kind, PyObject *o
 {
     int sends = strcmp(kind, "send") == 0, iterates = strcmp(kind, "iterate") == 0;
     if (!bind_is_channel(on) || !(sends || iterates || strcmp(kind, "receive") == 0))
-        return S_E_RECORD;
+        return S_E_SNAPSHOT;
     int code = n_restore_wait(s, t, (n_channel *)on, sends ? value : NULL, iterates);
     if (code == S_OK && t->state == S_BLOCKED)
         code = s_deadline_set(s, t, until);
@@ -104,7 +104,7 @@ static int wait_for(s_sched *s, s_tasklet *t, PyObject *wait, PyObject *value, P
     int64_t until, left;
     int wants = 0;
     if (!PyTuple_CheckExact(wait) || !PyArg_ParseTuple(wait, "sO|Op", &kind, on, &seconds, &wants))
-        return S_E_RECORD;
+        return S_E_SNAPSHOT;
     if (strcmp(kind, "sleep") == 0)
         return bind_seconds(*on, &left) < 0 ? S_E_SET : s_sleep_again(s, t, left);
     if (read_until(s, seconds, &until) < 0)
@@ -124,7 +124,7 @@ int bind_wait_again(s_sched *s, s_tasklet *t, PyObject *wait, PyObject *value)
 {
     PyObject *on = NULL;
     if (t->kept != S_SOFT)
-        return S_E_RECORD;
+        return S_E_SNAPSHOT;
     int code = wait_for(s, t, wait, value, &on);
     if (code == S_OK && t->state == S_BLOCKED)
         c_frames_keep_alive(&t->c, on);
