@@ -31,8 +31,8 @@ int bind_seconds(PyObject *value, int64_t *nanoseconds)
     return 0;
 }
 
-static PyObject *find_timeout(const char *function, PyObject *const *args, Py_ssize_t nargs,
-                              PyObject *kwnames, Py_ssize_t at)
+static PyObject *find_timeout_argument(const char *function, PyObject *const *args,
+                                       Py_ssize_t nargs, PyObject *kwnames, Py_ssize_t at)
 {
     Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
     if (nargs > at + 1 || nargs < at || named > (nargs == at)) {
@@ -59,7 +59,7 @@ int bind_timeout(s_sched *s, const char *function, PyObject *const *args, Py_ssi
     *until = S_FOREVER;
     if (nargs == at && kwnames == NULL)
         return 0;
-    PyObject *timeout = find_timeout(function, args, nargs, kwnames, at);
+    PyObject *timeout = find_timeout_argument(function, args, nargs, kwnames, at);
     if (timeout == NULL)
         return -1;
     if (timeout == Py_None)
@@ -70,7 +70,7 @@ int bind_timeout(s_sched *s, const char *function, PyObject *const *args, Py_ssi
     return 0;
 }
 
-static int place_of(const char *const *names, PyObject *name)
+static int position_of_name(const char *const *names, PyObject *name)
 {
     for (int at = 0; names[at] != NULL; at++) {
         if (PyUnicode_CompareWithASCIIString(name, names[at]) == 0)
@@ -79,12 +79,12 @@ static int place_of(const char *const *names, PyObject *name)
     return -1;
 }
 
-static int take_named(const char *function, const char *const *names, PyObject *const *named,
-                      Py_ssize_t nargs, PyObject *kwnames, PyObject **values)
+static int take_keywords(const char *function, const char *const *names, PyObject *const *named,
+                         Py_ssize_t nargs, PyObject *kwnames, PyObject **values)
 {
     Py_ssize_t count = kwnames != NULL ? PyTuple_GET_SIZE(kwnames) : 0;
     for (Py_ssize_t i = 0; i < count; i++) {
-        int at = place_of(names, PyTuple_GET_ITEM(kwnames, i));
+        int at = position_of_name(names, PyTuple_GET_ITEM(kwnames, i));
         if (at < 0 || at < nargs) {
             PyErr_Format(PyExc_TypeError,
                          at < 0 ? "%s() got an unexpected keyword argument '%U'"
@@ -110,7 +110,7 @@ int bind_parse(const char *function, const char *const *names, int needed, PyObj
     }
     for (Py_ssize_t i = 0; i < nargs; i++)
         values[i] = args[i];
-    if (take_named(function, names, args + nargs, nargs, kwnames, values) < 0)
+    if (take_keywords(function, names, args + nargs, nargs, kwnames, values) < 0)
         return -1;
     for (int i = 0; i < needed; i++) {
         if (values[i] == NULL) {

@@ -56,7 +56,7 @@ PyObject *bind_fail(int code, PyObject *about)
     return NULL;
 }
 
-static void call_quietly(PyObject *function, PyObject *a, PyObject *b)
+static void call_hook_quietly(PyObject *function, PyObject *a, PyObject *b)
 {
     if (function == NULL)
         return;
@@ -67,22 +67,22 @@ static void call_quietly(PyObject *function, PyObject *a, PyObject *b)
 }
 
 /* That of a thread is told as the interpreter tells it. */
-static void failed(s_tasklet *t, PyObject *exception)
+static void report_failed(s_tasklet *t, PyObject *exception)
 {
     if (s_is_thread(t)) {
         PyErr_SetRaisedException(Py_NewRef(exception));
         PyErr_WriteUnraisable(t->func);
         return;
     }
-    call_quietly(report_failure, (PyObject *)t, exception);
+    call_hook_quietly(report_failure, (PyObject *)t, exception);
 }
 
-static void abandoned(s_tasklet *t)
+static void report_abandoned(s_tasklet *t)
 {
-    call_quietly(warn_abandoned, (PyObject *)t, NULL);
+    call_hook_quietly(warn_abandoned, (PyObject *)t, NULL);
 }
 
-static int is_exit(PyObject *exception)
+static int is_exit_exception(PyObject *exception)
 {
     return (added_exit != NULL && PyErr_GivenExceptionMatches(exception, added_exit)) ||
            (exit_types != NULL && PyErr_GivenExceptionMatches(exception, exit_types));
@@ -112,9 +112,9 @@ static PyObject *set_hooks(PyObject *module, PyObject *args)
     Py_XSETREF(warn_abandoned, Py_NewRef(warning));
     Py_XSETREF(exit_types, Py_NewRef(exits));
     s_hook.error = new_error;
-    s_hook.failed = failed;
-    s_hook.abandoned = abandoned;
-    s_hook.is_exit = is_exit;
+    s_hook.failed = report_failed;
+    s_hook.abandoned = report_abandoned;
+    s_hook.is_exit = is_exit_exception;
     Py_RETURN_NONE;
 }
 

@@ -65,7 +65,7 @@ static int add_stackless(PyObject *module)
 }
 
 /* _after_fork(): each room forgets in the child what belongs to threads that are not there. */
-static PyObject *after_fork(PyObject *module, PyObject *unused)
+static PyObject *forget_after_fork(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     s_after_fork();
@@ -79,7 +79,7 @@ static PyObject *after_fork(PyObject *module, PyObject *unused)
 }
 
 static PyMethodDef fork_functions[] = {
-    {"_after_fork", after_fork, METH_NOARGS, NULL},
+    {"_after_fork", forget_after_fork, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 
@@ -99,7 +99,7 @@ static int add_functions(PyObject *module)
     return 0;
 }
 
-static int exec(PyObject *module)
+static int exec_module(PyObject *module)
 {
     if (c_check_interpreter() < 0 || c_check_layout() < 0 || c_splice_init() < 0)
         return -1;
@@ -115,7 +115,7 @@ static int exec(PyObject *module)
 }
 
 static PyModuleDef_Slot slots[] = {
-    {Py_mod_exec, (void *)exec},
+    {Py_mod_exec, (void *)exec_module},
 #ifdef Py_mod_multiple_interpreters
     {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
 #endif

@@ -76,37 +76,37 @@ static Py_ssize_t channel_len(PyObject *self)
     return SELF->count;
 }
 
-static PyObject *get_balance(PyObject *self, void *unused)
+static PyObject *channel_get_balance(PyObject *self, void *unused)
 {
     (void)unused;
     return PyLong_FromSsize_t(n_balance(SELF));
 }
 
-static PyObject *get_capacity(PyObject *self, void *unused)
+static PyObject *channel_get_capacity(PyObject *self, void *unused)
 {
     (void)unused;
     return PyLong_FromSsize_t(SELF->capacity);
 }
 
-static PyObject *get_closed(PyObject *self, void *unused)
+static PyObject *channel_get_closed(PyObject *self, void *unused)
 {
     (void)unused;
     return PyBool_FromLong(SELF->closed);
 }
 
-static PyObject *get_name(PyObject *self, void *unused)
+static PyObject *channel_get_name(PyObject *self, void *unused)
 {
     (void)unused;
     return Py_NewRef(SELF->name ? SELF->name : Py_None);
 }
 
-static PyObject *get_preference(PyObject *self, void *unused)
+static PyObject *channel_get_preference(PyObject *self, void *unused)
 {
     (void)unused;
     return PyLong_FromLong(SELF->preference);
 }
 
-static int set_preference(PyObject *self, PyObject *value, void *unused)
+static int channel_set_preference(PyObject *self, PyObject *value, void *unused)
 {
     (void)unused;
     if (value == NULL || !PyLong_Check(value)) {
@@ -131,7 +131,7 @@ static PyObject *channel_repr(PyObject *self)
                                 closed, balance, SELF->count);
 }
 
-static PyObject *make(PyTypeObject *type, Py_ssize_t capacity, PyObject *name)
+static PyObject *channel_make(PyTypeObject *type, Py_ssize_t capacity, PyObject *name)
 {
     PyObject *self = type->tp_alloc(type, 0);
     if (self != NULL) {
@@ -142,13 +142,14 @@ static PyObject *make(PyTypeObject *type, Py_ssize_t capacity, PyObject *name)
 }
 
 /* The channel of that name, made on first use. */
-static PyObject *find_or_make(PyTypeObject *type, Py_ssize_t capacity, int given, PyObject *name)
+static PyObject *find_named_channel(PyTypeObject *type, Py_ssize_t capacity, int given,
+                                    PyObject *name)
 {
     if (registry == NULL && (registry = PyDict_New()) == NULL)
         return NULL;
     PyObject *self = PyDict_GetItemWithError(registry, name);
     if (self == NULL) {
-        PyObject *made = PyErr_Occurred() ? NULL : make(type, capacity, name);
+        PyObject *made = PyErr_Occurred() ? NULL : channel_make(type, capacity, name);
         self = made ? PyDict_SetDefault(registry, name, made) : NULL;
         Py_XINCREF(self);
         Py_XDECREF(made);
@@ -179,13 +180,13 @@ static PyObject *channel_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
         return NULL;
     }
     if (name == Py_None)
-        return make(type, capacity, NULL);
+        return channel_make(type, capacity, NULL);
     if (!PyUnicode_Check(name)) {
         PyErr_Format(PyExc_TypeError, "a channel's name must be a str, found %.100s",
                      Py_TYPE(name)->tp_name);
         return NULL;
     }
-    return find_or_make(type, capacity, given != NULL, name);
+    return find_named_channel(type, capacity, given != NULL, name);
 }
 
 static int channel_traverse(PyObject *self, visitproc visit, void *arg)
@@ -236,13 +237,13 @@ static PyMethodDef methods[] = {
 };
 
 static PyGetSetDef getset[] = {
-    {"balance", get_balance, NULL, PyDoc_STR("Senders waiting, or minus the receivers waiting."),
-     NULL},
-    {"capacity", get_capacity, NULL, PyDoc_STR("Values that the buffer holds; 0: rendezvous."),
-     NULL},
-    {"closed", get_closed, NULL, PyDoc_STR("True after close()."), NULL},
-    {"name", get_name, NULL, PyDoc_STR("Its name in this process, or None."), NULL},
-    {"preference", get_preference, set_preference,
+    {"balance", channel_get_balance, NULL,
+     PyDoc_STR("Senders waiting, or minus the receivers waiting."), NULL},
+    {"capacity", channel_get_capacity, NULL,
+     PyDoc_STR("Values that the buffer holds; 0: rendezvous."), NULL},
+    {"closed", channel_get_closed, NULL, PyDoc_STR("True after close()."), NULL},
+    {"name", channel_get_name, NULL, PyDoc_STR("Its name in this process, or None."), NULL},
+    {"preference", channel_get_preference, channel_set_preference,
      PyDoc_STR("Who runs next when partners meet: -1 the receiver at once, 1 the sender at once,\n"
                "0 (default) whoever acted goes on and the partner is put at the tail."),
      NULL},

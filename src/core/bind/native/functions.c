@@ -2,7 +2,7 @@
 #include "bind/native/native.h"
 #include "sched/scope.h"
 
-static PyObject *spawn(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+PyObject *bind_spawn(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     (void)module;
     s_sched *s = s_self();
@@ -29,7 +29,7 @@ static PyObject *spawn(PyObject *module, PyObject *const *args, Py_ssize_t nargs
     return self;
 }
 
-static PyObject *schedule(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *native_schedule(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     s_sched *s = s_self();
     if (s == NULL || (nargs != 0 && bind_count("schedule", nargs, 0) < 0))
@@ -37,42 +37,42 @@ static PyObject *schedule(PyObject *module, PyObject *const *args, Py_ssize_t na
     int code = s_may_block(s);
     if (code < 0)
         return bind_fail(code, (PyObject *)s->current);
-    c_call_site site = BIND_SITE(module, args, nargs, schedule);
+    c_call_site site = BIND_SITE(module, args, nargs, native_schedule);
     return s_schedule(s, &site);
 }
 
-static PyObject *sleep_(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *native_sleep(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     int64_t nanoseconds;
     int code;
     s_sched *s = s_self();
     if (s == NULL || bind_count("sleep", nargs, 1) < 0 || bind_seconds(args[0], &nanoseconds) < 0)
         return NULL;
-    c_call_site site = BIND_SITE(module, args, nargs, sleep_);
+    c_call_site site = BIND_SITE(module, args, nargs, native_sleep);
     PyObject *done = s_sleep(s, nanoseconds, &site, &code);
     return bind_result(done, code, (PyObject *)s->current);
 }
 
 /* _pause(): stops the running tasklet until somebody inserts it. */
-static PyObject *pause_(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *native_pause(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     int code;
     s_sched *s = s_self();
     if (s == NULL || bind_count("_pause", nargs, 0) < 0)
         return NULL;
-    c_call_site site = BIND_SITE(module, args, nargs, pause_);
+    c_call_site site = BIND_SITE(module, args, nargs, native_pause);
     PyObject *done = s_pause(s, &site, &code);
     return bind_result(done, code, (PyObject *)s->current);
 }
 
-static PyObject *current(PyObject *module, PyObject *unused)
+static PyObject *native_current(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     s_sched *s = s_self();
     return s ? Py_NewRef((PyObject *)s->current) : NULL;
 }
 
-static PyObject *now(PyObject *module, PyObject *unused)
+static PyObject *native_now(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     s_sched *s = s_self();
@@ -80,7 +80,7 @@ static PyObject *now(PyObject *module, PyObject *unused)
 }
 
 /* _run_begin(): marks the scheduler as inside run(); S_E_NESTED inside one. */
-static PyObject *run_begin(PyObject *module, PyObject *unused)
+static PyObject *native_run_begin(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     s_sched *s = s_self();
@@ -93,7 +93,7 @@ static PyObject *run_begin(PyObject *module, PyObject *unused)
 }
 
 /* _run_end(): ends every other tasklet of the thread and leaves run(). */
-static PyObject *run_end(PyObject *module, PyObject *unused)
+static PyObject *native_run_end(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     s_sched *s = s_self();
@@ -107,18 +107,18 @@ static PyObject *run_end(PyObject *module, PyObject *unused)
 }
 
 PyMethodDef bind_functions[] = {
-    {"spawn", BIND_FN(spawn), METH_FASTCALL | METH_KEYWORDS,
+    {"spawn", BIND_FN(bind_spawn), METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("spawn(func, /, *args, **kwargs)\n--\n\n"
                "Makes a tasklet that calls func(*args, **kwargs) and puts it at the tail of the\n"
                "calling thread's run queue; the caller goes on.  Returns the Tasklet.\n\n"
                "It gets a copy of the caller's contextvars.  An exception that ends it while\n"
                "nobody joins it goes to the error handler.")},
-    {"schedule", BIND_FN(schedule), METH_FASTCALL,
+    {"schedule", BIND_FN(native_schedule), METH_FASTCALL,
      PyDoc_STR(
          "schedule()\n--\n\n"
          "Goes to the tail of the run queue and lets the others run; alone, returns at once.\n"
          "Raises Cancelled in a cancelled scope.")},
-    {"sleep", BIND_FN(sleep_), METH_FASTCALL,
+    {"sleep", BIND_FN(native_sleep), METH_FASTCALL,
      PyDoc_STR("sleep(seconds, /)\n--\n\n"
                "Lets others run for at least that long (int or float; 0 or less: as schedule()).")},
     {"select", BIND_FN(bind_select), METH_FASTCALL | METH_KEYWORDS,
@@ -128,13 +128,13 @@ PyMethodDef bind_functions[] = {
                "Returns (index of the case, received value or None).  Chooses fairly.  Raises\n"
                "TimeoutError when the time (seconds) is over, ChannelClosed (with the channel as\n"
                "its `channel`) when a case is chosen whose channel is closed.")},
-    {"current", current, METH_NOARGS,
+    {"current", native_current, METH_NOARGS,
      PyDoc_STR("current()\n--\n\nThe running Tasklet of the calling thread.")},
-    {"now", now, METH_NOARGS,
+    {"now", native_now, METH_NOARGS,
      PyDoc_STR("now()\n--\n\n"
                "The scheduler's clock in seconds (float, monotonic; virtual in tests).")},
-    {"_pause", BIND_FN(pause_), METH_FASTCALL, NULL},
-    {"_run_begin", run_begin, METH_NOARGS, NULL},
-    {"_run_end", run_end, METH_NOARGS, NULL},
+    {"_pause", BIND_FN(native_pause), METH_FASTCALL, NULL},
+    {"_run_begin", native_run_begin, METH_NOARGS, NULL},
+    {"_run_end", native_run_end, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -21,28 +21,16 @@ static PyObject *group_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     return self;
 }
 
-static PyObject *spawn_function(void)
-{
-    static PyObject *found;
-    if (found == NULL) {
-        PyObject *module = PyImport_ImportModule("loomlet._core");
-        found = module ? PyObject_GetAttrString(module, "spawn") : NULL;
-        Py_XDECREF(module);
-    }
-    return found;
-}
-
 /* Nothing can come between the spawn and the adoption: the child has not run yet. */
 static PyObject *group_spawn(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                              PyObject *kwnames)
 {
     s_sched *s = s_self();
-    PyObject *spawn = spawn_function();
-    if (s == NULL || spawn == NULL)
+    if (s == NULL)
         return NULL;
     if (SELF->state != S_SCOPE_ENTERED || SELF->called)
         return bind_fail(S_E_GROUP_CLOSED, self);
-    PyObject *child = PyObject_Vectorcall(spawn, args, (size_t)nargs, kwnames);
+    PyObject *child = bind_spawn(NULL, args, nargs, kwnames);
     if (child == NULL)
         return NULL;
     int code = s_scope_adopt(SELF, (s_tasklet *)child);
@@ -54,7 +42,7 @@ static PyObject *group_spawn(PyObject *self, PyObject *const *args, Py_ssize_t n
 }
 
 /* It cannot wait here at all: its children are cancelled and left to themselves. */
-static void abandon(s_sched *s, s_scope *group)
+static void abandon_group(s_sched *s, s_scope *group)
 {
     s_scope_cancel(s, group);
     s_scope_leave(s, group, 1);
@@ -73,7 +61,7 @@ static PyObject *group_wait(PyObject *self, PyObject *const *args, Py_ssize_t na
     c_call_site site = BIND_SITE(self, args, nargs, group_wait);
     PyObject *done = s_scope_wait(s, SELF, shielded, &site, &code);
     if (done == NULL && (code == S_E_TRAPPED || code == S_E_SCOPE_ORDER))
-        abandon(s, SELF);
+        abandon_group(s, SELF);
     return bind_result(done, code, self);
 }
 
@@ -120,19 +108,19 @@ static PyObject *group_caught(PyObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-static PyObject *get_children(PyObject *self, void *unused)
+static PyObject *group_get_children(PyObject *self, void *unused)
 {
     (void)unused;
     return SELF->children ? PyDict_Keys(SELF->children) : PyList_New(0);
 }
 
-static PyObject *get_outer_cancelled(PyObject *self, void *unused)
+static PyObject *group_get_outer_cancelled(PyObject *self, void *unused)
 {
     (void)unused;
     return PyBool_FromLong(s_scope_outer(SELF));
 }
 
-static PyObject *get_left(PyObject *self, void *unused)
+static PyObject *group_get_left(PyObject *self, void *unused)
 {
     (void)unused;
     return PyBool_FromLong(SELF->state == S_SCOPE_LEFT);
@@ -154,9 +142,9 @@ static PyMethodDef methods[] = {
 };
 
 static PyGetSetDef getset[] = {
-    {"_children", get_children, NULL, NULL, NULL},
-    {"_left", get_left, NULL, NULL, NULL},
-    {"_outer_cancelled", get_outer_cancelled, NULL, NULL, NULL},
+    {"_children", group_get_children, NULL, NULL, NULL},
+    {"_left", group_get_left, NULL, NULL, NULL},
+    {"_outer_cancelled", group_get_outer_cancelled, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

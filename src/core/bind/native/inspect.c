@@ -3,7 +3,7 @@
 #include "bind/native/native.h"
 
 /* noop(): a call that does nothing; what a switch is measured against. */
-static PyObject *noop(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *inspect_noop(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)module, (void)args, (void)nargs;
     Py_RETURN_NONE;
@@ -11,7 +11,7 @@ static PyObject *noop(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 
 /* soft(flag=None): whether this thread may switch softly; sets it for this thread
  * and for those that come. */
-static PyObject *soft(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *inspect_soft(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)module;
     s_sched *s = s_self();
@@ -30,7 +30,7 @@ static PyObject *soft(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 
 /* _fail_allocation(n): the n-th allocation of the core from now on fails; 0: none.
  * Returns what was left to count. */
-static PyObject *fail_allocation(PyObject *module, PyObject *count)
+static PyObject *inspect_fail_allocation(PyObject *module, PyObject *count)
 {
     (void)module;
     long n = PyLong_AsLong(count);
@@ -42,7 +42,7 @@ static PyObject *fail_allocation(PyObject *module, PyObject *count)
 }
 
 /* _torture(bits): see S_TORTURE_... */
-static PyObject *torture(PyObject *module, PyObject *bits)
+static PyObject *inspect_torture(PyObject *module, PyObject *bits)
 {
     (void)module;
     s_sched *s = s_self();
@@ -55,7 +55,7 @@ static PyObject *torture(PyObject *module, PyObject *bits)
     Py_RETURN_NONE;
 }
 
-static PyObject *stats(PyObject *module, PyObject *unused)
+static PyObject *inspect_stats(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     s_sched *s = s_self();
@@ -76,7 +76,7 @@ static PyObject *stats(PyObject *module, PyObject *unused)
 }
 
 /* tasklets(): those of the calling thread that have not ended, oldest first. */
-static PyObject *tasklets(PyObject *module, PyObject *unused)
+static PyObject *inspect_tasklets(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     s_tasklet **found;
@@ -99,7 +99,7 @@ static PyObject *tasklets(PyObject *module, PyObject *unused)
 
 /* _virtual_clock(seconds or None): stands still and jumps to the next timer.  Returns
  * what it was: for nested use. */
-static PyObject *virtual_clock(PyObject *module, PyObject *value)
+static PyObject *inspect_virtual_clock(PyObject *module, PyObject *value)
 {
     int64_t nanoseconds = -1;
     (void)module;
@@ -113,7 +113,7 @@ static PyObject *virtual_clock(PyObject *module, PyObject *value)
 
 /* _seed(n): run order chosen at random from this seed; 0: first in, first out.
  * Returns a negative n that brings back the order that was, or 0. */
-static PyObject *seed(PyObject *module, PyObject *value)
+static PyObject *inspect_seed(PyObject *module, PyObject *value)
 {
     (void)module;
     s_sched *s = s_self();
@@ -133,7 +133,7 @@ static PyObject *seed(PyObject *module, PyObject *value)
     return back;
 }
 
-static PyObject *depth_at(PyObject *module, PyObject *args)
+static PyObject *inspect_depth_at(PyObject *module, PyObject *args)
 {
     PyObject *code;
     int offset;
@@ -143,27 +143,27 @@ static PyObject *depth_at(PyObject *module, PyObject *args)
     return PyLong_FromLong(c_stack_depth_at((PyCodeObject *)code, offset));
 }
 
-static void *ping_sp, *pong_sp;
+static void *forth_sp, *back_sp;
 
-static void pong(void)
+static void switch_back(void)
 {
     for (;;)
-        p_switch(&pong_sp, ping_sp);
+        p_switch(&back_sp, forth_sp);
 }
 
 /* Puts `words` machine words of stack under the switches. */
-static B_NOINLINE void ping(long rounds, long words)
+static B_NOINLINE void switch_forth(long rounds, long words)
 {
     volatile uintptr_t below[words + 1];
     for (long i = 0; i <= words; i++)
         below[i] = (uintptr_t)i;
     for (long i = 0; i < rounds; i++)
-        p_switch(&ping_sp, pong_sp);
+        p_switch(&forth_sp, back_sp);
     below[0] = below[words];
 }
 
 /* cswitch_ns(rounds, words=0): ns for one switch between two C stacks. */
-static PyObject *cswitch_ns(PyObject *module, PyObject *args)
+static PyObject *inspect_cswitch_ns(PyObject *module, PyObject *args)
 {
     long rounds, words = 0;
     (void)module;
@@ -176,31 +176,32 @@ static PyObject *cswitch_ns(PyObject *module, PyObject *args)
     p_stack *stack = p_stack_new();
     if (stack == NULL)
         return PyErr_NoMemory();
-    p_start(&ping_sp, stack, pong);
+    p_start(&forth_sp, stack, switch_back);
     int64_t begin = p_now();
-    ping(rounds, words);
+    switch_forth(rounds, words);
     int64_t end = p_now();
     p_stack_free(stack);
     return PyFloat_FromDouble((double)(end - begin) / (2.0 * (double)rounds));
 }
 
 PyMethodDef bind_inspect_functions[] = {
-    {"noop", BIND_FN(noop), METH_FASTCALL, PyDoc_STR("noop()\n--\n\nDoes nothing: a yardstick.")},
-    {"soft", BIND_FN(soft), METH_FASTCALL,
+    {"noop", BIND_FN(inspect_noop), METH_FASTCALL,
+     PyDoc_STR("noop()\n--\n\nDoes nothing: a yardstick.")},
+    {"soft", BIND_FN(inspect_soft), METH_FASTCALL,
      PyDoc_STR("soft(flag=None, /)\n--\n\n"
                "Whether soft switching is on in this thread; with a flag, sets it.")},
-    {"stats", stats, METH_NOARGS,
+    {"stats", inspect_stats, METH_NOARGS,
      PyDoc_STR("stats()\n--\n\nCounters of the calling thread's scheduler, as a dict.")},
-    {"tasklets", tasklets, METH_NOARGS,
+    {"tasklets", inspect_tasklets, METH_NOARGS,
      PyDoc_STR("tasklets()\n--\n\n"
                "The calling thread's tasklets that have not ended, the main one first.")},
-    {"cswitch_ns", cswitch_ns, METH_VARARGS,
+    {"cswitch_ns", inspect_cswitch_ns, METH_VARARGS,
      PyDoc_STR("cswitch_ns(rounds, words=0, /)\n--\n\n"
                "Nanoseconds of one bare C stack switch above `words` words of stack.")},
-    {"_virtual_clock", virtual_clock, METH_O, NULL},
-    {"_seed", seed, METH_O, NULL},
-    {"_fail_allocation", fail_allocation, METH_O, NULL},
-    {"_torture", torture, METH_O, NULL},
-    {"_depth_at", depth_at, METH_VARARGS, NULL},
+    {"_virtual_clock", inspect_virtual_clock, METH_O, NULL},
+    {"_seed", inspect_seed, METH_O, NULL},
+    {"_fail_allocation", inspect_fail_allocation, METH_O, NULL},
+    {"_torture", inspect_torture, METH_O, NULL},
+    {"_depth_at", inspect_depth_at, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -8,8 +8,8 @@
 #define SELF ((y_lock *)self)
 
 /* acquire(blocking=True, timeout=-1), as threading.Lock has it. */
-static int read_arguments(s_sched *s, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
-                          int64_t *until)
+static int read_acquire_arguments(s_sched *s, PyObject *const *args, Py_ssize_t nargs,
+                                  PyObject *kwnames, int64_t *until)
 {
     PyObject *blocking = nargs > 0 ? args[0] : NULL, *timeout = nargs > 1 ? args[1] : NULL;
     Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
@@ -51,7 +51,7 @@ static PyObject *lock_acquire(PyObject *self, PyObject *const *args, Py_ssize_t 
     int64_t until = S_FOREVER;
     int code;
     s_sched *s = s_self();
-    if (s == NULL || read_arguments(s, args, nargs, kwnames, &until) < 0)
+    if (s == NULL || read_acquire_arguments(s, args, nargs, kwnames, &until) < 0)
         return NULL;
     c_call_site site = BIND_SITE(self, args, bind_slots(nargs, kwnames), lock_acquire);
     PyObject *done = y_lock_acquire(s, SELF, until, &site, &code);
@@ -74,7 +74,7 @@ static PyObject *lock_locked(PyObject *self, PyObject *unused)
     return PyBool_FromLong(SELF->held);
 }
 
-static PyObject *enter(PyObject *self, const c_call_site *site)
+static PyObject *lock_enter(PyObject *self, const c_call_site *site)
 {
     int code;
     s_sched *s = s_self();
@@ -82,12 +82,12 @@ static PyObject *enter(PyObject *self, const c_call_site *site)
     return s ? bind_result(done, code, self) : NULL;
 }
 
-static PyObject *leave(PyObject *self)
+static PyObject *lock_exit(PyObject *self)
 {
     return lock_release(self, NULL);
 }
 
-const c_with_methods bind_lock_with = {enter, leave};
+const c_with_methods bind_lock_with = {lock_enter, lock_exit};
 
 static PyObject *lock_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {

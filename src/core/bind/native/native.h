@@ -15,6 +15,11 @@ extern const c_with_methods bind_lock_with;
 extern PyMethodDef bind_functions[], bind_inspect_functions[], bind_blocking_functions[];
 extern PyMethodDef bind_preempt_functions[];
 
+/* ---- functions.c --------------------------------------------------------------------- */
+
+/* spawn(), also behind Group.spawn(). */
+PyObject *bind_spawn(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+
 /* ---- select.c ----------------------------------------------------------------------- */
 
 PyObject *bind_select(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);

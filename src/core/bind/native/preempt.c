@@ -110,7 +110,7 @@ PyTypeObject bind_nopreempt_type = {
 
 static PyObject *stall_callback;
 
-static void stalled(s_tasklet *t, int64_t nanoseconds)
+static void call_stall_callback(s_tasklet *t, int64_t nanoseconds)
 {
     PyObject *code;
     int line;
@@ -127,7 +127,7 @@ static void stalled(s_tasklet *t, int64_t nanoseconds)
 }
 
 /* _set_stall(callback, after): callback(tasklet, code, line, seconds). */
-static PyObject *set_stall(PyObject *module, PyObject *args)
+static PyObject *set_stall_callback(PyObject *module, PyObject *args)
 {
     PyObject *callback, *after;
     int64_t nanoseconds;
@@ -136,14 +136,14 @@ static PyObject *set_stall(PyObject *module, PyObject *args)
         bind_seconds(after, &nanoseconds) < 0)
         return NULL;
     Py_XSETREF(stall_callback, Py_NewRef(callback));
-    s_hook.stalled = stalled;
+    s_hook.stalled = call_stall_callback;
     __atomic_store_n(&s_stall_after, nanoseconds, __ATOMIC_RELAXED);
     Py_RETURN_NONE;
 }
 
 /* _set_report(after): stalls are reported on stderr after so many seconds, 0: never;
  * what it was. */
-static PyObject *set_report(PyObject *module, PyObject *after)
+static PyObject *set_stall_report(PyObject *module, PyObject *after)
 {
     int64_t nanoseconds;
     (void)module;
@@ -154,7 +154,7 @@ static PyObject *set_report(PyObject *module, PyObject *after)
 }
 
 /* _slices(seconds or None): time slices of the calling thread on or off. */
-static PyObject *slices(PyObject *module, PyObject *value)
+static PyObject *set_slices(PyObject *module, PyObject *value)
 {
     int64_t nanoseconds = 0;
     (void)module;
@@ -170,7 +170,7 @@ static PyObject *slices(PyObject *module, PyObject *value)
 }
 
 /* _counted_slices(checks): a slice is that many checks of the interpreter; 0: off. */
-static PyObject *counted_slices(PyObject *module, PyObject *value)
+static PyObject *set_counted_slices(PyObject *module, PyObject *value)
 {
     (void)module;
     s_sched *s = s_self();
@@ -182,7 +182,7 @@ static PyObject *counted_slices(PyObject *module, PyObject *value)
 }
 
 /* _delays(): how many ns each request for a slice's end waited; forgets them. */
-static PyObject *delays(PyObject *module, PyObject *unused)
+static PyObject *take_slice_delays(PyObject *module, PyObject *unused)
 {
     int64_t found[S_DELAYS];
     (void)module, (void)unused;
@@ -201,7 +201,7 @@ static PyObject *delays(PyObject *module, PyObject *unused)
 }
 
 /* _uninterruptible(own, but): see c_interruptible_init. */
-static PyObject *uninterruptible(PyObject *module, PyObject *args)
+static PyObject *set_uninterruptible(PyObject *module, PyObject *args)
 {
     PyObject *own, *but;
     (void)module;
@@ -211,28 +211,28 @@ static PyObject *uninterruptible(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
-static PyObject *stop_watchdog(PyObject *module, PyObject *unused)
+static PyObject *stop_monitor(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     s_slices_stop();
     Py_RETURN_NONE;
 }
 
-static PyObject *interpreter_ends(PyObject *module, PyObject *unused)
+static PyObject *interpreter_ending(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     c_interrupt_interpreter_ending();
     Py_RETURN_NONE;
 }
 
-static PyObject *before_fork(PyObject *module, PyObject *unused)
+static PyObject *slices_before_fork(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     s_slices_before_fork();
     Py_RETURN_NONE;
 }
 
-static PyObject *after_fork_in_parent(PyObject *module, PyObject *unused)
+static PyObject *slices_after_fork_in_parent(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     s_slices_after_fork(0);
@@ -240,15 +240,15 @@ static PyObject *after_fork_in_parent(PyObject *module, PyObject *unused)
 }
 
 PyMethodDef bind_preempt_functions[] = {
-    {"_set_stall", set_stall, METH_VARARGS, NULL},
-    {"_set_report", set_report, METH_O, NULL},
-    {"_slices", slices, METH_O, NULL},
-    {"_counted_slices", counted_slices, METH_O, NULL},
-    {"_delays", delays, METH_NOARGS, NULL},
-    {"_uninterruptible", uninterruptible, METH_VARARGS, NULL},
-    {"_stop_watchdog", stop_watchdog, METH_NOARGS, NULL},
-    {"_interpreter_ends", interpreter_ends, METH_NOARGS, NULL},
-    {"_slices_before_fork", before_fork, METH_NOARGS, NULL},
-    {"_slices_after_fork_in_parent", after_fork_in_parent, METH_NOARGS, NULL},
+    {"_set_stall", set_stall_callback, METH_VARARGS, NULL},
+    {"_set_report", set_stall_report, METH_O, NULL},
+    {"_slices", set_slices, METH_O, NULL},
+    {"_counted_slices", set_counted_slices, METH_O, NULL},
+    {"_delays", take_slice_delays, METH_NOARGS, NULL},
+    {"_uninterruptible", set_uninterruptible, METH_VARARGS, NULL},
+    {"_stop_watchdog", stop_monitor, METH_NOARGS, NULL},
+    {"_interpreter_ends", interpreter_ending, METH_NOARGS, NULL},
+    {"_slices_before_fork", slices_before_fork, METH_NOARGS, NULL},
+    {"_slices_after_fork_in_parent", slices_after_fork_in_parent, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -8,7 +8,7 @@
 
 /* ---- making --------------------------------------------------------------- */
 
-static PyObject *make(PyTypeObject *type, int64_t deadline, int relative, int shield)
+static PyObject *scope_make(PyTypeObject *type, int64_t deadline, int relative, int shield)
 {
     PyObject *self = type->tp_alloc(type, 0);
     if (self != NULL) {
@@ -39,7 +39,7 @@ static PyObject *scope_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|Op:CancelScope", names, &deadline, &shield) ||
         read_time(deadline, &when) < 0)
         return NULL;
-    return make(type, when, 0, shield);
+    return scope_make(type, when, 0, shield);
 }
 
 static PyObject *timeout_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -50,7 +50,7 @@ static PyObject *timeout_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:timeout", names, &seconds) ||
         read_time(seconds, &time) < 0)
         return NULL;
-    return make(type, time, 1, 0);
+    return scope_make(type, time, 1, 0);
 }
 
 /* timeout(seconds), the common way. */
@@ -59,7 +59,7 @@ static PyObject *timeout_call(PyObject *type, PyObject *const *args, size_t narg
 {
     int64_t time;
     if (PyVectorcall_NARGS(nargsf) == 1 && kwnames == NULL)
-        return read_time(args[0], &time) < 0 ? NULL : make((PyTypeObject *)type, time, 1, 0);
+        return read_time(args[0], &time) < 0 ? NULL : scope_make((PyTypeObject *)type, time, 1, 0);
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
     PyObject *positional = bind_tuple(args, nargs), *named = kwnames ? PyDict_New() : NULL;
     PyObject *self = NULL;
@@ -86,7 +86,7 @@ static PyObject *scope_enter(PyObject *self, PyObject *unused)
 }
 
 /* TimeoutError, caused by the Cancelled that was absorbed. */
-static PyObject *late(PyObject *self, PyObject *cause)
+static PyObject *raise_scope_late(PyObject *self, PyObject *cause)
 {
     PyObject *error = s_hook.error(S_E_SCOPE_LATE, self);
     if (error != NULL) {
@@ -98,7 +98,7 @@ static PyObject *late(PyObject *self, PyObject *cause)
 }
 
 /* Whether this scope is the one that a Cancelled was meant for. */
-static int absorbs(s_scope *scope, PyObject *exception)
+static int absorbs_cancel(s_scope *scope, PyObject *exception)
 {
     return scope->called && scope->state == S_SCOPE_ENTERED && !s_scope_outer(scope) &&
            bind_is_cancelled(exception);
@@ -109,7 +109,7 @@ static PyObject *scope_exit(PyObject *self, PyObject *const *args, Py_ssize_t na
     s_sched *s = s_self();
     if (s == NULL || (nargs != 3 && bind_count("__exit__", nargs, 3) < 0))
         return NULL;
-    int caught = args[1] != Py_None && absorbs(SELF, args[1]);
+    int caught = args[1] != Py_None && absorbs_cancel(SELF, args[1]);
     int code = s_scope_leave(s, SELF, 1);
     if (code < 0)
         return bind_fail(code, self);
@@ -117,7 +117,7 @@ static PyObject *scope_exit(PyObject *self, PyObject *const *args, Py_ssize_t na
         Py_RETURN_FALSE;
     SELF->caught = 1;
     if (SELF->expired && PyObject_TypeCheck(self, &bind_timeout_type))
-        return late(self, args[1]);
+        return raise_scope_late(self, args[1]);
     Py_RETURN_TRUE;
 }
 
@@ -133,19 +133,19 @@ static PyObject *scope_cancel(PyObject *self, PyObject *unused)
     return code < 0 ? bind_fail(code, self) : Py_NewRef(Py_None);
 }
 
-static PyObject *get_called(PyObject *self, void *unused)
+static PyObject *scope_get_called(PyObject *self, void *unused)
 {
     (void)unused;
     return PyBool_FromLong(SELF->called);
 }
 
-static PyObject *get_caught(PyObject *self, void *unused)
+static PyObject *scope_get_caught(PyObject *self, void *unused)
 {
     (void)unused;
     return PyBool_FromLong(SELF->caught);
 }
 
-static PyObject *get_deadline(PyObject *self, void *unused)
+static PyObject *scope_get_deadline(PyObject *self, void *unused)
 {
     (void)unused;
     if (SELF->relative || SELF->deadline == S_FOREVER)
@@ -153,7 +153,7 @@ static PyObject *get_deadline(PyObject *self, void *unused)
     return PyFloat_FromDouble((double)SELF->deadline / 1e9);
 }
 
-static int set_deadline(PyObject *self, PyObject *value, void *unused)
+static int scope_set_deadline(PyObject *self, PyObject *value, void *unused)
 {
     int64_t when;
     (void)unused;
@@ -166,13 +166,13 @@ static int set_deadline(PyObject *self, PyObject *value, void *unused)
     return code < 0 ? -1 : 0;
 }
 
-static PyObject *get_shield(PyObject *self, void *unused)
+static PyObject *scope_get_shield(PyObject *self, void *unused)
 {
     (void)unused;
     return PyBool_FromLong(SELF->shield);
 }
 
-static int set_shield(PyObject *self, PyObject *value, void *unused)
+static int scope_set_shield(PyObject *self, PyObject *value, void *unused)
 {
     (void)unused;
     s_sched *s = s_self();
@@ -223,15 +223,15 @@ static PyMethodDef methods[] = {
 };
 
 static PyGetSetDef getset[] = {
-    {"cancel_called", get_called, NULL,
+    {"cancel_called", scope_get_called, NULL,
      PyDoc_STR("True from cancel() on, or once the deadline has passed inside the scope."), NULL},
-    {"cancelled_caught", get_caught, NULL,
+    {"cancelled_caught", scope_get_caught, NULL,
      PyDoc_STR("True when the scope ended its block by catching Cancelled."), NULL},
-    {"deadline", get_deadline, set_deadline,
+    {"deadline", scope_get_deadline, scope_set_deadline,
      PyDoc_STR("When the scope cancels itself, in seconds of loomlet.now(); None: never.\n"
                "Set by the thread that is inside the scope."),
      NULL},
-    {"shield", get_shield, set_shield,
+    {"shield", scope_get_shield, scope_set_shield,
      PyDoc_STR("True: a cancel from further out does not reach into this scope."), NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -50,7 +50,7 @@ static PyObject *closed_channel(const n_case *cases, int at, int code)
 
 /* Nothing may be owned by this function when it suspends, for then the stack may
  * be abandoned; a waiting select has its own references to the channels. */
-static PyObject *run(s_sched *s, PyObject *fast, int64_t until, const c_call_site *site)
+static PyObject *select_cases(s_sched *s, PyObject *fast, int64_t until, const c_call_site *site)
 {
     n_case room[ON_STACK], *cases = read_cases(fast, room);
     int code, at = 0, waits = 0, count = (int)PySequence_Fast_GET_SIZE(fast);
@@ -86,5 +86,5 @@ PyObject *bind_select(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
     if (fast == NULL)
         return NULL;
     c_call_site site = BIND_SITE(module, args, bind_slots(nargs, kwnames), bind_select);
-    return run(s, fast, until, &site);
+    return select_cases(s, fast, until, &site);
 }

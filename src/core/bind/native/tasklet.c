@@ -7,8 +7,8 @@
 
 #define SELF ((s_tasklet *)self)
 
-static PyObject *join_with(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
-                           PyObject *kwnames, int want_result, void *function)
+static PyObject *join_tasklet(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                              PyObject *kwnames, int want_result, void *function)
 {
     s_sched *s = s_self();
     int64_t until;
@@ -24,13 +24,13 @@ static PyObject *join_with(PyObject *self, PyObject *const *args, Py_ssize_t nar
 static PyObject *tasklet_join(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                               PyObject *kwnames)
 {
-    return join_with(self, args, nargs, kwnames, 0, (void *)tasklet_join);
+    return join_tasklet(self, args, nargs, kwnames, 0, (void *)tasklet_join);
 }
 
 static PyObject *tasklet_result(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
 {
-    return join_with(self, args, nargs, kwnames, 1, (void *)tasklet_result);
+    return join_tasklet(self, args, nargs, kwnames, 1, (void *)tasklet_result);
 }
 
 static PyObject *tasklet_kill(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
@@ -50,7 +50,7 @@ static PyObject *tasklet_kill(PyObject *self, PyObject *const *args, Py_ssize_t 
 }
 
 /* What `raise` would make of the argument: a new reference. */
-static PyObject *as_exception(PyObject *value)
+static PyObject *exception_of(PyObject *value)
 {
     if (PyExceptionInstance_Check(value))
         return Py_NewRef(value);
@@ -69,7 +69,7 @@ static PyObject *tasklet_throw(PyObject *self, PyObject *const *args, Py_ssize_t
     int code;
     if (s == NULL || bind_count("throw", nargs, 1) < 0)
         return NULL;
-    PyObject *error = as_exception(args[0]);
+    PyObject *error = exception_of(args[0]);
     if (error == NULL)
         return NULL;
     c_call_site site = BIND_SITE(self, args, nargs, tasklet_throw);
@@ -176,19 +176,19 @@ static PyObject *tasklet_where(PyObject *self, PyObject *unused)
 static const char *const state_names[] = {"new",     "runnable", "running",
                                           "blocked", "paused",   "done"};
 
-static PyObject *get_state(PyObject *self, void *unused)
+static PyObject *tasklet_get_state(PyObject *self, void *unused)
 {
     (void)unused;
     return PyUnicode_InternFromString(state_names[SELF->state]);
 }
 
-static PyObject *get_id(PyObject *self, void *unused)
+static PyObject *tasklet_get_id(PyObject *self, void *unused)
 {
     (void)unused;
     return PyLong_FromUnsignedLongLong(SELF->id);
 }
 
-static PyObject *default_name(s_tasklet *t)
+static PyObject *default_tasklet_name(s_tasklet *t)
 {
     static PyObject *attribute;
     if (t->is_main)
@@ -208,15 +208,15 @@ static PyObject *default_name(s_tasklet *t)
     return name;
 }
 
-static PyObject *get_name(PyObject *self, void *unused)
+static PyObject *tasklet_get_name(PyObject *self, void *unused)
 {
     (void)unused;
-    if (SELF->name == NULL && (SELF->name = default_name(SELF)) == NULL)
+    if (SELF->name == NULL && (SELF->name = default_tasklet_name(SELF)) == NULL)
         return NULL;
     return Py_NewRef(SELF->name);
 }
 
-static int set_name(PyObject *self, PyObject *value, void *unused)
+static int tasklet_set_name(PyObject *self, PyObject *value, void *unused)
 {
     (void)unused;
     if (value == NULL || !PyUnicode_Check(value)) {
@@ -227,7 +227,7 @@ static int set_name(PyObject *self, PyObject *value, void *unused)
     return 0;
 }
 
-static PyObject *get_waiting_for(PyObject *self, void *unused)
+static PyObject *tasklet_get_waiting_for(PyObject *self, void *unused)
 {
     (void)unused;
     const s_wait_kind *kind = SELF->kind;
@@ -238,7 +238,7 @@ static PyObject *get_waiting_for(PyObject *self, void *unused)
 }
 
 /* "send", "receive", "join", ... while blocked, else None. */
-static PyObject *get_waiting_in(PyObject *self, void *unused)
+static PyObject *tasklet_get_waiting_in(PyObject *self, void *unused)
 {
     (void)unused;
     const s_wait_kind *kind = SELF->kind;
@@ -247,12 +247,12 @@ static PyObject *get_waiting_in(PyObject *self, void *unused)
     return PyUnicode_InternFromString(kind->name);
 }
 
-static PyObject *get_flag(PyObject *self, void *offset)
+static PyObject *tasklet_get_flag(PyObject *self, void *offset)
 {
     return PyBool_FromLong(*((unsigned char *)self + (size_t)offset));
 }
 
-static int set_flag(PyObject *self, PyObject *value, void *offset)
+static int tasklet_set_flag(PyObject *self, PyObject *value, void *offset)
 {
     int truth = value ? PyObject_IsTrue(value) : -1;
     if (truth < 0) {
@@ -264,20 +264,20 @@ static int set_flag(PyObject *self, PyObject *value, void *offset)
     return 0;
 }
 
-static PyObject *get_scope(PyObject *self, void *unused)
+static PyObject *tasklet_get_scope(PyObject *self, void *unused)
 {
     (void)unused;
     return Py_NewRef(SELF->scope ? SELF->scope : Py_None);
 }
 
-static PyObject *get_failure(PyObject *self, void *unused)
+static PyObject *tasklet_get_failure(PyObject *self, void *unused)
 {
     (void)unused;
     PyObject *failure = SELF->state == S_DONE ? SELF->failure : NULL;
     return Py_NewRef(failure ? failure : Py_None);
 }
 
-static PyObject *get_is_main(PyObject *self, void *unused)
+static PyObject *tasklet_get_is_main(PyObject *self, void *unused)
 {
     (void)unused;
     return PyBool_FromLong(SELF->is_main);
@@ -285,7 +285,7 @@ static PyObject *get_is_main(PyObject *self, void *unused)
 
 static PyObject *tasklet_repr(PyObject *self)
 {
-    PyObject *name = get_name(self, NULL);
+    PyObject *name = tasklet_get_name(self, NULL);
     if (name == NULL)
         return NULL;
     PyObject *repr =
@@ -376,30 +376,31 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-#define FLAG(field) get_flag, set_flag, NULL, (void *)offsetof(s_tasklet, field)
+#define FLAG(field) tasklet_get_flag, tasklet_set_flag, NULL, (void *)offsetof(s_tasklet, field)
 
 static PyGetSetDef getset[] = {
-    {"name", get_name, set_name, PyDoc_STR("A str: given, or the function's name and the id."),
-     NULL},
-    {"id", get_id, NULL, PyDoc_STR("An int, unique in the process."), NULL},
-    {"state", get_state, NULL,
+    {"name", tasklet_get_name, tasklet_set_name,
+     PyDoc_STR("A str: given, or the function's name and the id."), NULL},
+    {"id", tasklet_get_id, NULL, PyDoc_STR("An int, unique in the process."), NULL},
+    {"state", tasklet_get_state, NULL,
      PyDoc_STR("'new', 'runnable', 'running', 'blocked', 'paused' or 'done'."), NULL},
-    {"waiting_for", get_waiting_for, NULL,
+    {"waiting_for", tasklet_get_waiting_for, NULL,
      PyDoc_STR("What a blocked tasklet waits for: a channel, a tuple of channels (select), a\n"
                "tasklet or group (join), a lock, a stream or listener, a function (run_blocking),\n"
                "a name of a host (getaddrinfo), a float (sleep: the time of waking).\n"
                "None otherwise."),
      NULL},
-    {"waiting_in", get_waiting_in, NULL,
+    {"waiting_in", tasklet_get_waiting_in, NULL,
      PyDoc_STR("The operation that blocks it: 'send', 'receive', 'iterate', 'select', 'join',\n"
                "'acquire', 'sleep', 'read', 'write', 'accept', 'connect', 'run_blocking',\n"
                "'getaddrinfo'; None otherwise."),
      NULL},
-    {"is_main", get_is_main, NULL, PyDoc_STR("True for the thread's own flow of control."), NULL},
-    {"_failure", get_failure, NULL, NULL, NULL},
+    {"is_main", tasklet_get_is_main, NULL, PyDoc_STR("True for the thread's own flow of control."),
+     NULL},
+    {"_failure", tasklet_get_failure, NULL, NULL, NULL},
     {"_cancelled", FLAG(cancelled)},
     {"_owned", FLAG(owned)},
-    {"_scope", get_scope, NULL, NULL, NULL},
+    {"_scope", tasklet_get_scope, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -17,7 +17,7 @@ typedef struct {
 
 #define SELF ((bind_timer *)self)
 
-static void fire(s_sched *s, s_timer *timer)
+static void fire_timer(s_sched *s, s_timer *timer)
 {
     (void)s;
     bind_timer *self = timer->owner;
@@ -70,7 +70,7 @@ static PyObject *timer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     PyObject *self = type->tp_alloc(type, 0);
     if (self != NULL) {
         SELF->callback = Py_NewRef(callback);
-        SELF->timer.fire = fire;
+        SELF->timer.fire = fire_timer;
         SELF->timer.owner = self;
     }
     return self;

@@ -8,7 +8,7 @@
 
 static PyCFunction originals[2];
 
-static PyObject *set(PyObject *module, PyObject *function, int which)
+static PyObject *set_trace_function(PyObject *module, PyObject *function, int which)
 {
     s_sched *s = s_self_ != NULL && s_self_->ts == c_thread_state() ? s_self_ : NULL;
     int code = s != NULL && function != Py_None ? s_trace_own(s) : S_OK;
@@ -22,20 +22,21 @@ static PyObject *set(PyObject *module, PyObject *function, int which)
     return done;
 }
 
-static PyObject *settrace(PyObject *module, PyObject *function)
+static PyObject *settrace_replacement(PyObject *module, PyObject *function)
 {
-    return set(module, function, C_TRACE);
+    return set_trace_function(module, function, C_TRACE);
 }
 
-static PyObject *setprofile(PyObject *module, PyObject *function)
+static PyObject *setprofile_replacement(PyObject *module, PyObject *function)
 {
-    return set(module, function, C_PROFILE);
+    return set_trace_function(module, function, C_PROFILE);
 }
 
 int bind_own_tracing(void)
 {
-    originals[C_TRACE] = c_function_swap(PySys_GetObject("settrace"), METH_O, settrace);
-    originals[C_PROFILE] = c_function_swap(PySys_GetObject("setprofile"), METH_O, setprofile);
+    originals[C_TRACE] = c_function_swap(PySys_GetObject("settrace"), METH_O, settrace_replacement);
+    originals[C_PROFILE] =
+        c_function_swap(PySys_GetObject("setprofile"), METH_O, setprofile_replacement);
     if (originals[C_TRACE] != NULL && originals[C_PROFILE] != NULL)
         return 0;
     PyErr_SetString(PyExc_ImportError, "sys.settrace is not the interpreter's own; import loomlet "
@@ -45,12 +46,12 @@ int bind_own_tracing(void)
 
 /* ---- tasklet.trace_function, .profile_function ------------------------------------ */
 
-static PyObject *set_trace_there(PyObject *function)
+static PyObject *call_original_settrace(PyObject *function)
 {
     return originals[C_TRACE](NULL, function);
 }
 
-static PyObject *set_profile_there(PyObject *function)
+static PyObject *call_original_setprofile(PyObject *function)
 {
     return originals[C_PROFILE](NULL, function);
 }
@@ -73,7 +74,7 @@ int bind_set_trace(PyObject *self, PyObject *value, void *which)
         return -1;
     }
     if (t == s->current) {
-        PyObject *done = set(NULL, function, which == NULL ? C_TRACE : C_PROFILE);
+        PyObject *done = set_trace_function(NULL, function, which == NULL ? C_TRACE : C_PROFILE);
         Py_XDECREF(done);
         return done != NULL ? 0 : -1;
     }
@@ -81,7 +82,8 @@ int bind_set_trace(PyObject *self, PyObject *value, void *which)
         PyErr_SetString(PyExc_RuntimeError, "tasklet belongs to a different thread");
         return -1;
     }
-    int code = s_trace_set(s, t, which == NULL ? set_trace_there : set_profile_there, function);
+    int code = s_trace_set(s, t, which == NULL ? call_original_settrace : call_original_setprofile,
+                           function);
     if (code < 0)
         bind_fail(code, self);
     return code < 0 ? -1 : 0;

@@ -37,7 +37,7 @@ static PyObject *descriptor_new(PyTypeObject *type, PyObject *args, PyObject *kw
     return bind_descriptor_from(type, number);
 }
 
-static PyObject *wait_for(PyObject *self, unsigned what, const c_call_site *site)
+static PyObject *wait_until_ready(PyObject *self, unsigned what, const c_call_site *site)
 {
     int code;
     s_sched *s = s_self();
@@ -45,20 +45,20 @@ static PyObject *wait_for(PyObject *self, unsigned what, const c_call_site *site
     return s ? bind_result(done, code, self) : NULL;
 }
 
-static PyObject *wait_readable(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *descriptor_wait_readable(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     if (nargs != 0 && bind_count("wait_readable", nargs, 0) < 0)
         return NULL;
-    c_call_site site = BIND_SITE(self, args, nargs, wait_readable);
-    return wait_for(self, P_READ, &site);
+    c_call_site site = BIND_SITE(self, args, nargs, descriptor_wait_readable);
+    return wait_until_ready(self, P_READ, &site);
 }
 
-static PyObject *wait_writable(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *descriptor_wait_writable(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     if (nargs != 0 && bind_count("wait_writable", nargs, 0) < 0)
         return NULL;
-    c_call_site site = BIND_SITE(self, args, nargs, wait_writable);
-    return wait_for(self, P_WRITE, &site);
+    c_call_site site = BIND_SITE(self, args, nargs, descriptor_wait_writable);
+    return wait_until_ready(self, P_WRITE, &site);
 }
 
 static PyObject *descriptor_close(PyObject *self, PyObject *unused)
@@ -71,7 +71,7 @@ static PyObject *descriptor_close(PyObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-static PyObject *detach(PyObject *self, PyObject *unused)
+static PyObject *descriptor_detach(PyObject *self, PyObject *unused)
 {
     (void)unused;
     s_sched *s = s_self();
@@ -79,26 +79,26 @@ static PyObject *detach(PyObject *self, PyObject *unused)
     return fd < 0 ? bind_fail(s ? S_E_DESCRIPTOR : S_E_SET, self) : PyLong_FromLong(fd);
 }
 
-static PyObject *fileno_(PyObject *self, PyObject *unused)
+static PyObject *descriptor_fileno(PyObject *self, PyObject *unused)
 {
     (void)unused;
     int fd = i_desc_fd(SELF->desc);
     return fd < 0 ? bind_fail(S_E_DESCRIPTOR, self) : PyLong_FromLong(fd);
 }
 
-static PyObject *get_closed(PyObject *self, void *unused)
+static PyObject *descriptor_get_closed(PyObject *self, void *unused)
 {
     (void)unused;
     return PyBool_FromLong(i_desc_fd(SELF->desc) < 0);
 }
 
-static PyObject *enter(PyObject *self, PyObject *unused)
+static PyObject *descriptor_enter(PyObject *self, PyObject *unused)
 {
     (void)unused;
     return Py_NewRef(self);
 }
 
-static PyObject *leave(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *descriptor_exit(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)args, (void)nargs;
     return descriptor_close(self, NULL);
@@ -149,26 +149,26 @@ static void descriptor_dealloc(PyObject *self)
 }
 
 static PyMethodDef methods[] = {
-    {"wait_readable", BIND_FN(wait_readable), METH_FASTCALL,
+    {"wait_readable", BIND_FN(descriptor_wait_readable), METH_FASTCALL,
      PyDoc_STR("wait_readable($self, /)\n--\n\nWaits until reading would not wait.")},
-    {"wait_writable", BIND_FN(wait_writable), METH_FASTCALL,
+    {"wait_writable", BIND_FN(descriptor_wait_writable), METH_FASTCALL,
      PyDoc_STR("wait_writable($self, /)\n--\n\nWaits until writing would not wait.")},
     {"close", descriptor_close, METH_NOARGS,
      PyDoc_STR("close($self, /)\n--\n\n"
                "Closes it; tasklets that wait for it get DescriptorClosed, iterations end.\n"
                "Nothing when it is closed.  Any thread.")},
-    {"detach", detach, METH_NOARGS,
+    {"detach", descriptor_detach, METH_NOARGS,
      PyDoc_STR("detach($self, /)\n--\n\n"
                "Gives the descriptor number away without closing it; else as close().")},
-    {"fileno", fileno_, METH_NOARGS,
+    {"fileno", descriptor_fileno, METH_NOARGS,
      PyDoc_STR("fileno($self, /)\n--\n\nThe descriptor number.  Raises DescriptorClosed.")},
-    {"__enter__", enter, METH_NOARGS, NULL},
-    {"__exit__", BIND_FN(leave), METH_FASTCALL, NULL},
+    {"__enter__", descriptor_enter, METH_NOARGS, NULL},
+    {"__exit__", BIND_FN(descriptor_exit), METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };
 
 static PyGetSetDef getset[] = {
-    {"closed", get_closed, NULL, PyDoc_STR("True after close() or detach()."), NULL},
+    {"closed", descriptor_get_closed, NULL, PyDoc_STR("True after close() or detach()."), NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -17,10 +17,10 @@
 typedef struct {
     i_resolve_query question;
     char host[LONGEST], service[LONGEST];
-} request;
+} lookup_request;
 
 /* 1, or 0: it does not fit, or has a NUL. */
-static int copy(char *to, const char **place, const char *text, Py_ssize_t size)
+static int copy_name(char *to, const char **place, const char *text, Py_ssize_t size)
 {
     if (text == NULL || size >= LONGEST || strlen(text) != (size_t)size)
         return 0;
@@ -29,27 +29,27 @@ static int copy(char *to, const char **place, const char *text, Py_ssize_t size)
     return 1;
 }
 
-static int read_host(request *r, PyObject *host)
+static int read_host(lookup_request *r, PyObject *host)
 {
     PyObject *encoded = PyUnicode_Check(host) ? PyUnicode_AsEncodedString(host, "idna", NULL)
                         : PyBytes_Check(host) ? Py_NewRef(host)
                                               : NULL;
     if (encoded == NULL)
         return host == Py_None;
-    int read =
-        copy(r->host, &r->question.host, PyBytes_AS_STRING(encoded), PyBytes_GET_SIZE(encoded));
+    int read = copy_name(r->host, &r->question.host, PyBytes_AS_STRING(encoded),
+                         PyBytes_GET_SIZE(encoded));
     Py_DECREF(encoded);
     return read;
 }
 
-static int read_service(request *r, PyObject *service)
+static int read_service(lookup_request *r, PyObject *service)
 {
     Py_ssize_t size = 0;
     if (service == Py_None)
         return 1;
     if (PyUnicode_Check(service)) {
         const char *text = PyUnicode_AsUTF8AndSize(service, &size);
-        return copy(r->service, &r->question.service, text, size);
+        return copy_name(r->service, &r->question.service, text, size);
     }
     long number = PyLong_CheckExact(service) ? PyLong_AsLong(service) : -1;
     if (number == -1)
@@ -60,7 +60,7 @@ static int read_service(request *r, PyObject *service)
 }
 
 /* Family, type, protocol and flags, as far as they are given. */
-static int read_kind(request *r, PyObject *const *args, Py_ssize_t count)
+static int read_numbers(lookup_request *r, PyObject *const *args, Py_ssize_t count)
 {
     for (Py_ssize_t i = 0; i < count; i++) {
         long number = PyLong_Check(args[i]) ? PyLong_AsLong(args[i]) : -1;
@@ -71,11 +71,11 @@ static int read_kind(request *r, PyObject *const *args, Py_ssize_t count)
     return 1;
 }
 
-static int read_request(request *r, PyObject *const *args, Py_ssize_t nargs)
+static int read_request(lookup_request *r, PyObject *const *args, Py_ssize_t nargs)
 {
     r->question = (i_resolve_query){0};
     int read = nargs >= 2 && nargs <= 6 && read_host(r, args[0]) && read_service(r, args[1]) &&
-               read_kind(r, args + 2, nargs - 2);
+               read_numbers(r, args + 2, nargs - 2);
     PyErr_Clear();
     r->question.asked = read ? args[0] : NULL;
     return read;
@@ -85,7 +85,7 @@ PyObject *bind_look_up(s_sched *s, PyObject *original, PyObject *const *args, Py
                        const c_call_site *site)
 {
     int code = S_E_SET;
-    request r;
+    lookup_request r;
     PyObject *found = NULL;
     if (!read_request(&r, args, nargs)) {
         found = i_run_blocking(s, original, args, nargs, NULL, site, &code);
@@ -98,26 +98,26 @@ PyObject *bind_look_up(s_sched *s, PyObject *original, PyObject *const *args, Py
     return bind_result(found, code, (PyObject *)s->current);
 }
 
-static PyObject *look_up(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *resolver_look_up(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     s_sched *s = s_self();
     if (s == NULL)
         return NULL;
     if (nargs < 1)
         return PyErr_Format(PyExc_TypeError, "_look_up() expected the original getaddrinfo");
-    c_call_site site = BIND_SITE(module, args, nargs, look_up);
+    c_call_site site = BIND_SITE(module, args, nargs, resolver_look_up);
     return bind_look_up(s, args[0], args + 1, nargs - 1, &site);
 }
 
 /* _lookups_left(): how many threads look names up, also for those who wait no more. */
-static PyObject *lookups_left(PyObject *module, PyObject *unused)
+static PyObject *resolver_lookups_left(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     return PyLong_FromLong(p_work_busy());
 }
 
 PyMethodDef bind_names_functions[] = {
-    {"_look_up", BIND_FN(look_up), METH_FASTCALL, NULL},
-    {"_lookups_left", lookups_left, METH_NOARGS, NULL},
+    {"_look_up", BIND_FN(resolver_look_up), METH_FASTCALL, NULL},
+    {"_lookups_left", resolver_lookups_left, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -19,7 +19,7 @@ static int read_count(const char *what, PyObject *value, Py_ssize_t least, Py_ss
     return -1;
 }
 
-static PyObject *receive(PyObject *self, Py_ssize_t most, const c_call_site *site)
+static PyObject *receive_bytes(PyObject *self, Py_ssize_t most, const c_call_site *site)
 {
     int code;
     s_sched *s = s_self();
@@ -30,7 +30,7 @@ static PyObject *receive(PyObject *self, Py_ssize_t most, const c_call_site *sit
 /* What is told nothing but who calls. */
 typedef PyObject *operation(s_sched *s, i_desc *d, const c_call_site *site, int *code);
 
-static PyObject *operate(PyObject *self, operation *function, const c_call_site *site)
+static PyObject *call_operation(PyObject *self, operation *function, const c_call_site *site)
 {
     int code;
     s_sched *s = s_self();
@@ -38,23 +38,23 @@ static PyObject *operate(PyObject *self, operation *function, const c_call_site 
     return s ? bind_result(got, code, self) : NULL;
 }
 
-static PyObject *receive_some(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *stream_receive_some(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     Py_ssize_t most = SOME;
     if ((nargs > 1 && bind_count("receive_some", nargs, 1) < 0) ||
         (nargs == 1 && read_count(BYTES, args[0], 1, &most) < 0))
         return NULL;
-    c_call_site site = BIND_SITE(self, args, nargs, receive_some);
-    return receive(self, most, &site);
+    c_call_site site = BIND_SITE(self, args, nargs, stream_receive_some);
+    return receive_bytes(self, most, &site);
 }
 
 static PyObject *stream_next(PyObject *self)
 {
     c_call_site site = {self, NULL, 0, (void *)stream_next, C_ITER};
-    return receive(self, SOME, &site);
+    return receive_bytes(self, SOME, &site);
 }
 
-static PyObject *receive_exactly(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *stream_receive_exactly(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     Py_ssize_t count;
     int code;
@@ -62,12 +62,12 @@ static PyObject *receive_exactly(PyObject *self, PyObject *const *args, Py_ssize
     if (s == NULL || bind_count("receive_exactly", nargs, 1) < 0 ||
         read_count(BYTES, args[0], 0, &count) < 0)
         return NULL;
-    c_call_site site = BIND_SITE(self, args, nargs, receive_exactly);
+    c_call_site site = BIND_SITE(self, args, nargs, stream_receive_exactly);
     PyObject *got = i_receive_exactly(s, SELF, count, &site, &code);
     return bind_result(got, code, self);
 }
 
-static PyObject *receive_into(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *stream_receive_into(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     int code;
     s_sched *s = s_self();
@@ -81,12 +81,12 @@ static PyObject *receive_into(PyObject *self, PyObject *const *args, Py_ssize_t 
         PyErr_SetString(PyExc_ValueError, "expected a buffer with room, found an empty one");
         return NULL;
     }
-    c_call_site site = BIND_SITE(self, args, nargs, receive_into);
+    c_call_site site = BIND_SITE(self, args, nargs, stream_receive_into);
     PyObject *got = i_receive_into(s, SELF, view, &site, &code);
     return bind_result(got, code, self);
 }
 
-static PyObject *send_all(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *stream_send_all(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     int code;
     s_sched *s = s_self();
@@ -97,13 +97,13 @@ static PyObject *send_all(PyObject *self, PyObject *const *args, Py_ssize_t narg
                          : PyMemoryView_GetContiguous(args[0], PyBUF_READ, 'C');
     if (data == NULL)
         return NULL;
-    c_call_site site = BIND_SITE(self, args, nargs, send_all);
+    c_call_site site = BIND_SITE(self, args, nargs, stream_send_all);
     PyObject *done = i_send_all(s, SELF, data, &site, &code);
     return bind_result(done, code, self);
 }
 
-static PyObject *send_file(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
-                           PyObject *kwnames)
+static PyObject *stream_send_file(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                                  PyObject *kwnames)
 {
     static const char *const names[] = {"file", "offset", "count", NULL};
     PyObject *values[] = {NULL, NULL, Py_None};
@@ -117,12 +117,12 @@ static PyObject *send_file(PyObject *self, PyObject *const *args, Py_ssize_t nar
     int file = PyObject_AsFileDescriptor(values[0]);
     if (file < 0)
         return NULL;
-    c_call_site site = BIND_SITE(self, args, bind_slots(nargs, kwnames), send_file);
+    c_call_site site = BIND_SITE(self, args, bind_slots(nargs, kwnames), stream_send_file);
     PyObject *sent = i_send_file(s, SELF, file, offset, count, &site, &code);
     return bind_result(sent, code, self);
 }
 
-static PyObject *send_eof(PyObject *self, PyObject *unused)
+static PyObject *stream_send_eof(PyObject *self, PyObject *unused)
 {
     (void)unused;
     int code = i_send_end(SELF);
@@ -130,42 +130,42 @@ static PyObject *send_eof(PyObject *self, PyObject *unused)
 }
 
 /* _connected(): waits until the connection attempt of its socket has ended. */
-static PyObject *connected(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *stream_connected(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     if (bind_count("_connected", nargs, 0) < 0)
         return NULL;
-    c_call_site site = BIND_SITE(self, args, nargs, connected);
-    return operate(self, i_wait_connected, &site);
+    c_call_site site = BIND_SITE(self, args, nargs, stream_connected);
+    return call_operation(self, i_wait_connected, &site);
 }
 
 static PyMethodDef stream_methods[] = {
-    {"receive_some", BIND_FN(receive_some), METH_FASTCALL,
+    {"receive_some", BIND_FN(stream_receive_some), METH_FASTCALL,
      PyDoc_STR("receive_some($self, max_bytes=65536, /)\n--\n\n"
                "Waits until something comes and returns it, at most that many bytes and at most\n"
                "65536 at once; b'' when the peer has ended its side.")},
-    {"receive_exactly", BIND_FN(receive_exactly), METH_FASTCALL,
+    {"receive_exactly", BIND_FN(stream_receive_exactly), METH_FASTCALL,
      PyDoc_STR("receive_exactly($self, count, /)\n--\n\n"
                "Waits until that many bytes have come and returns them.  Raises EndOfStream, with\n"
                "what came as its `partial`, when the peer ends its side before.")},
-    {"receive_into", BIND_FN(receive_into), METH_FASTCALL,
+    {"receive_into", BIND_FN(stream_receive_into), METH_FASTCALL,
      PyDoc_STR("receive_into($self, buffer, /)\n--\n\n"
                "Waits until something comes, writes it into the buffer (bytearray, memoryview),\n"
                "and returns how many bytes; 0 when the peer has ended its side.")},
-    {"send_all", BIND_FN(send_all), METH_FASTCALL,
+    {"send_all", BIND_FN(stream_send_all), METH_FASTCALL,
      PyDoc_STR("send_all($self, data, /)\n--\n\n"
                "Sends all of it; waits while the peer does not take it.  When it is interrupted,\n"
                "nobody can tell how much was sent: close the stream.")},
-    {"send_file", BIND_FN(send_file), METH_FASTCALL | METH_KEYWORDS,
+    {"send_file", BIND_FN(stream_send_file), METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR(
          "send_file($self, file, offset=0, count=None)\n--\n\n"
          "Sends a regular file (anything with fileno(), or a descriptor number) from `offset`\n"
          "on: `count` bytes, or all there is.  Returns how many were sent, less than `count`\n"
          "when the file ends before.  Its position stays as it is, and what a buffered file\n"
          "has not yet written is not sent.  Else as send_all().")},
-    {"send_eof", send_eof, METH_NOARGS,
+    {"send_eof", stream_send_eof, METH_NOARGS,
      PyDoc_STR("send_eof($self, /)\n--\n\n"
                "Tells the peer that nothing more will come; receiving goes on.")},
-    {"_connected", BIND_FN(connected), METH_FASTCALL, NULL},
+    {"_connected", BIND_FN(stream_connected), METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };
 
@@ -184,18 +184,18 @@ PyTypeObject bind_stream_type = {
 
 /* ---- listeners --------------------------------------------------------------------- */
 
-static PyObject *accept_(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *listener_accept(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     if (bind_count("accept", nargs, 0) < 0)
         return NULL;
-    c_call_site site = BIND_SITE(self, args, nargs, accept_);
-    return operate(self, i_accept, &site);
+    c_call_site site = BIND_SITE(self, args, nargs, listener_accept);
+    return call_operation(self, i_accept, &site);
 }
 
 static PyObject *listener_next(PyObject *self)
 {
     c_call_site site = {self, NULL, 0, (void *)listener_next, C_ITER};
-    return operate(self, i_accept, &site);
+    return call_operation(self, i_accept, &site);
 }
 
 static PyObject *listener_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -214,7 +214,7 @@ static PyObject *listener_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     return self;
 }
 
-static PyObject *accepted(PyObject *listener, int fd)
+static PyObject *make_accepted_stream(PyObject *listener, int fd)
 {
     bind_descriptor *self = (bind_descriptor *)listener;
     return bind_descriptor_make((PyTypeObject *)self->accepts, fd, self->desc->tcp);
@@ -222,12 +222,12 @@ static PyObject *accepted(PyObject *listener, int fd)
 
 void bind_net_init(void)
 {
-    i_hook.accepted = accepted;
+    i_hook.accepted = make_accepted_stream;
     i_reactor_init();
 }
 
 static PyMethodDef listener_methods[] = {
-    {"accept", BIND_FN(accept_), METH_FASTCALL,
+    {"accept", BIND_FN(listener_accept), METH_FASTCALL,
      PyDoc_STR("accept($self, /)\n--\n\nWaits for a connection and returns its stream.")},
     {NULL, NULL, 0, NULL},
 };

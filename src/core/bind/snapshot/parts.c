@@ -113,7 +113,7 @@ static PyObject *shim_learn(PyObject *module, PyObject *unused)
 
 /* ---- channels ---------------------------------------------------------------------------- */
 
-static PyObject *part_of(n_channel *ch, enum n_channel_part part)
+static PyObject *channel_part(n_channel *ch, enum n_channel_part part)
 {
     PyObject **found;
     Py_ssize_t count = n_channel_contents(ch, part, &found);
@@ -140,8 +140,8 @@ static PyObject *channel_record(PyObject *module, PyObject *object)
                             Py_TYPE(object)->tp_name);
     n_channel *ch = (n_channel *)object;
     return Py_BuildValue("(nOiiiiNNN)", ch->capacity, bind_or_none(ch->name), ch->preference,
-                         ch->closed, ch->closing, ch->schedule_all, part_of(ch, N_VALUES),
-                         part_of(ch, N_SENDERS), part_of(ch, N_RECEIVERS));
+                         ch->closed, ch->closing, ch->schedule_all, channel_part(ch, N_VALUES),
+                         channel_part(ch, N_SENDERS), channel_part(ch, N_RECEIVERS));
 }
 
 /* _channel_fill(channel, preference, closed, closing, schedule_all, values): an empty one. */
@@ -222,7 +222,7 @@ static PyObject *scope_fill(PyObject *module, PyObject *args)
 }
 
 /* _scope_enter(scope, tasklet): a paused tasklet is inside; the outermost scope first. */
-static PyObject *scope_enter(PyObject *module, PyObject *args)
+static PyObject *scope_reenter(PyObject *module, PyObject *args)
 {
     PyObject *scope, *t;
     (void)module;
@@ -308,7 +308,7 @@ PyMethodDef bind_snapshot_parts[] = {
     {"_channel_fill", channel_fill, METH_VARARGS, NULL},
     {"_scope_record", scope_record, METH_O, NULL},
     {"_scope_fill", scope_fill, METH_VARARGS, NULL},
-    {"_scope_enter", scope_enter, METH_VARARGS, NULL},
+    {"_scope_enter", scope_reenter, METH_VARARGS, NULL},
     {"_scope_adopt", scope_adopt, METH_VARARGS, NULL},
     {"_tasklet_scopes", tasklet_scopes, METH_O, NULL},
     {"_lock_record", lock_record, METH_O, NULL},

@@ -8,7 +8,7 @@
 
 #include "bind/stackless/stackless.h"
 
-static PyObject *or_null(PyObject *object)
+static PyObject *null_if_none(PyObject *object)
 {
     return object != Py_None ? object : NULL;
 }
@@ -24,7 +24,7 @@ static int want_tasklet(PyObject *object)
 /* ---- why there is none ------------------------------------------------------------ */
 
 /* (why, code or None, line, callee or None, opcode), or None when it has an image. */
-static PyObject *facts(s_sched *s, s_tasklet *t)
+static PyObject *explain_not_freezable(s_sched *s, s_tasklet *t)
 {
     PyObject *code = NULL, *callee = NULL;
     int line = 0, opcode = -1, why = s_image_why(s, t);
@@ -48,7 +48,8 @@ static PyObject *tasklet_why(PyObject *module, PyObject *t)
 {
     (void)module;
     s_sched *s = s_self();
-    PyObject *found = s != NULL && want_tasklet(t) ? facts(s, (s_tasklet *)t) : NULL;
+    PyObject *found =
+        s != NULL && want_tasklet(t) ? explain_not_freezable(s, (s_tasklet *)t) : NULL;
     if (found == NULL || found == Py_None)
         return found;
     PyObject *error = s_hook.error(S_E_NOT_FREEZABLE, found);
@@ -60,7 +61,7 @@ static PyObject *tasklet_why(PyObject *module, PyObject *t)
 
 /* ---- reading ----------------------------------------------------------------------- */
 
-static PyObject *image_tuple(s_sched *s, s_tasklet *t)
+static PyObject *make_snapshot_tuple(s_sched *s, s_tasklet *t)
 {
     s_image image;
     if (s_image_read(t, &image) < 0)
@@ -80,11 +81,12 @@ static PyObject *tasklet_record(PyObject *module, PyObject *t)
 {
     (void)module;
     s_sched *s = s_self();
-    PyObject *found = s != NULL && want_tasklet(t) ? facts(s, (s_tasklet *)t) : NULL;
+    PyObject *found =
+        s != NULL && want_tasklet(t) ? explain_not_freezable(s, (s_tasklet *)t) : NULL;
     if (found == NULL)
         return NULL;
-    PyObject *record =
-        found == Py_None ? image_tuple(s, (s_tasklet *)t) : bind_fail(S_E_NOT_FREEZABLE, found);
+    PyObject *record = found == Py_None ? make_snapshot_tuple(s, (s_tasklet *)t)
+                                        : bind_fail(S_E_NOT_FREEZABLE, found);
     Py_DECREF(found);
     return record;
 }
@@ -130,18 +132,18 @@ static int parse_call(const s_image *image)
            names <= PyTuple_GET_SIZE(image->args);
 }
 
-static int parse_image(PyObject *record, s_image *image, PyObject **wait)
+static int parse_snapshot(PyObject *record, s_image *image, PyObject **wait)
 {
     if (!PyTuple_CheckExact(record) || PyTuple_GET_SIZE(record) != 9)
         return 0;
     PyObject **item = ((PyTupleObject *)record)->ob_item;
-    *image = (s_image){.func = or_null(item[0]),
-                       .args = or_null(item[1]),
-                       .kwnames = or_null(item[2]),
-                       .frames = or_null(item[3]),
-                       .handled = or_null(item[4]),
-                       .context = or_null(item[5]),
-                       .error = or_null(item[8])};
+    *image = (s_image){.func = null_if_none(item[0]),
+                       .args = null_if_none(item[1]),
+                       .kwnames = null_if_none(item[2]),
+                       .frames = null_if_none(item[3]),
+                       .handled = null_if_none(item[4]),
+                       .context = null_if_none(item[5]),
+                       .error = null_if_none(item[8])};
     *wait = item[6];
     image->value = item[7] == Py_None && *wait != Py_None ? NULL : item[7];
     if (image->error != NULL && !PyExceptionInstance_Check(image->error))
@@ -153,7 +155,7 @@ static int parse_image(PyObject *record, s_image *image, PyObject **wait)
 }
 
 /* None, or the error for a code; `wrong`: what does not fit, NULL when it is the wait. */
-static PyObject *done(PyObject *t, int code, const char *wrong)
+static PyObject *fill_outcome(PyObject *t, int code, const char *wrong)
 {
     if (code == S_E_ALIVE)
         return bind_does_not_fit("the tasklet is alive, only a new one can be filled");
@@ -176,14 +178,14 @@ static PyObject *tasklet_fill(PyObject *module, PyObject *args)
     if (s == NULL || !PyArg_ParseTuple(args, "OOp:_tasklet_fill", &t, &record, &block) ||
         !want_tasklet(t))
         return NULL;
-    if (!parse_image(record, &image, &wait))
+    if (!parse_snapshot(record, &image, &wait))
         return bind_does_not_fit(wrong);
     held = Py_XNewRef(PyTuple_GET_ITEM(record, 7));
     code = s_image_build((s_tasklet *)t, &image, &wrong);
     if (code == S_OK && block && wait != Py_None)
         code = bind_wait_again(s, (s_tasklet *)t, wait, held);
     Py_XDECREF(held);
-    return done(t, code, wrong);
+    return fill_outcome(t, code, wrong);
 }
 
 /* _tasklet_wait(tasklet, wait, value): a paused one waits again. */
@@ -199,7 +201,7 @@ static PyObject *tasklet_wait(PyObject *module, PyObject *args)
         ((s_tasklet *)t)->state == S_PAUSED && ((s_tasklet *)t)->home == s ? S_OK : S_E_SNAPSHOT;
     if (code == S_OK)
         code = bind_wait_again(s, (s_tasklet *)t, wait, value);
-    return done(t, code, NULL);
+    return fill_outcome(t, code, NULL);
 }
 
 PyMethodDef bind_snapshot_functions[] = {

@@ -19,22 +19,22 @@ static PyObject *seconds_left(s_sched *s, const s_tasklet *t)
     return left == S_FOREVER ? Py_NewRef(Py_None) : PyFloat_FromDouble((double)left / 1e9);
 }
 
-static int is_kind(const s_tasklet *t, const char *name)
+static int is_wait_kind(const s_tasklet *t, const char *name)
 {
     return strcmp(t->kind->name, name) == 0;
 }
 
 /* Of a wait for one object (stolen). */
-static PyObject *read_one(s_sched *s, s_tasklet *t, PyObject *object)
+static PyObject *read_wait_for_object(s_sched *s, s_tasklet *t, PyObject *object)
 {
     const char *name = t->kind->name;
-    if (bind_is_channel(object) && !is_kind(t, "select"))
+    if (bind_is_channel(object) && !is_wait_kind(t, "select"))
         return Py_BuildValue("(sNN)", name, object, seconds_left(s, t));
-    if (is_kind(t, "join") && bind_is_tasklet(object))
+    if (is_wait_kind(t, "join") && bind_is_tasklet(object))
         return Py_BuildValue("(sNNi)", name, object, seconds_left(s, t), t->wait.value != NULL);
-    if (is_kind(t, "join") && PyObject_TypeCheck(object, &bind_group_type))
+    if (is_wait_kind(t, "join") && PyObject_TypeCheck(object, &bind_group_type))
         return Py_BuildValue("(sN)", "group", object);
-    if (is_kind(t, "acquire") && Py_IS_TYPE(object, &bind_lock_type))
+    if (is_wait_kind(t, "acquire") && Py_IS_TYPE(object, &bind_lock_type))
         return Py_BuildValue("(sNN)", name, object, seconds_left(s, t));
     return Py_BuildValue("(ssN)", "other", name, object);
 }
@@ -43,17 +43,17 @@ PyObject *bind_wait_read(s_sched *s, s_tasklet *t)
 {
     if (t->state != S_BLOCKED)
         Py_RETURN_NONE;
-    if (is_kind(t, "sleep"))
+    if (is_wait_kind(t, "sleep"))
         return Py_BuildValue("(sN)", "sleep", seconds_left(s, t));
-    if (is_kind(t, "select"))
+    if (is_wait_kind(t, "select"))
         return Py_BuildValue("(sNN)", "select", n_select_cases(t), seconds_left(s, t));
     PyObject *object = t->kind->object ? t->kind->object(t) : NULL;
     if (object == NULL && PyErr_Occurred())
         return NULL;
-    return read_one(s, t, object != NULL ? object : Py_NewRef(Py_None));
+    return read_wait_for_object(s, t, object != NULL ? object : Py_NewRef(Py_None));
 }
 
-static int read_until(s_sched *s, PyObject *seconds, int64_t *until)
+static int read_deadline(s_sched *s, PyObject *seconds, int64_t *until)
 {
     int64_t left;
     *until = S_FOREVER;
@@ -65,7 +65,7 @@ static int read_until(s_sched *s, PyObject *seconds, int64_t *until)
     return 0;
 }
 
-static int select_again(s_sched *s, s_tasklet *t, PyObject *items, int64_t until)
+static int restore_select(s_sched *s, s_tasklet *t, PyObject *items, int64_t until)
 {
     Py_ssize_t count = PyTuple_CheckExact(items) ? PyTuple_GET_SIZE(items) : 0;
     n_case *cases = count > 0 ? c_malloc((size_t)count * sizeof(*cases)) : NULL;
@@ -85,8 +85,8 @@ static int select_again(s_sched *s, s_tasklet *t, PyObject *items, int64_t until
     return code;
 }
 
-static int channel_again(s_sched *s, s_tasklet *t, const char *kind, PyObject *on, PyObject *value,
-                         int64_t until)
+static int restore_channel_wait(s_sched *s, s_tasklet *t, const char *kind, PyObject *on,
+                                PyObject *value, int64_t until)
 {
     int sends = strcmp(kind, "send") == 0, iterates = strcmp(kind, "iterate") == 0;
     if (!bind_is_channel(on) || !(sends || iterates || strcmp(kind, "receive") == 0))
@@ -97,7 +97,7 @@ static int channel_again(s_sched *s, s_tasklet *t, const char *kind, PyObject *o
     return code;
 }
 
-static int wait_for(s_sched *s, s_tasklet *t, PyObject *wait, PyObject *value, PyObject **on)
+static int restore_wait(s_sched *s, s_tasklet *t, PyObject *wait, PyObject *value, PyObject **on)
 {
     const char *kind;
     PyObject *seconds = Py_None;
@@ -107,17 +107,17 @@ static int wait_for(s_sched *s, s_tasklet *t, PyObject *wait, PyObject *value, P
         return S_E_SNAPSHOT;
     if (strcmp(kind, "sleep") == 0)
         return bind_seconds(*on, &left) < 0 ? S_E_SET : s_sleep_again(s, t, left);
-    if (read_until(s, seconds, &until) < 0)
+    if (read_deadline(s, seconds, &until) < 0)
         return S_E_SET;
     if (strcmp(kind, "select") == 0)
-        return select_again(s, t, *on, until);
+        return restore_select(s, t, *on, until);
     if (strcmp(kind, "join") == 0 && bind_is_tasklet(*on))
         return s_join_again(s, t, (s_tasklet *)*on, wants, until);
     if (strcmp(kind, "group") == 0 && PyObject_TypeCheck(*on, &bind_group_type))
         return s_scope_wait_as(s, t, (s_scope *)*on);
     if (strcmp(kind, "acquire") == 0 && Py_IS_TYPE(*on, &bind_lock_type))
         return y_lock_acquire_as(s, t, (y_lock *)*on, until);
-    return channel_again(s, t, kind, *on, value, until);
+    return restore_channel_wait(s, t, kind, *on, value, until);
 }
 
 int bind_wait_again(s_sched *s, s_tasklet *t, PyObject *wait, PyObject *value)
@@ -125,7 +125,7 @@ int bind_wait_again(s_sched *s, s_tasklet *t, PyObject *wait, PyObject *value)
     PyObject *on = NULL;
     if (t->kept != S_SOFT)
         return S_E_SNAPSHOT;
-    int code = wait_for(s, t, wait, value, &on);
+    int code = restore_wait(s, t, wait, value, &on);
     if (code == S_OK && t->state == S_BLOCKED)
         c_frames_keep_alive(&t->c, on);
     return code;

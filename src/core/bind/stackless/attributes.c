@@ -12,7 +12,7 @@
 #define SELF ((s_tasklet *)self)
 
 /* The current tasklet of its own thread. */
-static int is_current(const s_tasklet *t)
+static int is_current_tasklet(const s_tasklet *t)
 {
     return t->home != NULL && t->home->current == t;
 }
@@ -31,18 +31,18 @@ typedef struct {
     s_tasklet *t;
     reader read;
     PyObject *seen;
-} glance;
+} reading;
 
 static void read_now(void *arg)
 {
-    glance *g = arg;
+    reading *g = arg;
     g->seen = g->read(g->t);
 }
 
 /* The getter of an attribute; `closure` is its reader, which runs no Python code. */
-static PyObject *look(PyObject *self, void *closure)
+static PyObject *read_on_owner(PyObject *self, void *closure)
 {
-    glance g = {SELF, (reader)closure, NULL};
+    reading g = {SELF, (reader)closure, NULL};
     s_at_home(SELF, read_now, &g);
     return g.seen;
 }
@@ -54,7 +54,7 @@ static int is_claimed(const s_tasklet *t)
 }
 
 /* To ask for the state is a moment to see what others have done to it. */
-static void hear(const s_tasklet *t)
+static void read_inbox(const s_tasklet *t)
 {
     if (t->home == s_self_ && s_self_ != NULL)
         s_read_mail(s_self_);
@@ -75,40 +75,40 @@ static int is_scheduled(const s_tasklet *t)
     return t->state == S_READY || t->state == S_RUNNING || is_blocked(t) || is_claimed(t);
 }
 
-static PyObject *get_alive(PyObject *self, void *unused)
+static PyObject *stackless_get_alive(PyObject *self, void *unused)
 {
     (void)unused;
     return PyBool_FromLong(is_alive(SELF));
 }
 
-static PyObject *get_blocked(PyObject *self, void *unused)
+static PyObject *stackless_get_blocked(PyObject *self, void *unused)
 {
     (void)unused;
-    hear(SELF);
+    read_inbox(SELF);
     return PyBool_FromLong(is_blocked(SELF));
 }
 
-static PyObject *get_scheduled(PyObject *self, void *unused)
+static PyObject *stackless_get_scheduled(PyObject *self, void *unused)
 {
     (void)unused;
-    hear(SELF);
+    read_inbox(SELF);
     return PyBool_FromLong(is_scheduled(SELF));
 }
 
-static PyObject *get_paused(PyObject *self, void *unused)
+static PyObject *stackless_get_paused(PyObject *self, void *unused)
 {
     (void)unused;
-    hear(SELF);
+    read_inbox(SELF);
     return PyBool_FromLong(is_alive(SELF) && !is_scheduled(SELF));
 }
 
-static PyObject *get_is_current(PyObject *self, void *unused)
+static PyObject *stackless_get_is_current(PyObject *self, void *unused)
 {
     (void)unused;
-    return PyBool_FromLong(is_current(SELF));
+    return PyBool_FromLong(is_current_tasklet(SELF));
 }
 
-static PyObject *get_thread_id(PyObject *self, void *unused)
+static PyObject *stackless_get_thread_id(PyObject *self, void *unused)
 {
     (void)unused;
     if (!bind_has_thread(SELF))
@@ -130,12 +130,12 @@ static PyObject *read_error(s_tasklet *t)
     return Py_XNewRef(t->error);
 }
 
-static PyObject *get_tempval(PyObject *self, void *unused)
+static PyObject *stackless_get_tempval(PyObject *self, void *unused)
 {
     (void)unused;
-    PyObject *error = look(self, (void *)read_error);
+    PyObject *error = read_on_owner(self, (void *)read_error);
     if (error == NULL)
-        return look(self, (void *)read_slot);
+        return read_on_owner(self, (void *)read_slot);
     PyObject *bomb = bind_bomb_of(error);
     Py_DECREF(error);
     return bomb;
@@ -146,7 +146,7 @@ typedef struct {
     PyObject *value, *error;
 } slot;
 
-static void exchange_slot(void *arg)
+static void swap_slot(void *arg)
 {
     slot *s = arg;
     slot before = {s->t, s->t->wait.value, s->t->error};
@@ -155,14 +155,14 @@ static void exchange_slot(void *arg)
     *s = before;
 }
 
-static int set_tempval(PyObject *self, PyObject *value, void *unused)
+static int stackless_set_tempval(PyObject *self, PyObject *value, void *unused)
 {
     PyObject *error = NULL;
     (void)unused;
     if (value != NULL && bind_is_bomb(value))
         error = bind_bomb_error(value);
     slot s = {SELF, error != NULL ? NULL : Py_NewRef(value ? value : Py_None), error};
-    s_at_home(SELF, exchange_slot, &s);
+    s_at_home(SELF, swap_slot, &s);
     Py_XDECREF(s.value);
     Py_XDECREF(s.error);
     return 0;
@@ -170,12 +170,12 @@ static int set_tempval(PyObject *self, PyObject *value, void *unused)
 
 /* ---- flags ------------------------------------------------------------------------------ */
 
-static PyObject *get_flag(PyObject *self, void *unused)
+static PyObject *stackless_get_flag(PyObject *self, void *unused)
 {
     return PyBool_FromLong(*((unsigned char *)self + (size_t)unused));
 }
 
-static int set_block_trap(PyObject *self, PyObject *value, void *unused)
+static int stackless_set_block_trap(PyObject *self, PyObject *value, void *unused)
 {
     (void)unused;
     int flag = bind_flag(value, "block_trap must be set to a bool or integer");
@@ -256,7 +256,7 @@ static PyObject *read_frame(s_tasklet *t)
     return frame != NULL ? frame : Py_NewRef(Py_None);
 }
 
-static PyObject *get_cstate(PyObject *self, void *unused)
+static PyObject *stackless_get_cstate(PyObject *self, void *unused)
 {
     (void)unused;
     return bind_cstack_of(SELF);
@@ -265,10 +265,10 @@ static PyObject *get_cstate(PyObject *self, void *unused)
 /* ---- neighbours ---------------------------------------------------------------------------- */
 
 /* The ring is the current tasklet and, behind it, the run queue. */
-static s_tasklet *in_ring(s_tasklet *t, int forward)
+static s_tasklet *neighbour_in_ring(s_tasklet *t, int forward)
 {
     s_sched *s = t->home;
-    b_link *at = is_current(t) ? &s->ready : &t->wait.link;
+    b_link *at = is_current_tasklet(t) ? &s->ready : &t->wait.link;
     b_link *found = forward ? at->next : at->prev;
     return found == &s->ready ? s->current : s_of_link(found);
 }
@@ -276,9 +276,9 @@ static s_tasklet *in_ring(s_tasklet *t, int forward)
 static PyObject *read_neighbour(s_tasklet *t, int forward)
 {
     s_tasklet *found = NULL;
-    int running = t->state == S_RUNNING && is_current(t);
+    int running = t->state == S_RUNNING && is_current_tasklet(t);
     if (running || (t->state == S_READY && b_linked(&t->wait.link)))
-        found = (s_tasklet *)Py_NewRef((PyObject *)in_ring(t, forward));
+        found = (s_tasklet *)Py_NewRef((PyObject *)neighbour_in_ring(t, forward));
     else if (is_blocked(t))
         found = n_neighbour(t, forward);
     return found != NULL ? (PyObject *)found : Py_NewRef(Py_None);
@@ -301,10 +301,10 @@ static PyObject *read_channel(s_tasklet *t)
 }
 
 /* Of a queue that other threads may change too. */
-static PyObject *look_at_queue(PyObject *self, void *closure)
+static PyObject *read_while_stopped(PyObject *self, void *closure)
 {
-    glance g = {SELF, (reader)closure, NULL};
-    hear(SELF);
+    reading g = {SELF, (reader)closure, NULL};
+    read_inbox(SELF);
     c_while_world_stopped(read_now, &g);
     return g.seen;
 }
@@ -316,7 +316,7 @@ typedef struct {
     PyObject *context;
 } setting;
 
-static void exchange_context(void *arg)
+static void swap_context(void *arg)
 {
     setting *s = arg;
     PyObject *before = s->t->c.context;
@@ -326,30 +326,30 @@ static void exchange_context(void *arg)
 
 static PyObject *read_context(s_tasklet *t)
 {
-    return Py_XNewRef(is_current(t) ? t->home->ts->context : t->c.context);
+    return Py_XNewRef(is_current_tasklet(t) ? t->home->ts->context : t->c.context);
 }
 
-static void set_context(s_tasklet *t, PyObject *context)
+static void give_context(s_tasklet *t, PyObject *context)
 {
     setting s = {t, Py_NewRef(context)};
-    s_at_home(t, exchange_context, &s);
+    s_at_home(t, swap_context, &s);
     Py_XDECREF(s.context);
 }
 
 /* The context of a tasklet, made if it has none yet: a new reference. */
-static PyObject *context_of(s_tasklet *t)
+static PyObject *make_context_of(s_tasklet *t)
 {
     PyObject *context = runs_here(t) ? Py_XNewRef(c_context(s_self_->ts))
-                                     : look((PyObject *)t, (void *)read_context);
-    if (context == NULL && !is_current(t) && (context = PyContext_New()) != NULL)
-        set_context(t, context);
+                                     : read_on_owner((PyObject *)t, (void *)read_context);
+    if (context == NULL && !is_current_tasklet(t) && (context = PyContext_New()) != NULL)
+        give_context(t, context);
     return context != NULL ? context : PyContext_New();
 }
 
-static PyObject *get_context_id(PyObject *self, void *unused)
+static PyObject *stackless_get_context_id(PyObject *self, void *unused)
 {
     (void)unused;
-    PyObject *context = s_self() != NULL ? context_of(SELF) : NULL;
+    PyObject *context = s_self() != NULL ? make_context_of(SELF) : NULL;
     PyObject *id = context != NULL ? PyLong_FromVoidPtr(context) : NULL;
     Py_XDECREF(context);
     return id;
@@ -360,9 +360,9 @@ PyObject *bind_stackless_set_context(PyObject *self, PyObject *context)
     if (!PyContext_CheckExact(context))
         return PyErr_Format(PyExc_TypeError, "a contextvars.Context was expected, found %.100s",
                             Py_TYPE(context)->tp_name);
-    if (is_current(SELF))
+    if (is_current_tasklet(SELF))
         return bind_refuse("the context of the current tasklet cannot be set");
-    set_context(SELF, context);
+    give_context(SELF, context);
     return Py_NewRef(self);
 }
 
@@ -373,7 +373,7 @@ PyObject *bind_stackless_context_run(PyObject *self, PyObject *const *args, Py_s
         return PyErr_Format(PyExc_TypeError, "context_run() takes a callable");
     if (runs_here(SELF))
         return PyObject_Vectorcall(args[0], args + 1, (size_t)nargs - 1, kwnames);
-    PyObject *context = s_self() != NULL ? context_of(SELF) : NULL, *done = NULL;
+    PyObject *context = s_self() != NULL ? make_context_of(SELF) : NULL, *done = NULL;
     if (context != NULL && PyContext_Enter(context) == 0) {
         done = PyObject_Vectorcall(args[0], args + 1, (size_t)nargs - 1, kwnames);
         PyObject *pending = done == NULL ? PyErr_GetRaisedException() : NULL;
@@ -439,12 +439,12 @@ int bind_stackless_extend(PyTypeObject *type)
     return 0;
 }
 
-#define FLAG(field) get_flag, NULL, NULL, (void *)offsetof(s_tasklet, field)
+#define FLAG(field) stackless_get_flag, NULL, NULL, (void *)offsetof(s_tasklet, field)
 
 PyGetSetDef bind_stackless_tasklet_getset[] = {
-    {"tempval", get_tempval, set_tempval,
+    {"tempval", stackless_get_tempval, stackless_set_tempval,
      PyDoc_STR("What the pending call of this tasklet will return; a bomb in it is raised."), NULL},
-    {"block_trap", get_flag, set_block_trap,
+    {"block_trap", stackless_get_flag, stackless_set_block_trap,
      PyDoc_STR("While true, an operation that would block raises RuntimeError."),
      (void *)offsetof(s_tasklet, block_trap)},
     {"trace_function", bind_get_trace, bind_set_trace,
@@ -452,26 +452,31 @@ PyGetSetDef bind_stackless_tasklet_getset[] = {
     {"profile_function", bind_get_trace, bind_set_trace,
      PyDoc_STR("The profile function of this tasklet, as sys.setprofile() sets it, or None."),
      (void *)1},
-    {"alive", get_alive, NULL, PyDoc_STR("Whether it has something left to run."), NULL},
-    {"paused", get_paused, NULL, PyDoc_STR("Alive and in no queue."), NULL},
-    {"blocked", get_blocked, NULL, PyDoc_STR("Waits on a channel or another tasklet."), NULL},
-    {"scheduled", get_scheduled, NULL, PyDoc_STR("In the run queue, or blocked."), NULL},
+    {"alive", stackless_get_alive, NULL, PyDoc_STR("Whether it has something left to run."), NULL},
+    {"paused", stackless_get_paused, NULL, PyDoc_STR("Alive and in no queue."), NULL},
+    {"blocked", stackless_get_blocked, NULL, PyDoc_STR("Waits on a channel or another tasklet."),
+     NULL},
+    {"scheduled", stackless_get_scheduled, NULL, PyDoc_STR("In the run queue, or blocked."), NULL},
     {"atomic", FLAG(atomic)},
     {"ignore_nesting", FLAG(ignore_nesting)},
-    {"is_current", get_is_current, NULL, PyDoc_STR("Runs now, on its own thread."), NULL},
-    {"restorable", look, NULL, PyDoc_STR("nesting_level is 0."), (void *)read_restorable},
-    {"nesting_level", look, NULL, PyDoc_STR("C callers between its frames and the scheduler."),
-     (void *)read_nesting_level},
-    {"recursion_depth", look, NULL, PyDoc_STR("Open Python calls."), (void *)read_recursion_depth},
-    {"frame", look, NULL, PyDoc_STR("Its innermost Python frame, or None."), (void *)read_frame},
-    {"next", look_at_queue, NULL, PyDoc_STR("The next tasklet in the same queue, or None."),
+    {"is_current", stackless_get_is_current, NULL, PyDoc_STR("Runs now, on its own thread."), NULL},
+    {"restorable", read_on_owner, NULL, PyDoc_STR("nesting_level is 0."), (void *)read_restorable},
+    {"nesting_level", read_on_owner, NULL,
+     PyDoc_STR("C callers between its frames and the scheduler."), (void *)read_nesting_level},
+    {"recursion_depth", read_on_owner, NULL, PyDoc_STR("Open Python calls."),
+     (void *)read_recursion_depth},
+    {"frame", read_on_owner, NULL, PyDoc_STR("Its innermost Python frame, or None."),
+     (void *)read_frame},
+    {"next", read_while_stopped, NULL, PyDoc_STR("The next tasklet in the same queue, or None."),
      (void *)read_next},
-    {"prev", look_at_queue, NULL, PyDoc_STR("The one before it in the same queue, or None."),
+    {"prev", read_while_stopped, NULL, PyDoc_STR("The one before it in the same queue, or None."),
      (void *)read_prev},
-    {"_channel", look_at_queue, NULL, PyDoc_STR("The channel it is blocked on, or None."),
+    {"_channel", read_while_stopped, NULL, PyDoc_STR("The channel it is blocked on, or None."),
      (void *)read_channel},
-    {"thread_id", get_thread_id, NULL, PyDoc_STR("Of its thread; -1 once that has ended."), NULL},
-    {"cstate", get_cstate, NULL, PyDoc_STR("Stands for its C stack: a cstack."), NULL},
-    {"context_id", get_context_id, NULL, PyDoc_STR("Identifies its contextvars.Context."), NULL},
+    {"thread_id", stackless_get_thread_id, NULL,
+     PyDoc_STR("Of its thread; -1 once that has ended."), NULL},
+    {"cstate", stackless_get_cstate, NULL, PyDoc_STR("Stands for its C stack: a cstack."), NULL},
+    {"context_id", stackless_get_context_id, NULL, PyDoc_STR("Identifies its contextvars.Context."),
+     NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

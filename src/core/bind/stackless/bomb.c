@@ -16,7 +16,7 @@ typedef struct {
 
 #define SELF ((bomb *)self)
 
-static PyObject *make(PyObject *type, PyObject *value, PyObject *traceback)
+static PyObject *bomb_make(PyObject *type, PyObject *value, PyObject *traceback)
 {
     PyObject *self = bind_bomb_type.tp_alloc(&bind_bomb_type, 0);
     if (self != NULL) {
@@ -30,22 +30,23 @@ static PyObject *make(PyObject *type, PyObject *value, PyObject *traceback)
 PyObject *bind_bomb_of(PyObject *error)
 {
     PyObject *traceback = PyException_GetTraceback(error);
-    PyObject *self = make((PyObject *)Py_TYPE(error), error, traceback);
+    PyObject *self = bomb_make((PyObject *)Py_TYPE(error), error, traceback);
     Py_XDECREF(traceback);
     return self;
 }
 
-static PyObject *or_none(PyObject *object)
+static PyObject *part_or_none(PyObject *object)
 {
     return object != NULL ? object : Py_None;
 }
 
 PyObject *bind_bomb_error(PyObject *self)
 {
-    PyObject *type = or_none(SELF->type), *value = SELF->value;
+    PyObject *type = part_or_none(SELF->type), *value = SELF->value;
     if (PyExceptionInstance_Check(type) && value == type)
         value = NULL;
-    PyObject *error = bind_stackless_exception(type, or_none(value), or_none(SELF->traceback));
+    PyObject *error =
+        bind_stackless_exception(type, part_or_none(value), part_or_none(SELF->traceback));
     return error != NULL ? error : PyErr_GetRaisedException();
 }
 
@@ -61,12 +62,12 @@ static PyObject *bomb_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         return NULL;
     if (given[2] != NULL && given[2] != Py_None && !PyTraceBack_Check(given[2]))
         return PyErr_Format(PyExc_TypeError, "third argument must be a traceback object");
-    return make(given[0], given[1], given[2]);
+    return bomb_make(given[0], given[1], given[2]);
 }
 
-static PyObject *get_part(PyObject *self, void *offset)
+static PyObject *bomb_get_part(PyObject *self, void *offset)
 {
-    return Py_NewRef(or_none(*(PyObject **)((char *)self + (size_t)offset)));
+    return Py_NewRef(part_or_none(*(PyObject **)((char *)self + (size_t)offset)));
 }
 
 static int bomb_traverse(PyObject *self, visitproc visit, void *arg)
@@ -97,7 +98,7 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-#define PART(name, doc) {#name, get_part, NULL, PyDoc_STR(doc), (void *)offsetof(bomb, name)}
+#define PART(name, doc) {#name, bomb_get_part, NULL, PyDoc_STR(doc), (void *)offsetof(bomb, name)}
 
 static PyGetSetDef getset[] = {
     PART(type, "The exception's class, or None."),

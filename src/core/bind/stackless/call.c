@@ -10,7 +10,7 @@
 #define SELF ((s_tasklet *)self)
 
 /* The items of a sequence, then the values of a dict whose keys become *names. */
-static PyObject *flatten(PyObject *args, PyObject *kwargs, PyObject **names)
+static PyObject *flatten_arguments(PyObject *args, PyObject *kwargs, PyObject **names)
 {
     PyObject *values = NULL, *items = NULL;
     PyObject *keys = kwargs != NULL ? PyDict_Keys(kwargs) : NULL;
@@ -52,7 +52,7 @@ static int may_bind(s_tasklet *t, int unbinds)
 }
 
 /* 0, or -1 with what keeps the tasklet from being held. */
-static int hold(s_tasklet *t, int alive, PyObject **func)
+static int claim_tasklet(s_tasklet *t, int alive, PyObject **func)
 {
     int code = s_hold(t, alive, func);
     if (code == S_E_BLOCKED)
@@ -63,10 +63,10 @@ static int hold(s_tasklet *t, int alive, PyObject **func)
 }
 
 /* Begins a new run, paused.  func NULL: of what it is bound to.  0 or -1. */
-static int begin(s_tasklet *t, int alive, PyObject *func, PyObject *items, PyObject *names)
+static int begin_run(s_tasklet *t, int alive, PyObject *func, PyObject *items, PyObject *names)
 {
     PyObject *called = func;
-    if (hold(t, alive, &called) < 0)
+    if (claim_tasklet(t, alive, &called) < 0)
         return -1;
     int code = s_renew(t, called, items, names);
     if (called != func)
@@ -78,21 +78,21 @@ static int begin(s_tasklet *t, int alive, PyObject *func, PyObject *items, PyObj
     return code < 0 ? -1 : 0;
 }
 
-static int bind_call(s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwargs)
+static int make_call_of(s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwargs)
 {
     PyObject *names = NULL;
     if (kwargs != NULL && !PyDict_Check(kwargs)) {
         PyErr_SetString(PyExc_TypeError, "tasklet kwargs must be a dict or None");
         return -1;
     }
-    PyObject *items = flatten(args, kwargs, &names);
-    int code = items != NULL && may_bind(t, 0) ? begin(t, 1, func, items, names) : -1;
+    PyObject *items = flatten_arguments(args, kwargs, &names);
+    int code = items != NULL && may_bind(t, 0) ? begin_run(t, 1, func, items, names) : -1;
     Py_XDECREF(items);
     Py_XDECREF(names);
     return code;
 }
 
-static int bind_any(s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwargs)
+static int bind_function(s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwargs)
 {
     if (func != NULL && !PyCallable_Check(func)) {
         PyErr_SetString(PyExc_TypeError, "tasklet function must be a callable or None");
@@ -101,8 +101,8 @@ static int bind_any(s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwar
     if (!may_bind(t, func == NULL && args == NULL && kwargs == NULL))
         return -1;
     if (args != NULL || kwargs != NULL)
-        return bind_call(t, func, args, kwargs);
-    if (hold(t, 1, NULL) < 0)
+        return make_call_of(t, func, args, kwargs);
+    if (claim_tasklet(t, 1, NULL) < 0)
         return -1;
     s_unbind(t);
     PyObject *before = t->wait.value;
@@ -121,7 +121,7 @@ int bind_stackless_init(PyObject *self, PyObject *args, PyObject *kwargs)
         return -1;
     for (int i = 0; i < 3; i++)
         given[i] = given[i] == Py_None ? NULL : given[i];
-    return bind_any(SELF, given[0], given[1], given[2]);
+    return bind_function(SELF, given[0], given[1], given[2]);
 }
 
 PyObject *bind_stackless_bind(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -141,12 +141,12 @@ PyObject *bind_stackless_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     return self;
 }
 
-static PyObject *set_up(PyObject *self, PyObject *items, PyObject *names)
+static PyObject *set_up_run(PyObject *self, PyObject *items, PyObject *names)
 {
     s_sched *s = s_self();
     if (s == NULL)
         return NULL;
-    if (begin(SELF, 0, NULL, items, names) < 0)
+    if (begin_run(SELF, 0, NULL, items, names) < 0)
         return NULL;
     int code = s_insert(s, SELF);
     if (code == S_E_DEAD || code == S_E_BLOCKED) /* another thread was faster */
@@ -160,15 +160,15 @@ PyObject *bind_stackless_setup(PyObject *self, PyObject *const *args, Py_ssize_t
     PyObject *items = bind_tuple(args, bind_slots(nargs, kwnames));
     if (items == NULL)
         return NULL;
-    PyObject *done = set_up(self, items, kwnames);
+    PyObject *done = set_up_run(self, items, kwnames);
     Py_DECREF(items);
     return done;
 }
 
 PyObject *bind_stackless_call(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    PyObject *names, *items = flatten(args, kwargs, &names);
-    PyObject *done = items != NULL ? set_up(self, items, names) : NULL;
+    PyObject *names, *items = flatten_arguments(args, kwargs, &names);
+    PyObject *done = items != NULL ? set_up_run(self, items, names) : NULL;
     Py_XDECREF(items);
     Py_XDECREF(names);
     return done;

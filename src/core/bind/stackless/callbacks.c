@@ -17,7 +17,7 @@ typedef struct {
 
 static callback on_switch, on_channel, on_error;
 
-static PyObject *held(callback *c)
+static PyObject *take_callback(callback *c)
 {
     c_lock_take(&c->lock);
     PyObject *function = Py_XNewRef(c->function);
@@ -26,7 +26,7 @@ static PyObject *held(callback *c)
 }
 
 /* Steals `function`, returns the old one. */
-static PyObject *exchange(callback *c, PyObject *function)
+static PyObject *swap_callback(callback *c, PyObject *function)
 {
     c_lock_take(&c->lock);
     PyObject *old = c->function;
@@ -35,24 +35,25 @@ static PyObject *exchange(callback *c, PyObject *function)
     return old;
 }
 
-static PyObject *or_none(PyObject *owned)
+static PyObject *none_if_null(PyObject *owned)
 {
     return owned != NULL ? owned : Py_NewRef(Py_None);
 }
 
-static PyObject *as_object(s_tasklet *t)
+static PyObject *tasklet_or_none(s_tasklet *t)
 {
     return t != NULL ? (PyObject *)t : Py_None;
 }
 
-static void switching(s_sched *s, s_tasklet *from, s_tasklet *to)
+static void call_schedule_callback(s_sched *s, s_tasklet *from, s_tasklet *to)
 {
     (void)s;
-    PyObject *function = held(&on_switch);
+    PyObject *function = take_callback(&on_switch);
     if (function == NULL)
         return;
     PyObject *pending = PyErr_GetRaisedException();
-    PyObject *done = PyObject_CallFunctionObjArgs(function, as_object(from), as_object(to), NULL);
+    PyObject *done =
+        PyObject_CallFunctionObjArgs(function, tasklet_or_none(from), tasklet_or_none(to), NULL);
     if (done == NULL)
         PyErr_WriteUnraisable(function);
     Py_XDECREF(done);
@@ -60,9 +61,9 @@ static void switching(s_sched *s, s_tasklet *from, s_tasklet *to)
     PyErr_SetRaisedException(pending);
 }
 
-static int notify(s_sched *s, n_channel *ch, int sending, int waits)
+static int call_channel_callback(s_sched *s, n_channel *ch, int sending, int waits)
 {
-    PyObject *function = held(&on_channel);
+    PyObject *function = take_callback(&on_channel);
     if (function == NULL)
         return S_OK;
     s->trap++;
@@ -82,40 +83,41 @@ static PyObject *set_callback(callback *c, PyObject *function, const char *refus
 {
     if (function != Py_None && !PyCallable_Check(function))
         return PyErr_Format(PyExc_TypeError, "%s", refusal);
-    return or_none(exchange(c, function != Py_None ? Py_NewRef(function) : NULL));
+    return none_if_null(swap_callback(c, function != Py_None ? Py_NewRef(function) : NULL));
 }
 
-static PyObject *set_schedule_callback(PyObject *module, PyObject *function)
+static PyObject *stackless_set_schedule_callback(PyObject *module, PyObject *function)
 {
     (void)module;
     PyObject *old = set_callback(&on_switch, function, "schedule callback must be callable");
     if (old != NULL)
-        s_listen(function != Py_None ? switching : NULL);
+        s_listen(function != Py_None ? call_schedule_callback : NULL);
     return old;
 }
 
-static PyObject *get_schedule_callback(PyObject *module, PyObject *unused)
+static PyObject *stackless_get_schedule_callback(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    return or_none(held(&on_switch));
+    return none_if_null(take_callback(&on_switch));
 }
 
-static PyObject *set_channel_callback(PyObject *module, PyObject *function)
+static PyObject *stackless_set_channel_callback(PyObject *module, PyObject *function)
 {
     (void)module;
     PyObject *old = set_callback(&on_channel, function, "channel callback must be callable");
     if (old != NULL)
-        n_hook.notify = function != Py_None ? notify : NULL;
+        n_hook.notify = function != Py_None ? call_channel_callback : NULL;
     return old;
 }
 
-static PyObject *get_channel_callback(PyObject *module, PyObject *unused)
+static PyObject *stackless_get_channel_callback(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    return or_none(held(&on_channel));
+    return none_if_null(take_callback(&on_channel));
 }
 
-static PyObject *set_error_handler(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *stackless_set_error_handler(PyObject *module, PyObject *const *args,
+                                             Py_ssize_t nargs)
 {
     (void)module;
     if (nargs > 1)
@@ -127,7 +129,7 @@ static PyObject *set_error_handler(PyObject *module, PyObject *const *args, Py_s
 PyObject *bind_stackless_handled(s_tasklet *t, PyObject *exception)
 {
     (void)t;
-    PyObject *handler = held(&on_error);
+    PyObject *handler = take_callback(&on_error);
     if (handler == NULL)
         return Py_NewRef(exception);
     PyObject *traceback = PyException_GetTraceback(exception);
@@ -139,7 +141,7 @@ PyObject *bind_stackless_handled(s_tasklet *t, PyObject *exception)
     return done != NULL ? NULL : PyErr_GetRaisedException();
 }
 
-static PyObject *switch_trap(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *stackless_switch_trap(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)module;
     s_sched *s = s_self();
@@ -152,25 +154,25 @@ static PyObject *switch_trap(PyObject *module, PyObject *const *args, Py_ssize_t
 }
 
 PyMethodDef bind_callback_functions[] = {
-    {"_stackless_set_schedule_callback", set_schedule_callback, METH_O,
+    {"_stackless_set_schedule_callback", stackless_set_schedule_callback, METH_O,
      PyDoc_STR("_stackless_set_schedule_callback(callback, /)\n--\n\n"
                "callback(previous, next) is called before each switch of any thread; None: no\n"
                "more.  Returns the old one or None.  It must not switch.")},
-    {"_stackless_get_schedule_callback", get_schedule_callback, METH_NOARGS,
+    {"_stackless_get_schedule_callback", stackless_get_schedule_callback, METH_NOARGS,
      PyDoc_STR("_stackless_get_schedule_callback()\n--\n\nThe schedule callback, or None.")},
-    {"_stackless_set_channel_callback", set_channel_callback, METH_O,
+    {"_stackless_set_channel_callback", stackless_set_channel_callback, METH_O,
      PyDoc_STR(
          "_stackless_set_channel_callback(callback, /)\n--\n\n"
          "callback(channel, tasklet, sending, willblock) is called for each channel action\n"
          "of any thread; None: no more.  Returns the old one or None.  The tasklet's tempval\n"
          "is the value sent.")},
-    {"_stackless_get_channel_callback", get_channel_callback, METH_NOARGS,
+    {"_stackless_get_channel_callback", stackless_get_channel_callback, METH_NOARGS,
      PyDoc_STR("_stackless_get_channel_callback()\n--\n\nThe channel callback, or None.")},
-    {"_stackless_set_error_handler", BIND_FN(set_error_handler), METH_FASTCALL,
+    {"_stackless_set_error_handler", BIND_FN(stackless_set_error_handler), METH_FASTCALL,
      PyDoc_STR("_stackless_set_error_handler($module, handler=None, /)\n--\n\n"
                "Sets what is called as handler(type, value, traceback) when an exception ends a\n"
                "tasklet; returns the old one.")},
-    {"_stackless_switch_trap", BIND_FN(switch_trap), METH_FASTCALL,
+    {"_stackless_switch_trap", BIND_FN(stackless_switch_trap), METH_FASTCALL,
      PyDoc_STR("_stackless_switch_trap(change=0, /)\n--\n\n"
                "Adds to the thread's trap level and returns the old one.  While it is not 0, what\n"
                "would switch raises RuntimeError.")},

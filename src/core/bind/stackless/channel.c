@@ -21,13 +21,13 @@
 
 /* ---- actions --------------------------------------------------------------------- */
 
-static PyObject *channel_send(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *stackless_channel_send(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     s_sched *s = s_self();
     int code;
     if (s == NULL || (nargs != 1 && bind_count("send", nargs, 1) < 0))
         return NULL;
-    c_call_site site = BIND_SITE(self, args, nargs, channel_send);
+    c_call_site site = BIND_SITE(self, args, nargs, stackless_channel_send);
     PyObject *done = n_stackless_send(s, SELF, Py_NewRef(args[0]), &site, &code);
     return bind_stackless_result(done, code, self);
 }
@@ -45,47 +45,49 @@ static PyObject *send_bomb(PyObject *self, PyObject *error, const c_call_site *s
     return bind_stackless_result(done, code, self);
 }
 
-static PyObject *channel_send_exception(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *stackless_channel_send_exception(PyObject *self, PyObject *const *args,
+                                                  Py_ssize_t nargs)
 {
-    c_call_site site = BIND_SITE(self, args, nargs, channel_send_exception);
+    c_call_site site = BIND_SITE(self, args, nargs, stackless_channel_send_exception);
     return send_bomb(self, bind_raised_by("channel.send_exception", args, nargs), &site);
 }
 
-static PyObject *channel_send_throw(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *stackless_channel_send_throw(PyObject *self, PyObject *const *args,
+                                              Py_ssize_t nargs)
 {
     if (nargs < 1 || nargs > 3) {
         PyErr_Format(PyExc_TypeError, "send_throw expected at %s argument%s, got %zd",
                      nargs < 1 ? "least 1" : "most 3", nargs < 1 ? "" : "s", nargs);
         return NULL;
     }
-    c_call_site site = BIND_SITE(self, args, nargs, channel_send_throw);
+    c_call_site site = BIND_SITE(self, args, nargs, stackless_channel_send_throw);
     PyObject *error = bind_stackless_exception(args[0], nargs > 1 ? args[1] : Py_None,
                                                nargs > 2 ? args[2] : Py_None);
     return send_bomb(self, error, &site);
 }
 
-static PyObject *channel_receive(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *stackless_channel_receive(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     if (nargs != 0 && bind_count("receive", nargs, 0) < 0)
         return NULL;
-    c_call_site site = BIND_SITE(self, args, nargs, channel_receive);
+    c_call_site site = BIND_SITE(self, args, nargs, stackless_channel_receive);
     return bind_receive(self, &site, n_stackless_receive, bind_stackless_fail);
 }
 
-static PyObject *channel_next(PyObject *self)
+static PyObject *stackless_channel_next(PyObject *self)
 {
-    c_call_site site = {self, NULL, 0, (void *)channel_next, C_ITER};
+    c_call_site site = {self, NULL, 0, (void *)stackless_channel_next, C_ITER};
     return bind_receive(self, &site, n_stackless_receive, bind_stackless_fail);
 }
 
-static PyObject *channel_close(PyObject *self, PyObject *unused)
+static PyObject *stackless_channel_close(PyObject *self, PyObject *unused)
 {
     (void)unused;
     SELF->closing = 1;
     Py_RETURN_NONE;
 }
 
-static PyObject *channel_open(PyObject *self, PyObject *unused)
+static PyObject *stackless_channel_open(PyObject *self, PyObject *unused)
 {
     (void)unused;
     SELF->closing = 0;
@@ -94,32 +96,32 @@ static PyObject *channel_open(PyObject *self, PyObject *unused)
 
 /* ---- attributes -------------------------------------------------------------------- */
 
-static PyObject *get_closing(PyObject *self, void *unused)
+static PyObject *stackless_channel_get_closing(PyObject *self, void *unused)
 {
     (void)unused;
     return PyBool_FromLong(SELF->closing);
 }
 
-static PyObject *get_closed(PyObject *self, void *unused)
+static PyObject *stackless_channel_get_closed(PyObject *self, void *unused)
 {
     (void)unused;
     return PyBool_FromLong(SELF->closing && n_balance(SELF) == 0);
 }
 
-static PyObject *get_queue(PyObject *self, void *unused)
+static PyObject *stackless_channel_get_queue(PyObject *self, void *unused)
 {
     (void)unused;
     s_tasklet *first = n_first_waiter(SELF);
     return first != NULL ? (PyObject *)first : Py_NewRef(Py_None);
 }
 
-static PyObject *get_preference(PyObject *self, void *unused)
+static PyObject *stackless_channel_get_preference(PyObject *self, void *unused)
 {
     (void)unused;
     return PyLong_FromLong(SELF->preference);
 }
 
-static int set_preference(PyObject *self, PyObject *value, void *unused)
+static int stackless_channel_set_preference(PyObject *self, PyObject *value, void *unused)
 {
     int overflow;
     (void)unused;
@@ -132,13 +134,13 @@ static int set_preference(PyObject *self, PyObject *value, void *unused)
     return 0;
 }
 
-static PyObject *get_schedule_all(PyObject *self, void *unused)
+static PyObject *stackless_channel_get_schedule_all(PyObject *self, void *unused)
 {
     (void)unused;
     return PyLong_FromLong(SELF->schedule_all);
 }
 
-static int set_schedule_all(PyObject *self, PyObject *value, void *unused)
+static int stackless_channel_set_schedule_all(PyObject *self, PyObject *value, void *unused)
 {
     (void)unused;
     int flag = bind_flag(value, "schedule_all must be set to a bool or integer");
@@ -147,14 +149,14 @@ static int set_schedule_all(PyObject *self, PyObject *value, void *unused)
     return flag < 0 ? -1 : 0;
 }
 
-static PyObject *channel_repr(PyObject *self)
+static PyObject *stackless_channel_repr(PyObject *self)
 {
     return PyUnicode_FromFormat("<%s at %p%s balance=%zd>", Py_TYPE(self)->tp_name, (void *)self,
                                 SELF->closing ? " closing" : "", n_balance(SELF));
 }
 
 /* Arguments are for the __init__ of a subclass. */
-static PyObject *channel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+static PyObject *stackless_channel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     int given = PyTuple_GET_SIZE(args) > 0 || (kwargs != NULL && PyDict_GET_SIZE(kwargs) > 0);
     if (given && type->tp_init == PyBaseObject_Type.tp_init) {
@@ -170,39 +172,41 @@ static PyObject *channel_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
 }
 
 static PyMethodDef methods[] = {
-    {"send", BIND_FN(channel_send), METH_FASTCALL,
+    {"send", BIND_FN(stackless_channel_send), METH_FASTCALL,
      PyDoc_STR("send($self, value, /)\n--\n\n"
                "Hands a value to a receiver; waits while there is none.\n\n"
                "A bomb is raised there.  By default the receiver runs at once.  Raises\n"
                "ValueError when it would wait on a closing channel, RuntimeError when the\n"
                "tasklet must not wait, or where nothing may switch.  Any thread.")},
-    {"send_exception", BIND_FN(channel_send_exception), METH_FASTCALL,
+    {"send_exception", BIND_FN(stackless_channel_send_exception), METH_FASTCALL,
      PyDoc_STR("send_exception($self, cls, /, *args)\n--\n\n"
                "As send(); the receiver gets cls(*args) raised.")},
-    {"send_throw", BIND_FN(channel_send_throw), METH_FASTCALL,
+    {"send_throw", BIND_FN(stackless_channel_send_throw), METH_FASTCALL,
      PyDoc_STR("send_throw($self, exc, val=None, tb=None, /)\n--\n\n"
                "As send(); the receiver gets the exception raised, with its traceback.")},
-    {"receive", BIND_FN(channel_receive), METH_FASTCALL,
+    {"receive", BIND_FN(stackless_channel_receive), METH_FASTCALL,
      PyDoc_STR("receive($self, /)\n--\n\n"
                "Returns what the sender that waits longest sends; waits while there is none.\n\n"
                "Raises what was sent as an exception; else as send().")},
-    {"close", channel_close, METH_NOARGS,
+    {"close", stackless_channel_close, METH_NOARGS,
      PyDoc_STR("close($self, /)\n--\n\n"
                "From now on nobody may begin to wait; whoever waits already can be served.")},
-    {"open", channel_open, METH_NOARGS, PyDoc_STR("open($self, /)\n--\n\nTakes close() back.")},
+    {"open", stackless_channel_open, METH_NOARGS,
+     PyDoc_STR("open($self, /)\n--\n\nTakes close() back.")},
     {NULL, NULL, 0, NULL},
 };
 
 static PyGetSetDef getset[] = {
-    {"closing", get_closing, NULL, PyDoc_STR("True after close()."), NULL},
-    {"closed", get_closed, NULL, PyDoc_STR("True after close(), once nobody waits."), NULL},
-    {"queue", get_queue, NULL,
+    {"closing", stackless_channel_get_closing, NULL, PyDoc_STR("True after close()."), NULL},
+    {"closed", stackless_channel_get_closed, NULL,
+     PyDoc_STR("True after close(), once nobody waits."), NULL},
+    {"queue", stackless_channel_get_queue, NULL,
      PyDoc_STR("The tasklet that waits longest, or None; the others by its `next`."), NULL},
-    {"preference", get_preference, set_preference,
+    {"preference", stackless_channel_get_preference, stackless_channel_set_preference,
      PyDoc_STR("Who runs when partners meet: -1 (default) the receiver at once, 1 the sender at\n"
                "once, 0 whoever acted goes on.  Any int; its sign counts."),
      NULL},
-    {"schedule_all", get_schedule_all, set_schedule_all,
+    {"schedule_all", stackless_channel_get_schedule_all, stackless_channel_set_schedule_all,
      PyDoc_STR("1: whoever acts yields to the others, whatever the preference."), NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
@@ -214,12 +218,12 @@ PyTypeObject bind_stackless_channel_type = {
     .tp_basicsize = sizeof(n_channel),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
     .tp_base = &bind_channel_type,
-    .tp_new = channel_new,
+    .tp_new = stackless_channel_new,
     .tp_methods = methods,
     .tp_getset = getset,
-    .tp_repr = channel_repr,
+    .tp_repr = stackless_channel_repr,
     .tp_iter = PyObject_SelfIter,
-    .tp_iternext = channel_next,
+    .tp_iternext = stackless_channel_next,
 };
 
 int bind_stackless_channel_ready(void)

@@ -12,9 +12,9 @@ typedef struct {
     int code;
     PyObject **type;
     const char *text;
-} text;
+} error_text;
 
-static const text texts[] = {
+static const error_text texts[] = {
     {S_E_TRAPPED, &PyExc_RuntimeError, "switch_trap"},
     {S_E_BLOCK_TRAP, &PyExc_RuntimeError, "this tasklet does not like to be blocked."},
     {S_E_RECURSIVE, &PyExc_RuntimeError, "Recursive channel call due to callbacks!"},
@@ -33,7 +33,7 @@ static const text texts[] = {
     {S_E_ALIVE, &PyExc_RuntimeError, "tasklet is alive"},
 };
 
-static const text *find(int code)
+static const error_text *find_text(int code)
 {
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         if (texts[i].code == code)
@@ -44,7 +44,7 @@ static const text *find(int code)
 
 PyObject *bind_stackless_error(int code)
 {
-    const text *found = find(code);
+    const error_text *found = find_text(code);
     if (found == NULL)
         return s_hook.error(code, NULL);
     return PyObject_CallFunction(*found->type, "s", found->text);
@@ -52,7 +52,7 @@ PyObject *bind_stackless_error(int code)
 
 PyObject *bind_stackless_fail(int code, PyObject *about)
 {
-    const text *found = find(code);
+    const error_text *found = find_text(code);
     if (found == NULL)
         return bind_fail(code, about);
     PyErr_SetString(*found->type, found->text);

@@ -14,7 +14,7 @@ typedef struct {
     int before;
 } atomic;
 
-static PyObject *set_atomic(s_sched *s, int flag)
+static PyObject *set_current_atomic(s_sched *s, int flag)
 {
     PyObject *number = PyBool_FromLong(flag);
     PyObject *before = bind_stackless_set_atomic((PyObject *)s->current, number);
@@ -26,7 +26,7 @@ static PyObject *atomic_enter(PyObject *self, PyObject *unused)
 {
     (void)unused;
     s_sched *s = s_self();
-    PyObject *before = s != NULL ? set_atomic(s, 1) : NULL;
+    PyObject *before = s != NULL ? set_current_atomic(s, 1) : NULL;
     if (before == NULL)
         return NULL;
     ((atomic *)self)->before = before == Py_True;
@@ -38,7 +38,7 @@ static PyObject *atomic_exit(PyObject *self, PyObject *const *args, Py_ssize_t n
 {
     (void)args, (void)nargs;
     s_sched *s = s_self();
-    PyObject *before = s != NULL ? set_atomic(s, ((atomic *)self)->before) : NULL;
+    PyObject *before = s != NULL ? set_current_atomic(s, ((atomic *)self)->before) : NULL;
     if (before == NULL)
         return NULL;
     Py_DECREF(before);
@@ -64,39 +64,42 @@ PyTypeObject bind_atomic_type = {
 
 /* ---- cframe and cstack ----------------------------------------------------------------- */
 
-static PyObject *get_none(PyObject *self, void *unused)
+static PyObject *extras_get_none(PyObject *self, void *unused)
 {
     (void)self, (void)unused;
     Py_RETURN_NONE;
 }
 
-static PyObject *get_zero(PyObject *self, void *unused)
+static PyObject *extras_get_zero(PyObject *self, void *unused)
 {
     (void)self, (void)unused;
     return PyLong_FromLong(0);
 }
 
-static PyObject *get_self(PyObject *self, void *unused)
+static PyObject *extras_get_self(PyObject *self, void *unused)
 {
     (void)unused;
     return Py_NewRef(self);
 }
 
 static PyGetSetDef cframe_getset[] = {
-    {"f_back", get_none, NULL, NULL, NULL}, {"ob1", get_none, NULL, NULL, NULL},
-    {"ob2", get_none, NULL, NULL, NULL},    {"ob3", get_none, NULL, NULL, NULL},
-    {"i", get_zero, NULL, NULL, NULL},      {"n", get_zero, NULL, NULL, NULL},
+    {"f_back", extras_get_none, NULL, NULL, NULL},
+    {"ob1", extras_get_none, NULL, NULL, NULL},
+    {"ob2", extras_get_none, NULL, NULL, NULL},
+    {"ob3", extras_get_none, NULL, NULL, NULL},
+    {"i", extras_get_zero, NULL, NULL, NULL},
+    {"n", extras_get_zero, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
 static PyGetSetDef cstack_getset[] = {
-    {"next", get_self, NULL, PyDoc_STR("Itself."), NULL},
-    {"prev", get_self, NULL, PyDoc_STR("Itself."), NULL},
-    {"task", get_none, NULL, PyDoc_STR("None."), NULL},
-    {"size", get_zero, NULL, NULL, NULL},
-    {"startaddr", get_zero, NULL, NULL, NULL},
-    {"nesting_level", get_zero, NULL, NULL, NULL},
-    {"serial", get_zero, NULL, NULL, NULL},
+    {"next", extras_get_self, NULL, PyDoc_STR("Itself."), NULL},
+    {"prev", extras_get_self, NULL, PyDoc_STR("Itself."), NULL},
+    {"task", extras_get_none, NULL, PyDoc_STR("None."), NULL},
+    {"size", extras_get_zero, NULL, NULL, NULL},
+    {"startaddr", extras_get_zero, NULL, NULL, NULL},
+    {"nesting_level", extras_get_zero, NULL, NULL, NULL},
+    {"serial", extras_get_zero, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -4,14 +4,14 @@
  */
 #include "bind/stackless/stackless.h"
 
-static PyObject *getcurrent(PyObject *module, PyObject *unused)
+static PyObject *stackless_getcurrent(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     s_sched *s = s_self();
     return s ? Py_NewRef((PyObject *)s->current) : NULL;
 }
 
-static PyObject *getmain(PyObject *module, PyObject *unused)
+static PyObject *stackless_getmain(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     s_sched *s = s_self();
@@ -19,7 +19,7 @@ static PyObject *getmain(PyObject *module, PyObject *unused)
 }
 
 /* With the running one. */
-static long runcount(s_sched *s)
+static long count_runnable(s_sched *s)
 {
     long count = s->current != s->idler;
     for (b_link *at = s->ready.next; at != &s->ready; at = at->next)
@@ -27,17 +27,17 @@ static long runcount(s_sched *s)
     return count;
 }
 
-static PyObject *getruncount(PyObject *module, PyObject *unused)
+static PyObject *stackless_getruncount(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     s_sched *s = s_self();
     if (s == NULL)
         return NULL;
     s_read_mail(s);
-    return PyLong_FromLong(runcount(s));
+    return PyLong_FromLong(count_runnable(s));
 }
 
-static PyObject *getcurrentid(PyObject *module, PyObject *unused)
+static PyObject *stackless_getcurrentid(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     s_sched *s = s_self_;
@@ -46,7 +46,7 @@ static PyObject *getcurrentid(PyObject *module, PyObject *unused)
     return PyLong_FromVoidPtr(s->current);
 }
 
-static int add_id(PyObject *list, unsigned long thread_id)
+static int add_thread_id(PyObject *list, unsigned long thread_id)
 {
     PyObject *id = PyLong_FromUnsignedLong(thread_id);
     int code = id != NULL ? PyList_Append(list, id) : -1;
@@ -54,18 +54,18 @@ static int add_id(PyObject *list, unsigned long thread_id)
     return code;
 }
 
-static int add_thread(PyThreadState *other, void *list)
+static int add_other_thread(PyThreadState *other, void *list)
 {
-    return add_id(list, other->thread_id) < 0;
+    return add_thread_id(list, other->thread_id) < 0;
 }
 
-static PyObject *getthreads(PyObject *module, PyObject *unused)
+static PyObject *stackless_getthreads(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     PyThreadState *ts = c_thread_state();
     PyObject *list = PyList_New(0);
-    if (list == NULL || add_id(list, ts->thread_id) < 0 ||
-        c_each_other_thread(ts, add_thread, list) != 0 || PyList_Sort(list) < 0) {
+    if (list == NULL || add_thread_id(list, ts->thread_id) < 0 ||
+        c_each_other_thread(ts, add_other_thread, list) != 0 || PyList_Sort(list) < 0) {
         Py_XDECREF(list);
         return NULL;
     }
@@ -84,14 +84,14 @@ static PyObject *getthreads(PyObject *module, PyObject *unused)
 #define WITH_SERIALS (1UL << 30)
 #define WITH_WATCHDOGS (1UL << 31)
 
-static int is_thread(PyThreadState *other, void *id)
+static int has_thread_id(PyThreadState *other, void *id)
 {
     return other->thread_id == *(unsigned long *)id;
 }
 
 /* Item 0 is the one with the timeout, or None, then from the outermost inwards; None when
  * run() was never called. */
-static PyObject *watchdogs(s_sched *s)
+static PyObject *list_run_callers(s_sched *s)
 {
     if (s == NULL || !s->watched)
         return Py_NewRef(Py_None);
@@ -104,7 +104,7 @@ static PyObject *watchdogs(s_sched *s)
     return list;
 }
 
-static PyObject *append(PyObject *tuple, PyObject *more)
+static PyObject *append_tuple(PyObject *tuple, PyObject *more)
 {
     PyObject *joined = tuple && more ? PySequence_Concat(tuple, more) : NULL;
     Py_XDECREF(tuple);
@@ -115,15 +115,15 @@ static PyObject *append(PyObject *tuple, PyObject *more)
 static PyObject *info_of(s_sched *s, unsigned long flags)
 {
     PyObject *info = s == NULL ? Py_BuildValue("(OOi)", Py_None, Py_None, 0)
-                               : Py_BuildValue("(OOl)", s->main, s->current, runcount(s));
+                               : Py_BuildValue("(OOl)", s->main, s->current, count_runnable(s));
     if (flags & WITH_SERIALS) {
         long serial = s != NULL ? (long)(s->count_soft + s->count_hard) : 0;
         PyObject *cstack = s != NULL ? bind_cstack_of(s->main) : Py_NewRef(Py_None);
-        info = append(info, cstack ? Py_BuildValue("(llN)", serial, serial, cstack) : NULL);
+        info = append_tuple(info, cstack ? Py_BuildValue("(llN)", serial, serial, cstack) : NULL);
     }
     if (flags & WITH_WATCHDOGS) {
-        PyObject *list = watchdogs(s);
-        info = append(info, list ? Py_BuildValue("(N)", list) : NULL);
+        PyObject *list = list_run_callers(s);
+        info = append_tuple(info, list ? Py_BuildValue("(N)", list) : NULL);
     }
     return info;
 }
@@ -133,14 +133,14 @@ typedef struct {
     PyObject *info;
 } question;
 
-static void answer(void *arg)
+static void answer_question(void *arg)
 {
     question *q = arg;
     q->info = info_of(s_sched_of_thread(q->thread_id), q->flags);
 }
 
-static PyObject *get_thread_info(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                                 PyObject *kwnames)
+static PyObject *stackless_get_thread_info(PyObject *module, PyObject *const *args,
+                                           Py_ssize_t nargs, PyObject *kwnames)
 {
     static const char *const names[] = {"thread_id", "flags", NULL};
     PyObject *given[2] = {NULL, NULL};
@@ -155,12 +155,12 @@ static PyObject *get_thread_info(PyObject *module, PyObject *const *args, Py_ssi
     question q = {ts->thread_id, flags, NULL};
     if (id == (unsigned long)-1 || id == ts->thread_id) {
         if (s_self() != NULL)
-            answer(&q);
-    } else if (!c_each_other_thread(ts, is_thread, &id)) {
+            answer_question(&q);
+    } else if (!c_each_other_thread(ts, has_thread_id, &id)) {
         PyErr_Format(PyExc_RuntimeError, "Thread id not found");
     } else {
         q.thread_id = id;
-        c_while_world_stopped(answer, &q);
+        c_while_world_stopped(answer_question, &q);
     }
     return q.info;
 }
@@ -184,9 +184,9 @@ static int add_uncollectables(PyObject *list, s_sched *s)
     return code;
 }
 
-static PyObject *getuncollectables(PyObject *module, PyObject *unused)
+static PyObject *stackless_getuncollectables(PyObject *module, PyObject *unused)
 {
-    PyObject *list = PyList_New(0), *ids = getthreads(module, unused);
+    PyObject *list = PyList_New(0), *ids = stackless_getthreads(module, unused);
     Py_ssize_t count = ids != NULL ? PyList_GET_SIZE(ids) : 0;
     for (Py_ssize_t i = 0; list != NULL && i < count; i++) {
         s_sched *s = s_sched_of_thread(PyLong_AsUnsignedLong(PyList_GET_ITEM(ids, i)));
@@ -199,7 +199,7 @@ static PyObject *getuncollectables(PyObject *module, PyObject *unused)
     return list;
 }
 
-static PyObject *getdebug(PyObject *module, PyObject *unused)
+static PyObject *stackless_getdebug(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
 #ifdef Py_DEBUG
@@ -212,23 +212,23 @@ static PyObject *getdebug(PyObject *module, PyObject *unused)
 #define KEYWORDS (METH_FASTCALL | METH_KEYWORDS)
 
 PyMethodDef bind_stackless_info_functions[] = {
-    {"_stackless_getcurrent", getcurrent, METH_NOARGS,
+    {"_stackless_getcurrent", stackless_getcurrent, METH_NOARGS,
      PyDoc_STR("_stackless_getcurrent()\n--\n\nThe running tasklet of this thread.")},
-    {"_stackless_getmain", getmain, METH_NOARGS,
+    {"_stackless_getmain", stackless_getmain, METH_NOARGS,
      PyDoc_STR("_stackless_getmain()\n--\n\nThe main tasklet of this thread.")},
-    {"_stackless_getruncount", getruncount, METH_NOARGS,
+    {"_stackless_getruncount", stackless_getruncount, METH_NOARGS,
      PyDoc_STR("_stackless_getruncount()\n--\n\nHow many tasklets run or are runnable.")},
-    {"_stackless_getcurrentid", getcurrentid, METH_NOARGS,
+    {"_stackless_getcurrentid", stackless_getcurrentid, METH_NOARGS,
      PyDoc_STR("_stackless_getcurrentid()\n--\n\nAn int for the running tasklet.")},
-    {"_stackless_getthreads", getthreads, METH_NOARGS,
+    {"_stackless_getthreads", stackless_getthreads, METH_NOARGS,
      PyDoc_STR("_stackless_getthreads()\n--\n\nThe ids of all threads, the main one first.")},
-    {"_stackless_get_thread_info", BIND_FN(get_thread_info), KEYWORDS,
+    {"_stackless_get_thread_info", BIND_FN(stackless_get_thread_info), KEYWORDS,
      PyDoc_STR("_stackless_get_thread_info($module, /, thread_id=-1, flags=0)\n--\n\n"
                "(main tasklet or None, current one or None, runcount) of a thread.")},
-    {"_stackless_getuncollectables", getuncollectables, METH_NOARGS,
+    {"_stackless_getuncollectables", stackless_getuncollectables, METH_NOARGS,
      PyDoc_STR(
          "_stackless_getuncollectables()\n--\n\nThe tasklets of all threads that keep a C stack.")},
-    {"_stackless_getdebug", getdebug, METH_NOARGS,
+    {"_stackless_getdebug", stackless_getdebug, METH_NOARGS,
      PyDoc_STR("_stackless_getdebug()\n--\n\nWhether Python is a debug build.")},
     {NULL, NULL, 0, NULL},
 };

@@ -17,43 +17,45 @@ static PyObject *retval_of(s_sched *s, const char *function, PyObject *const *ar
     return bind_parse(function, names, 0, args, nargs, kwnames, given) < 0 ? NULL : given[0];
 }
 
-static int is_alone(s_sched *s)
+static int is_only_runnable(s_sched *s)
 {
     s_read_mail(s);
     return b_list_empty(&s->ready);
 }
 
-static PyObject *schedule(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                          PyObject *kwnames)
+static PyObject *stackless_schedule(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                                    PyObject *kwnames)
 {
     s_sched *s = s_self();
     PyObject *mine = s != NULL ? retval_of(s, "schedule", args, nargs, kwnames) : NULL;
     if (mine == NULL)
         return NULL;
-    if (is_alone(s) && (s->trap || --s->budget > 0))
+    if (is_only_runnable(s) && (s->trap || --s->budget > 0))
         return Py_NewRef(mine);
     int code = s_may_block(s);
     if (code < 0)
         return bind_stackless_fail(code, (PyObject *)s->current);
-    c_call_site site = {module, args, bind_slots(nargs, kwnames), (void *)schedule, C_CALL};
+    c_call_site site = {module, args, bind_slots(nargs, kwnames), (void *)stackless_schedule,
+                        C_CALL};
     return s_schedule_with(s, Py_NewRef(mine), &site);
 }
 
-static PyObject *schedule_remove(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                                 PyObject *kwnames)
+static PyObject *stackless_schedule_remove(PyObject *module, PyObject *const *args,
+                                           Py_ssize_t nargs, PyObject *kwnames)
 {
     int code;
     s_sched *s = s_self();
     PyObject *mine = s != NULL ? retval_of(s, "schedule_remove", args, nargs, kwnames) : NULL;
     if (mine == NULL)
         return NULL;
-    c_call_site site = {module, args, bind_slots(nargs, kwnames), (void *)schedule_remove, C_CALL};
+    c_call_site site = {module, args, bind_slots(nargs, kwnames), (void *)stackless_schedule_remove,
+                        C_CALL};
     PyObject *done = s_pause_removed(s, Py_NewRef(mine), &site, &code);
     return bind_stackless_result(done, code, (PyObject *)s->current);
 }
 
 /* The flags of run(), -1 with an exception. */
-static int flags_of(PyObject *const *given)
+static int run_flags_of(PyObject *const *given)
 {
     static const int bits[] = {S_RUN_THREADBLOCK, S_RUN_SOFT, S_RUN_IGNORE_NESTING, S_RUN_TOTAL};
     int flags = 0;
@@ -66,7 +68,8 @@ static int flags_of(PyObject *const *given)
     return flags;
 }
 
-static PyObject *run(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+static PyObject *stackless_run(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                               PyObject *kwnames)
 {
     static const char *const names[] = {"timeout",        "threadblock",  "soft",
                                         "ignore_nesting", "totaltimeout", NULL};
@@ -75,10 +78,10 @@ static PyObject *run(PyObject *module, PyObject *const *args, Py_ssize_t nargs, 
     if (s == NULL || bind_parse("run", names, 0, args, nargs, kwnames, given) < 0)
         return NULL;
     long long ticks = given[0] != NULL ? PyLong_AsLongLong(given[0]) : 0;
-    int code = S_OK, flags = PyErr_Occurred() ? -1 : flags_of(given + 1);
+    int code = S_OK, flags = PyErr_Occurred() ? -1 : run_flags_of(given + 1);
     if (flags < 0 || (ticks > 0 && s_slices_prepare() < 0))
         return NULL;
-    c_call_site site = {module, args, bind_slots(nargs, kwnames), (void *)run, C_CALL};
+    c_call_site site = {module, args, bind_slots(nargs, kwnames), (void *)stackless_run, C_CALL};
     PyObject *done = s_watch_run(s, ticks, flags, &site, &code);
     return bind_stackless_result(done, code, (PyObject *)s->current);
 }
@@ -95,7 +98,7 @@ void bind_stackless_refused(s_tasklet *t)
     Py_XDECREF(gc);
 }
 
-static PyObject *enable_softswitch(PyObject *module, PyObject *flag)
+static PyObject *stackless_enable_softswitch(PyObject *module, PyObject *flag)
 {
     (void)module;
     int before = s_soft_wanted && c_soft_supported;
@@ -131,16 +134,16 @@ static PyObject *change_flags(const char *function, int *flags, PyObject *const 
     return PyLong_FromLong(before);
 }
 
-static PyObject *pickle_flags(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                              PyObject *kwnames)
+static PyObject *stackless_pickle_flags(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                                        PyObject *kwnames)
 {
     (void)module;
     s_sched *s = s_self();
     return s ? change_flags("pickle_flags", &s->pickle_flags, args, nargs, kwnames) : NULL;
 }
 
-static PyObject *pickle_flags_default(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                                      PyObject *kwnames)
+static PyObject *stackless_pickle_flags_default(PyObject *module, PyObject *const *args,
+                                                Py_ssize_t nargs, PyObject *kwnames)
 {
     (void)module;
     return change_flags("pickle_flags_default", &s_pickle_flags, args, nargs, kwnames);
@@ -149,7 +152,7 @@ static PyObject *pickle_flags_default(PyObject *module, PyObject *const *args, P
 /* ---- for tests ------------------------------------------------------------------------------- */
 
 /* test_cframe_nr(switches): schedules that often from C. */
-static PyObject *test_cframe_nr(PyObject *module, PyObject *count)
+static PyObject *stackless_test_cframe_nr(PyObject *module, PyObject *count)
 {
     (void)module;
     s_sched *s = s_self();
@@ -166,20 +169,20 @@ static PyObject *test_cframe_nr(PyObject *module, PyObject *count)
 }
 
 /* test_outside(): runs the others until the run queue is empty. */
-static PyObject *test_outside(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *stackless_test_outside(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     int code;
     s_sched *s = s_self();
     if (s == NULL || bind_count("test_outside", nargs, 0) < 0)
         return NULL;
-    c_call_site site = BIND_SITE(module, args, nargs, test_outside);
+    c_call_site site = BIND_SITE(module, args, nargs, stackless_test_outside);
     PyObject *done = s_watch_run(s, 0, 0, &site, &code);
     return bind_stackless_result(done, code, (PyObject *)s->current);
 }
 
 /* _test_nostacklesscall(f, *args, **kwargs): calls f with a C frame below it. */
-static PyObject *call_from_c(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                             PyObject *kwnames)
+static PyObject *stackless_test_nostacklesscall(PyObject *module, PyObject *const *args,
+                                                Py_ssize_t nargs, PyObject *kwnames)
 {
     (void)module;
     if (nargs < 1)
@@ -187,7 +190,7 @@ static PyObject *call_from_c(PyObject *module, PyObject *const *args, Py_ssize_t
     return PyObject_Vectorcall(args[0], args + 1, (size_t)nargs - 1, kwnames);
 }
 
-static PyObject *gc_track(PyObject *module, PyObject *object)
+static PyObject *stackless_gc_track(PyObject *module, PyObject *object)
 {
     (void)module;
     if (PyObject_IS_GC(object) && !PyObject_GC_IsTracked(object))
@@ -195,7 +198,7 @@ static PyObject *gc_track(PyObject *module, PyObject *object)
     Py_RETURN_NONE;
 }
 
-static PyObject *gc_untrack(PyObject *module, PyObject *object)
+static PyObject *stackless_gc_untrack(PyObject *module, PyObject *object)
 {
     (void)module;
     if (PyObject_IS_GC(object) && PyObject_GC_IsTracked(object))
@@ -209,7 +212,7 @@ static int follows_stackless(const s_tasklet *t)
 }
 
 /* _stackless_install(TaskletExit): main tasklets follow Stackless from now on. */
-static PyObject *install(PyObject *module, PyObject *type)
+static PyObject *stackless_install(PyObject *module, PyObject *type)
 {
     (void)module;
     s_sched *s = s_self();
@@ -225,32 +228,32 @@ static PyObject *install(PyObject *module, PyObject *type)
 #define KEYWORDS (METH_FASTCALL | METH_KEYWORDS)
 
 PyMethodDef bind_stackless_functions[] = {
-    {"_stackless_schedule", BIND_FN(schedule), KEYWORDS,
+    {"_stackless_schedule", BIND_FN(stackless_schedule), KEYWORDS,
      PyDoc_STR("_stackless_schedule($module, /, retval=None)\n--\n\n"
                "Goes to the tail and lets the next tasklet run; returns retval, which is the\n"
                "current tasklet if it is left out.")},
-    {"_stackless_schedule_remove", BIND_FN(schedule_remove), KEYWORDS,
+    {"_stackless_schedule_remove", BIND_FN(stackless_schedule_remove), KEYWORDS,
      PyDoc_STR("_stackless_schedule_remove($module, /, retval=None)\n--\n\n"
                "As schedule(), but the caller is paused.")},
-    {"_stackless_run", BIND_FN(run), KEYWORDS,
+    {"_stackless_run", BIND_FN(stackless_run), KEYWORDS,
      PyDoc_STR("_stackless_run($module, /, timeout=0, threadblock=False, soft=False, "
                "ignore_nesting=False, totaltimeout=False)\n--\n\n"
                "Runs the other tasklets until none is runnable, and returns None; or the one that\n"
                "ran for `timeout` ticks without switching.  Raises what a tasklet died of.")},
-    {"_stackless_enable_softswitch", enable_softswitch, METH_O,
+    {"_stackless_enable_softswitch", stackless_enable_softswitch, METH_O,
      PyDoc_STR("_stackless_enable_softswitch($module, flag, /)\n--\n\n"
                "Allows soft switching or not (None: only asks); returns the old value.")},
-    {"_stackless_pickle_flags", BIND_FN(pickle_flags), KEYWORDS,
+    {"_stackless_pickle_flags", BIND_FN(stackless_pickle_flags), KEYWORDS,
      PyDoc_STR("_stackless_pickle_flags($module, /, new=-1, mask=-1)\n--\n\n"
                "Changes the pickle flags of this thread; returns the old ones.")},
-    {"_stackless_pickle_flags_default", BIND_FN(pickle_flags_default), KEYWORDS,
+    {"_stackless_pickle_flags_default", BIND_FN(stackless_pickle_flags_default), KEYWORDS,
      PyDoc_STR("_stackless_pickle_flags_default($module, /, new=-1, mask=-1)\n--\n\n"
                "The same for threads to come.")},
-    {"_stackless_test_cframe_nr", test_cframe_nr, METH_O, NULL},
-    {"_stackless_test_outside", BIND_FN(test_outside), METH_FASTCALL, NULL},
-    {"_stackless_test_nostacklesscall", BIND_FN(call_from_c), KEYWORDS, NULL},
-    {"_stackless_gc_track", gc_track, METH_O, NULL},
-    {"_stackless_gc_untrack", gc_untrack, METH_O, NULL},
-    {"_stackless_install", install, METH_O, NULL},
+    {"_stackless_test_cframe_nr", stackless_test_cframe_nr, METH_O, NULL},
+    {"_stackless_test_outside", BIND_FN(stackless_test_outside), METH_FASTCALL, NULL},
+    {"_stackless_test_nostacklesscall", BIND_FN(stackless_test_nostacklesscall), KEYWORDS, NULL},
+    {"_stackless_gc_track", stackless_gc_track, METH_O, NULL},
+    {"_stackless_gc_untrack", stackless_gc_untrack, METH_O, NULL},
+    {"_stackless_install", stackless_install, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -20,7 +20,7 @@
 
 /* ---- the run queue ------------------------------------------------------------------ */
 
-static PyObject *tasklet_insert(PyObject *self, PyObject *unused)
+static PyObject *stackless_tasklet_insert(PyObject *self, PyObject *unused)
 {
     (void)unused;
     s_sched *s = s_self();
@@ -32,7 +32,7 @@ static PyObject *tasklet_insert(PyObject *self, PyObject *unused)
     return code < 0 ? bind_stackless_fail(code, self) : Py_NewRef(self);
 }
 
-static PyObject *tasklet_remove(PyObject *self, PyObject *unused)
+static PyObject *stackless_tasklet_remove(PyObject *self, PyObject *unused)
 {
     (void)unused;
     s_sched *s = s_self();
@@ -50,7 +50,7 @@ static PyObject *tasklet_remove(PyObject *self, PyObject *unused)
     return code < 0 ? bind_stackless_fail(code, self) : Py_NewRef(self);
 }
 
-static PyObject *run_now(PyObject *self, int how, const c_call_site *site)
+static PyObject *run_tasklet_now(PyObject *self, int how, const c_call_site *site)
 {
     int code;
     s_sched *s = s_self();
@@ -64,20 +64,20 @@ static PyObject *run_now(PyObject *self, int how, const c_call_site *site)
     return bind_stackless_result(done, code, self);
 }
 
-static PyObject *tasklet_run(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *stackless_tasklet_run(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     if (bind_count("run", nargs, 0) < 0)
         return NULL;
-    c_call_site site = BIND_SITE(self, args, nargs, tasklet_run);
-    return run_now(self, S_STAY | S_RING, &site);
+    c_call_site site = BIND_SITE(self, args, nargs, stackless_tasklet_run);
+    return run_tasklet_now(self, S_STAY | S_RING, &site);
 }
 
-static PyObject *tasklet_switch(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *stackless_tasklet_switch(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     if (bind_count("switch", nargs, 0) < 0)
         return NULL;
-    c_call_site site = BIND_SITE(self, args, nargs, tasklet_switch);
-    return run_now(self, S_PAUSE | S_RING, &site);
+    c_call_site site = BIND_SITE(self, args, nargs, stackless_tasklet_switch);
+    return run_tasklet_now(self, S_PAUSE | S_RING, &site);
 }
 
 /* ---- exceptions ------------------------------------------------------------------------ */
@@ -116,8 +116,8 @@ static PyObject *throw_into(PyObject *self, PyObject *error, int pending, const 
     return code < 0 ? bind_stackless_fail(code, self) : Py_NewRef(Py_None);
 }
 
-static PyObject *tasklet_throw(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
-                               PyObject *kwnames)
+static PyObject *stackless_tasklet_throw(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                                         PyObject *kwnames)
 {
     static const char *const names[] = {"exc", "val", "tb", "pending", NULL};
     PyObject *given[4] = {NULL, Py_None, Py_None, Py_False};
@@ -127,21 +127,21 @@ static PyObject *tasklet_throw(PyObject *self, PyObject *const *args, Py_ssize_t
     PyObject *error = pending < 0 ? NULL : bind_stackless_exception(given[0], given[1], given[2]);
     if (error == NULL)
         return NULL;
-    c_call_site site = BIND_SITE(self, args, bind_slots(nargs, kwnames), tasklet_throw);
+    c_call_site site = BIND_SITE(self, args, bind_slots(nargs, kwnames), stackless_tasklet_throw);
     return throw_into(self, error, pending, &site);
 }
 
-static PyObject *tasklet_raise(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *stackless_tasklet_raise(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     PyObject *error = bind_raised_by("tasklet.raise_exception", args, nargs);
     if (error == NULL)
         return NULL;
-    c_call_site site = BIND_SITE(self, args, nargs, tasklet_raise);
+    c_call_site site = BIND_SITE(self, args, nargs, stackless_tasklet_raise);
     return throw_into(self, error, 0, &site);
 }
 
-static PyObject *tasklet_kill(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
-                              PyObject *kwnames)
+static PyObject *stackless_tasklet_kill(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                                        PyObject *kwnames)
 {
     static const char *const names[] = {"pending", NULL};
     PyObject *given[1] = {Py_False};
@@ -155,13 +155,13 @@ static PyObject *tasklet_kill(PyObject *self, PyObject *const *args, Py_ssize_t 
     PyObject *error = s_hook.error(S_E_KILLED, self);
     if (error == NULL)
         return NULL;
-    c_call_site site = BIND_SITE(self, args, bind_slots(nargs, kwnames), tasklet_kill);
+    c_call_site site = BIND_SITE(self, args, bind_slots(nargs, kwnames), stackless_tasklet_kill);
     return throw_into(self, error, pending, &site);
 }
 
 /* ---- threads ------------------------------------------------------------------------------ */
 
-static s_sched *scheduler_of(PyObject *id)
+static s_sched *scheduler_of_thread(PyObject *id)
 {
     if (id == Py_None)
         return s_self();
@@ -172,14 +172,14 @@ static s_sched *scheduler_of(PyObject *id)
     return s;
 }
 
-static PyObject *tasklet_bind_thread(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
-                                     PyObject *kwnames)
+static PyObject *stackless_tasklet_bind_thread(PyObject *self, PyObject *const *args,
+                                               Py_ssize_t nargs, PyObject *kwnames)
 {
     static const char *const names[] = {"thread_id", NULL};
     PyObject *given[1] = {Py_None};
     if (bind_parse("bind_thread", names, 0, args, nargs, kwnames, given) < 0)
         return NULL;
-    s_sched *target = scheduler_of(given[0]);
+    s_sched *target = scheduler_of_thread(given[0]);
     if (target == NULL)
         return NULL;
     if (target == SELF->home)
@@ -192,7 +192,7 @@ static PyObject *tasklet_bind_thread(PyObject *self, PyObject *const *args, Py_s
     return code < 0 ? bind_stackless_fail(code, self) : Py_NewRef(Py_None);
 }
 
-static PyObject *tasklet_reduce(PyObject *self, PyObject *unused)
+static PyObject *stackless_tasklet_reduce(PyObject *self, PyObject *unused)
 {
     if (SELF->home != NULL && SELF->home->current == SELF)
         return bind_refuse("You cannot __reduce__ the tasklet which is current.");
@@ -208,29 +208,29 @@ static PyMethodDef methods[] = {
     {"setup", BIND_FN(bind_stackless_setup), METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("setup($self, /, *args, **kwargs)\n--\n\n"
                "Makes the call of a bound tasklet and inserts it; returns the tasklet.")},
-    {"insert", tasklet_insert, METH_NOARGS,
+    {"insert", stackless_tasklet_insert, METH_NOARGS,
      PyDoc_STR("insert($self, /)\n--\n\n"
                "Puts a paused tasklet at the tail of its thread's run queue; returns it.")},
-    {"remove", tasklet_remove, METH_NOARGS,
+    {"remove", stackless_tasklet_remove, METH_NOARGS,
      PyDoc_STR("remove($self, /)\n--\n\n"
                "Takes a tasklet out of the run queue: it is paused; returns it.")},
-    {"run", BIND_FN(tasklet_run), METH_FASTCALL,
+    {"run", BIND_FN(stackless_tasklet_run), METH_FASTCALL,
      PyDoc_STR("run($self, /)\n--\n\n"
                "Runs this tasklet now; execution goes on from its place in the run queue.\n"
                "Of another thread: it runs there next, the caller goes on.")},
-    {"switch", BIND_FN(tasklet_switch), METH_FASTCALL,
+    {"switch", BIND_FN(stackless_tasklet_switch), METH_FASTCALL,
      PyDoc_STR("switch($self, /)\n--\n\nAs run(), but the caller is paused.")},
-    {"throw", BIND_FN(tasklet_throw), METH_FASTCALL | METH_KEYWORDS,
+    {"throw", BIND_FN(stackless_tasklet_throw), METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("throw($self, /, exc, val=None, tb=None, pending=False)\n--\n\n"
                "Raises an exception in this tasklet, by the rules of the raise statement: now,\n"
                "or with pending when it runs next.")},
-    {"raise_exception", BIND_FN(tasklet_raise), METH_FASTCALL,
+    {"raise_exception", BIND_FN(stackless_tasklet_raise), METH_FASTCALL,
      PyDoc_STR(
          "raise_exception($self, cls, /, *args)\n--\n\nRaises cls(*args) in this tasklet now.")},
-    {"kill", BIND_FN(tasklet_kill), METH_FASTCALL | METH_KEYWORDS,
+    {"kill", BIND_FN(stackless_tasklet_kill), METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("kill($self, /, pending=False)\n--\n\n"
                "Raises TaskletExit in this tasklet; nothing if it is dead.")},
-    {"bind_thread", BIND_FN(tasklet_bind_thread), METH_FASTCALL | METH_KEYWORDS,
+    {"bind_thread", BIND_FN(stackless_tasklet_bind_thread), METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("bind_thread($self, /, thread_id=None)\n--\n\n"
                "Moves a tasklet that is not runnable to this thread, or to the given one.")},
     {"set_atomic", bind_stackless_set_atomic, METH_O,
@@ -245,11 +245,11 @@ static PyMethodDef methods[] = {
     {"context_run", BIND_FN(bind_stackless_context_run), METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("context_run($self, callable, /, *args, **kwargs)\n--\n\n"
                "Calls callable in the context of this tasklet; returns its result.")},
-    {"__reduce__", tasklet_reduce, METH_NOARGS, NULL},
+    {"__reduce__", stackless_tasklet_reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 
-static PyObject *tasklet_repr(PyObject *self)
+static PyObject *stackless_tasklet_repr(PyObject *self)
 {
     return PyBaseObject_Type.tp_repr(self);
 }
@@ -265,7 +265,7 @@ PyTypeObject bind_stackless_tasklet_type = {
     .tp_new = bind_stackless_new,
     .tp_init = bind_stackless_init,
     .tp_call = bind_stackless_call,
-    .tp_repr = tasklet_repr,
+    .tp_repr = stackless_tasklet_repr,
     .tp_methods = methods,
     .tp_getset = bind_stackless_tasklet_getset,
 };
