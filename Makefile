@@ -21,7 +21,7 @@ build:   ## make .venv with the newest supported Python, build and install into 
 demo: build  ## the founding experiments beside their peers, a table and a report page
 	@$(RUN) loomlet bench demo
 
-peers: build ## the Python peers of the benchmarks into .venv, those that can be had
+peers: build ## install the Python peers of the benchmarks that are available
 	@for peer in dill greenlet gevent uvloop '--pre tealet'; do \
 	    $(RUN) pip install -q --only-binary :all: $$peer || echo "no $$peer for this Python"; done
 

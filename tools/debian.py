@@ -34,7 +34,7 @@ STATUS = Path("/var/lib/dpkg/status")
 
 
 class CannotGet(Exception):
-    """One interpreter cannot be had; the text says why, for a person to read."""
+    """One program is not available; the text says why, for a person to read."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Runner:
         self.deadline = deadline
 
     def left(self) -> float:
-        """Seconds that are left; CannotGet when there are none."""
+        """The remaining seconds; CannotGet when there are none."""
         seconds = self.deadline - time.monotonic()
         if seconds <= 0:
             raise CannotGet("the time limit is reached (--seconds gives more)")
@@ -258,7 +258,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How one thing is had: looked for on the machine, else made in the cache; CannotGet if not.
+    """How to get one program: found on the machine, else made in the cache; CannotGet if neither.
 
     Both give the path of what is wanted: below its folder, an executable or a folder.
     """
@@ -358,7 +358,7 @@ def get(shelf: Shelf, name: str, apt: Apt, work: Path, deadline: float) -> Path:
 
 
 def get_all(shelf: Shelf, names: Sequence[str], seconds: float) -> int:
-    """Get each, tell each; the exit status."""
+    """Get each and print it; the exit status."""
     shelf.cache.mkdir(parents=True, exist_ok=True)
     deadline = time.monotonic() + seconds
     status = 0
@@ -368,7 +368,7 @@ def get_all(shelf: Shelf, names: Sequence[str], seconds: float) -> int:
             try:
                 print(name, get(shelf, name, apt, Path(work), deadline), flush=True)
             except (CannotGet, OSError) as error:
-                say(name, f"could not be had: {error}")
+                say(name, f"not available: {error}")
                 status = 1
     return status
 
@@ -392,7 +392,7 @@ def main(shelf: Shelf, prog: str, description: str) -> int:
     parser = argparse.ArgumentParser(
         prog=prog,
         description=f"{description} into a cache outside the tree; prints NAME PATH for each. "
-        "Exit status 1: at least one could not be had.",
+        "Exit status 1: at least one is not available.",
         epilog=f"Known: {known}. The cache is {shelf.cache} ({shelf.variable}).",
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"such as {known.split()[-1]}")

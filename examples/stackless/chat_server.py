@@ -1,9 +1,9 @@
 """The inside of a chat server: rooms, users, lines of text; sockets would come on top.
 
 Each user is served by two tasklets, as over a real connection: one reads what the user types, the
-other one writes what the user shall see.  Each room is a tasklet that owns the list of its members.
-Everything between them is a channel.  A slow connection must not hold up a room: what a user shall
-see goes through a mailbox, a channel that never lets the sender wait.
+other writes what the user should see.  Each room is a tasklet that owns the list of its members.
+Everything between them is a channel.  A slow connection must not delay a room: what a user should
+see goes through a mailbox, a channel on which a sender never waits.
 
 Shows: one tasklet per thing that happens, and a script of users that makes a deterministic test.
 Run: python examples/stackless/chat_server.py
@@ -19,7 +19,7 @@ class Mailbox:
 
     def __init__(self):
         self._kept, self._channel = deque(), stackless.channel()
-        self._channel.preference = 0  # the room goes on, the writer comes when it is its turn
+        self._channel.preference = 0  # the room continues, the writer runs when its turn comes
 
     def put(self, message):
         if self._channel.balance < 0:

@@ -1,9 +1,9 @@
 """Factorials without recursion and without a loop: by agents that ask each other.
 
 An agent is a tasklet with a channel of its own.  The agent for n knows nothing but how to multiply:
-it asks the agent for n - 1, waits for the answer, and answers whoever asked it.  Who needs an agent
-that does not exist yet, makes it; so a thousand agents come into being for the first question, and
-answer the next one out of their memory.
+it asks the agent for n - 1, waits for the answer, and answers its own caller.  An agent that does
+not exist yet is created when it is needed; so the first question creates a thousand agents, and they
+answer the next one from memory.
 
 Shows: a channel as the address of a tasklet, and tasklets that live as long as their channel.
 Run: python examples/stackless/factorial_agents.py

@@ -1,12 +1,12 @@
 """A lock and a meeting point, each made of one channel.
 
-The mutex: a channel on which those who want it wait.  Whoever releases the lock sends the right to
-go on to the first of them, so it is fair, and nobody who was not waiting can slip in between.
+The mutex: a channel on which the tasklets that want it wait.  A release sends the right to continue
+to the first of them, so it is fair, and no newcomer can slip in between.
 
-The rendezvous: a place where N tasklets wait for each other.  The last one to come finds the others
-in the channel and sends each of them on.
+The rendezvous: a place where N tasklets wait for each other.  The last one to arrive finds the
+others in the channel and wakes each of them.
 
-Shows: balance tells how many wait; who runs next is exactly known, so no test needs luck.
+Shows: balance counts what waits; the next tasklet to run is exactly known, so no test needs luck.
 Run: python examples/stackless/mutex_and_rendezvous.py
 """
 
@@ -56,7 +56,7 @@ class Account:
 
     def deposit_carelessly(self, amount):
         balance = self.balance
-        stackless.schedule()  # meanwhile somebody else reads the same balance
+        stackless.schedule()  # meanwhile another tasklet reads the same balance
         self.balance = balance + amount
 
     def deposit(self, amount):

@@ -1,12 +1,12 @@
-"""Watchdogs inside watchdogs: fair shares for those who never yield, and errors kept apart.
+"""Watchdogs inside watchdogs: fair shares for tasklets that never yield, and separate errors.
 
 run(timeout) lets the tasklets of the thread run until none is left, and returns the one that has
-run for too long without giving way.  Whoever called it decides what becomes of that one: back into
-the queue, or out of the world.  A tick is a check of the interpreter: about one for each turn of a
+run for too long without yielding.  Its caller decides what happens to that tasklet: back into the
+queue, or out of the world.  A tick is a safepoint of the interpreter: about one for each pass of a
 loop and each call.
 
-A tasklet may call run() itself.  It then is the watchdog for as long as it waits: exceptions of
-tasklets end up there, with whoever called run() last, and not in the main program.
+A tasklet may call run() itself.  It is the watchdog for as long as it waits: exceptions of
+tasklets are raised there, in the last caller of run(), and not in the main program.
 
 Shows: run(timeout), insert() and kill() of what it returns, nested run(), atomic().
 Run: python examples/stackless/nested_watchdogs.py

@@ -1,13 +1,13 @@
 """Two producers, one buffer, three consumers: a queue with an end, made of channels alone.
 
-A channel holds nothing: who sends, waits for somebody to receive.  The buffer is therefore a
-tasklet of its own between two channels.  It gives to a consumer that waits as long as it has
-something, and otherwise takes from the producers as long as it has room.
+A channel holds nothing: a sender waits for a receiver.  So the buffer is a tasklet of its own
+between two channels.  While it has items it serves waiting consumers; otherwise it takes from the
+producers as long as it has room.
 
 Producers end with the end of their goods.  When the last one has ended, the buffer empties itself
 and closes the channel to the consumers, which ends their loops.
 
-Shows: channel.balance to see who waits, close(), and loops over a channel.
+Shows: channel.balance to see what waits, close(), and loops over a channel.
 Run: python examples/stackless/producer_consumer.py
 """
 

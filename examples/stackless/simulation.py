@@ -1,9 +1,9 @@
 """Six thousand actors in simulated time: a day at a post office with eight counters.
 
 Each visitor is a tasklet that sleeps until it comes, waits for a counter, is served, and goes.
-Nobody looks at a clock: the simulation keeps a heap of who wants to go on when, and sets its own
-time to the first of them whenever all tasklets wait.  That is the whole of it, and so a day of
-thousands lasts a moment, and is the same day each time.
+No clock is involved: the simulation keeps a heap of tasklets by the time when they wake, and sets
+its own time to the first of them whenever all tasklets wait.  That is all, and so a day of
+thousands takes a moment, and is the same day each time.
 
 Shows: a scheduler of one's own in twenty lines, out of schedule_remove() and insert().
 Run: python examples/stackless/simulation.py
@@ -16,20 +16,20 @@ import loomlet.compat.stackless as stackless
 
 
 class World:
-    """Simulated time: sleep() is for actors, run() for whoever owns the world."""
+    """Simulated time: sleep() is for actors, run() for the owner of the world."""
 
     def __init__(self):
         self.now, self._sleepers, self._count = 0, [], 0
 
     def sleep(self, seconds):
-        """The calling actor goes on `seconds` later."""
-        self._count += 1  # who fell asleep first, wakes first
+        """The calling actor continues `seconds` later."""
+        self._count += 1  # first asleep, first awake
         entry = (self.now + seconds, self._count, stackless.getcurrent())
         heapq.heappush(self._sleepers, entry)
         stackless.schedule_remove()
 
     def run(self):
-        """Until nobody sleeps any more."""
+        """Until no actor sleeps any more."""
         stackless.run()
         while self._sleepers:
             self.now, _, actor = heapq.heappop(self._sleepers)
