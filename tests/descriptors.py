@@ -29,7 +29,7 @@ def wait_for_something() -> None:
 
 def wait_for_lookups() -> None:
     """Of names, for which nobody waits any more: they read files and tell nobody when they end."""
-    while _core._lookups_left():
+    while _core._resolver_threads():
         time.sleep(0.001)
 
 

@@ -129,7 +129,7 @@ def _install() -> None:
         after_in_parent=_core._slices_after_fork_in_parent,
         after_in_child=_core._after_fork,
     )
-    atexit.register(_core._stop_watchdog)
+    atexit.register(_core._stop_monitor)
     threading._register_atexit(_core._interpreter_ends)  # type: ignore[attr-defined]
 
 

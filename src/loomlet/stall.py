@@ -71,7 +71,7 @@ def on_stall(callback: Callback | None, after: float = 0.5) -> Callback | None:
         raise TypeError(f"expected a callable or None, found {callback!r}")
     if not after > 0:
         raise ValueError(f"expected a number of seconds > 0, found {after!r}")
-    _core._set_stall(_stalled, after)
+    _core._set_stall_callback(_stalled, after)
     old, _callback = _callback, callback or warn
     return None if old is warn else old
 
@@ -87,7 +87,7 @@ def report_stalls(after: float | None) -> float | None:
     """
     if after is not None and not after > 0:
         raise ValueError(f"expected a number of seconds > 0 or None, found {after!r}")
-    return _core._set_report(after or 0) or None
+    return _core._set_stall_report(after or 0) or None
 
 
 def _wanted(text: str) -> float | None:
@@ -105,5 +105,5 @@ def _stalled(tasklet: _core.Tasklet, code: CodeType, line: int, seconds: float) 
     _callback(Stall(tasklet, code.co_filename, line, code.co_qualname, seconds))
 
 
-_core._set_stall(_stalled, 0.5)
+_core._set_stall_callback(_stalled, 0.5)
 report_stalls(_wanted(os.environ.get("LOOMLET_STALL", "1")))

@@ -180,9 +180,9 @@ def disturb(seed):
 def one_round(seed):
     """Some tasklets side by side, each of whose results is checked against a lonely run."""
     rng = random.Random(seed)
-    _core._counted_slices(0)
+    _core._slice_budget(0)
     wanted = [work(seed + k) for k in range(TASKS)]
-    _core._counted_slices(rng.choice([1, 1, 2, 3, 5, 17, 100]))
+    _core._slice_budget(rng.choice([1, 1, 2, 3, 5, 17, 100]))
     others = [loomlet.spawn(rng.choice([exchange, disturb]), seed + k) for k in range(2)]
     tasks = [loomlet.spawn(work, seed + k) for k in range(TASKS)]
     assert [task.result() for task in tasks] == wanted, f"seed {seed}"

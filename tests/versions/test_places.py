@@ -152,7 +152,7 @@ def replaced(parts: tuple[Any, ...], place: int, value: object) -> tuple[Any, ..
 
 def callers(task: Any) -> Iterator[tuple[Any, int]]:
     """The record and the index of each frame that waits for another one."""
-    record = _core._tasklet_record(task)
+    record = _core._tasklet_snapshot(task)
     for at in range(len(record[3]) - 1):
         yield record, at
 
@@ -252,7 +252,7 @@ def test_the_frame_under_init_waits_for_it() -> None:
     for _ in range(40):
         suspend(instance).kill()
     task = suspend(instance)
-    record = _core._tasklet_record(task)
+    record = _core._tasklet_snapshot(task)
     shims = [at for at, frame in enumerate(record[3]) if frame[FUNCTION] is None]
     for at in shims:
         shim = record[3][at]
@@ -309,7 +309,7 @@ def is_filled(make: Any, record: tuple[Any, ...], frame: tuple[Any, ...], state:
 def test_a_generator_stands_behind_a_yield() -> None:
     """At every other place it is refused, or that is behind a `yield` too; so is any offset."""
     for make, gen in generators():
-        record = _core._generator_record(gen)
+        record = _core._generator_snapshot(gen)
         frame, state = record[4], record[6]
         if frame is None:
             continue
@@ -325,7 +325,7 @@ def test_a_generator_stands_behind_a_yield() -> None:
 def test_a_generator_has_no_more_slots_than_its_code() -> None:
     """Where the depth is known, as many as its place says."""
     for make, gen in generators():
-        record = _core._generator_record(gen)
+        record = _core._generator_snapshot(gen)
         frame, state = record[4], record[6]
         if frame is None:
             continue
@@ -341,7 +341,7 @@ def test_a_generator_has_no_more_slots_than_its_code() -> None:
 def test_the_state_of_a_generator_fits_its_place() -> None:
     """New, at a `yield`, or inside of another generator: one of them only."""
     for make, gen in generators():
-        record = _core._generator_record(gen)
+        record = _core._generator_snapshot(gen)
         if record[4] is not None:
             taken = [
                 state for state in range(-4, 1) if is_filled(make, record, record[4], state & 0xFF)

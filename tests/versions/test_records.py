@@ -91,8 +91,8 @@ def refused(record: tuple[Any, ...]) -> None:
 
 def test_a_record_goes_back_as_it_came(suspended: tuple[Any, Channel]) -> None:
     """Filled and read again it is the same."""
-    record = _core._tasklet_record(suspended[0])
-    again = _core._tasklet_record(fill(record))
+    record = _core._tasklet_snapshot(suspended[0])
+    again = _core._tasklet_snapshot(fill(record))
     assert again[:6] == record[:6]
 
 
@@ -124,7 +124,7 @@ def test_what_is_no_frame_is_refused(
     suspended: tuple[Any, Channel], place: int, value: Any
 ) -> None:
     """Whichever frame of the chain it is, before anything is built."""
-    record = _core._tasklet_record(suspended[0])
+    record = _core._tasklet_snapshot(suspended[0])
     for at, frame in enumerate(record[3]):
         refused(with_frame(record, at, replaced(frame, place, value)))
         refused(with_frame(record, at, frame[:place]))
@@ -138,7 +138,7 @@ def test_what_is_no_tasklet_is_refused(value: Any) -> None:
 
 def test_the_innermost_frame_stands_at_a_call(suspended: tuple[Any, Channel]) -> None:
     """Every other place in its code is refused, or has the same depth and is a call too."""
-    record = _core._tasklet_record(suspended[0])
+    record = _core._tasklet_snapshot(suspended[0])
     frames = record[3]
     inner = frames[-1]
     units = len(inner[CODE].co_code) // 2
@@ -155,7 +155,7 @@ def test_the_innermost_frame_stands_at_a_call(suspended: tuple[Any, Channel]) ->
 
 def test_a_variable_of_a_closure_is_a_cell(suspended: tuple[Any, Channel]) -> None:
     """The bytecode would take any other object for one."""
-    record = _core._tasklet_record(suspended[0])
+    record = _core._tasklet_snapshot(suspended[0])
     for at, frame in enumerate(record[3]):
         for place, value in enumerate(frame[VALUES]):
             if type(value).__name__ == "cell":
@@ -165,7 +165,7 @@ def test_a_variable_of_a_closure_is_a_cell(suspended: tuple[Any, Channel]) -> No
 
 def test_refused_records_leave_nothing_behind(suspended: tuple[Any, Channel]) -> None:
     """No reference to what they held."""
-    record = _core._tasklet_record(suspended[0])
+    record = _core._tasklet_snapshot(suspended[0])
     seeded = random.Random(5)
     counts = [sys.getrefcount(frame[FUNCTION]) for frame in record[3]]
     for _ in range(300):
@@ -187,7 +187,7 @@ def test_a_generator_needs_a_new_one_of_the_same_code() -> None:
 
     begun = one()
     next(begun)
-    record = _core._generator_record(begun)
+    record = _core._generator_snapshot(begun)
     for wrong in (begun, other()):
         with pytest.raises(ThawError):
             _core._generator_fill(wrong, record)
@@ -206,7 +206,7 @@ def test_a_generator_is_in_a_known_state(state: Any) -> None:
 
     begun = one()
     next(begun)
-    record = _core._generator_record(begun)
+    record = _core._generator_snapshot(begun)
     with pytest.raises(ThawError):
         _core._generator_fill(_core._generator_empty(one), (*record[:6], state))
 

@@ -3,7 +3,7 @@
 
 #include "bind/arguments.h"
 
-int bind_count(const char *function, Py_ssize_t nargs, Py_ssize_t want)
+int bind_check_count(const char *function, Py_ssize_t nargs, Py_ssize_t want)
 {
     if (nargs == want)
         return 0;
@@ -12,7 +12,7 @@ int bind_count(const char *function, Py_ssize_t nargs, Py_ssize_t want)
     return -1;
 }
 
-int bind_seconds(PyObject *value, int64_t *nanoseconds)
+int bind_read_seconds(PyObject *value, int64_t *nanoseconds)
 {
     double seconds = PyFloat_AsDouble(value);
     if (seconds == -1.0 && PyErr_Occurred()) {
@@ -52,8 +52,8 @@ static PyObject *find_timeout_argument(const char *function, PyObject *const *ar
     return args[nargs];
 }
 
-int bind_timeout(s_sched *s, const char *function, PyObject *const *args, Py_ssize_t nargs,
-                 PyObject *kwnames, Py_ssize_t at, int64_t *until)
+int bind_read_timeout(s_sched *s, const char *function, PyObject *const *args, Py_ssize_t nargs,
+                      PyObject *kwnames, Py_ssize_t at, int64_t *until)
 {
     int64_t nanoseconds;
     *until = S_FOREVER;
@@ -64,7 +64,7 @@ int bind_timeout(s_sched *s, const char *function, PyObject *const *args, Py_ssi
         return -1;
     if (timeout == Py_None)
         return 0;
-    if (bind_seconds(timeout, &nanoseconds) < 0)
+    if (bind_read_seconds(timeout, &nanoseconds) < 0)
         return -1;
     *until = s_now(s) + nanoseconds;
     return 0;
@@ -97,8 +97,9 @@ static int take_keywords(const char *function, const char *const *names, PyObjec
     return 0;
 }
 
-int bind_parse(const char *function, const char *const *names, int needed, PyObject *const *args,
-               Py_ssize_t nargs, PyObject *kwnames, PyObject **values)
+int bind_parse_arguments(const char *function, const char *const *names, int needed,
+                         PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
+                         PyObject **values)
 {
     int most = 0;
     while (names[most] != NULL)
@@ -121,7 +122,7 @@ int bind_parse(const char *function, const char *const *names, int needed, PyObj
     return 0;
 }
 
-PyObject *bind_instance_of(PyObject *cls, PyObject *value)
+PyObject *bind_make_exception(PyObject *cls, PyObject *value)
 {
     PyObject *made;
     if (value == NULL)

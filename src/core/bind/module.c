@@ -55,10 +55,10 @@ static int add_stackless_types(PyObject *module)
 static int add_stackless(PyObject *module)
 {
     s_hook.stackless_error = bind_stackless_error;
-    s_hook.handled = bind_stackless_handled;
-    s_hook.refused = bind_stackless_refused;
+    s_hook.handled = bind_stackless_handle_error;
+    s_hook.refused = bind_stackless_keep_garbage;
     n_hook.bomb = &bind_bomb_type;
-    n_hook.explode = bind_bomb_error;
+    n_hook.explode = bind_bomb_exception;
     if (add_stackless_types(module) < 0)
         return -1;
     return bind_stackless_extend(&bind_stackless_tasklet_type);
@@ -85,13 +85,24 @@ static PyMethodDef fork_functions[] = {
 
 static int add_functions(PyObject *module)
 {
-    static PyMethodDef *const functions[] = {
-        bind_error_functions,          bind_pickling_functions,  bind_functions,
-        bind_blocking_functions,       bind_names_functions,     bind_inspect_functions,
-        bind_preempt_functions,        bind_loop_functions,      bind_observe_functions,
-        bind_snapshot_functions,       bind_snapshot_parts,      bind_builtin_lock_functions,
-        bind_patch_functions,          bind_thread_functions,    bind_callback_functions,
-        bind_stackless_info_functions, bind_stackless_functions, fork_functions};
+    static PyMethodDef *const functions[] = {bind_error_functions,
+                                             bind_pickling_functions,
+                                             bind_native_functions,
+                                             bind_blocking_functions,
+                                             bind_resolver_functions,
+                                             bind_inspect_functions,
+                                             bind_preempt_functions,
+                                             bind_loop_functions,
+                                             bind_debug_socket_functions,
+                                             bind_snapshot_functions,
+                                             bind_snapshot_part_functions,
+                                             bind_builtin_lock_functions,
+                                             bind_patch_functions,
+                                             bind_thread_functions,
+                                             bind_stackless_callback_functions,
+                                             bind_stackless_info_functions,
+                                             bind_stackless_functions,
+                                             fork_functions};
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
         if (PyModule_AddFunctions(module, functions[i]) < 0)
             return -1;
@@ -106,7 +117,7 @@ static int exec_module(PyObject *module)
     s_hook.type = &bind_tasklet_type;
     s_hook.before_slices = bind_patch_builtin_locks;
     c_chunk_cache_install();
-    if (c_safepoint_learn() < 0 || bind_own_tracing() < 0)
+    if (c_safepoint_learn() < 0 || bind_replace_tracing() < 0)
         return -1;
     if (add_types(module) < 0 || add_stackless(module) < 0 || add_functions(module) < 0 ||
         bind_add_error_codes(module) < 0)

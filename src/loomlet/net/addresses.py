@@ -49,7 +49,7 @@ def resolve(
     asked = (host, port, family, type, 0, flags)
     if socket.getaddrinfo is not _GETADDRINFO:
         return _core.run_blocking(socket.getaddrinfo, *asked)
-    found = _core._look_up(_socket.getaddrinfo, *asked)
+    found = _core._resolve_name(_socket.getaddrinfo, *asked)
     return [(_FAMILIES.get(n, n), _KINDS.get(k, k), *rest) for n, k, *rest in found]
 
 

@@ -22,7 +22,7 @@ def reduce_channel(saving: Saving, channel: _core.Channel) -> Any:
         return shared(saving, channel)
     if type(channel) is _core.Channel and not saving.partners and _is_fresh(channel):
         return _core.Channel, (channel.capacity,) if channel.capacity else ()
-    record = _core._channel_record(channel)
+    record = _core._channel_snapshot(channel)
     capacity, name, values, senders, receivers = *record[:2], *record[6:]
     kind = type(channel)
     partners = (*senders, *receivers) if saving.partners else ()
@@ -55,7 +55,7 @@ def _usual(kind: type[Any]) -> tuple[Any, ...]:
 
 
 _SETTINGS = tuple(
-    _core._channel_record(kind())[2:6] for kind in (_core.Channel, _core.StacklessChannel)
+    _core._channel_snapshot(kind())[2:6] for kind in (_core.Channel, _core.StacklessChannel)
 )
 
 

@@ -40,7 +40,7 @@ def _fitting(function: FunctionType | None, code: CodeType) -> FunctionType:
 
 def reduce_generator(saving: Saving, generator: Any) -> Any:
     """Not begun, then its frame; one that runs in a suspended tasklet: with that tasklet."""
-    record = _core._generator_record(generator)
+    record = _core._generator_snapshot(generator)
     function, code, name, qualname, frame, exception, state = record
     if _kind(generator) != ASYNCHRONOUS:
         state &= FRAME_STATE
@@ -81,7 +81,7 @@ def fill_generator(generator: Any, record: tuple[Any, ...]) -> None:
     if not loading.first(generator) or not _is_new(generator):
         return
     state, packed, exception, name, qualname, _ = grown(record, 6)
-    function, code, *usual = _core._generator_record(generator)[:4]
+    function, code, *usual = _core._generator_snapshot(generator)[:4]
     frame = None if packed is None else unpack_frame(loading, (function, *packed))
     named = (name or usual[0], qualname or usual[1])
     _core._generator_fill(generator, (function, code, *named, frame, exception, state))

@@ -64,7 +64,7 @@ def reduce_lock(saving: Saving, lock: _core.Lock) -> Any:
     """Free, or held by a tasklet that is frozen along."""
     if saving.shared is not None:
         return shared(saving, lock)
-    holder = _core._lock_record(lock)
+    holder = _core._lock_snapshot(lock)
     if holder is None:
         return type(lock), ()
     for tasklet in _core.tasklets():
@@ -89,7 +89,7 @@ def fill_lock(lock: _core.Lock, holder: _core.Tasklet) -> None:
 
 def reduce_scope(saving: Saving, scope: _core.CancelScope) -> Any:
     """New, then how much time is left and what has happened to it."""
-    record, owner, children, failed = _core._scope_record(scope)
+    record, owner, children, failed = _core._scope_snapshot(scope)
     if owner is not None and not _comes_along(saving, owner):
         if saving.shared is not None:
             return shared(saving, scope)

@@ -269,7 +269,7 @@ def _set_rest(tasklet: Any, flags: int, unusual: dict[str, Any]) -> None:
 
 
 def _reduce_channel(channel: _core.Channel) -> Any:
-    record = _core._channel_record(channel)
+    record = _core._channel_snapshot(channel)
     capacity, name, preference, closed, closing, every, values, senders, receivers = record
     kind = type(channel)
     if name is not None and not closed:

@@ -1,6 +1,6 @@
 """Tasklets as records, and back.
 
-The core reads a suspended tasklet into plain values (`_tasklet_record`) and builds one from them
+The core reads a suspended tasklet into plain values (`_tasklet_snapshot`) and builds one from them
 (`_tasklet_fill`).  Here these records are made short (records.py, frames.py).  Tasklets are made
 empty first and filled in a second step, so that one may hold itself; they are filled last of all,
 when the whole of the bytes has been read: one that waits again may be served at once, and nobody
@@ -49,7 +49,7 @@ def record_of(saving: Saving, tasklet: _core.Tasklet) -> tuple[Any, ...]:
     if known is not None:
         found: tuple[Any, ...] = known[1]
         return found
-    record = _core._tasklet_record(tasklet)
+    record = _core._tasklet_snapshot(tasklet)
     saving.records[id(tasklet)] = (tasklet, record)
     return record
 

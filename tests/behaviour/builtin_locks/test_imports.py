@@ -111,7 +111,7 @@ def test_preempted_in_the_middle(package, python, tmp_path):
             return long_module.last
 
         def main():
-            _core._counted_slices(1)
+            _core._slice_budget(1)
             print([task.result() for task in [loomlet.spawn(load) for _ in range(3)]])
 
         loomlet.run(main, slice=None)

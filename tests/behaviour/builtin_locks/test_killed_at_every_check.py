@@ -41,9 +41,9 @@ def kill_after(held, checks):
 
     def main():
         task = spawn(work, held, CHECKS)
-        _core._counted_slices(checks)
+        _core._slice_budget(checks)
         schedule()  # comes back when the slice is over
-        _core._counted_slices(0)
+        _core._slice_budget(0)
         running = task.state == "runnable"
         task.kill()
         return running

@@ -89,7 +89,7 @@ def test_preempted_everywhere():
                 schedule()
 
     def main():
-        loomlet._core._counted_slices(1)
+        loomlet._core._slice_budget(1)
         for task in [spawn(work) for _ in range(3)]:
             task.join()
 

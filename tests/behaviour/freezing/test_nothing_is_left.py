@@ -134,14 +134,14 @@ def task(request):
 @pytest.mark.parametrize("way", WAYS)
 def test_many_rounds(task, way):
     """Objects, references to its functions and cells, blocks of memory."""
-    function = loomlet._core._tasklet_record(task)[0]
+    function = loomlet._core._tasklet_snapshot(task)[0]
     assert set(grown(WAYS[way](task), MANY, function, function.__code__, task.waiting_for)) == {0}
 
 
 @pytest.mark.slow
 def test_a_hundred_thousand_rounds(task):
     """What is left once in ten thousand rounds."""
-    function = loomlet._core._tasklet_record(task)[0]
+    function = loomlet._core._tasklet_snapshot(task)[0]
     rounds = 100_000 // (STRETCHES + 2)
     assert set(grown(frozen_again(task), rounds, function, function.__code__)) == {0}
 

@@ -159,7 +159,7 @@ def test_stackless_tasklets_in_a_fresh_process():
     thaw = (
         "import sys, loomlet\n"
         "made = loomlet.thaw(sys.stdin.buffer.read())\n"
-        "inner = loomlet._core._tasklet_record(made)[1][0]\n"
+        "inner = loomlet._core._tasklet_snapshot(made)[1][0]\n"
         "print(type(made).__name__, made.alive, inner.tempval is len)\n"
     )
     frozen = subprocess.run([sys.executable, "-c", freeze], capture_output=True, check=True)

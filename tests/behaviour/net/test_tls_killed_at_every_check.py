@@ -29,9 +29,9 @@ def streams(contexts):
 def killed_after(checks, work, *args):
     """Whether `work` was interrupted, not waiting, when it was killed."""
     task = spawn(work, *args)
-    _core._counted_slices(checks)
+    _core._slice_budget(checks)
     schedule()  # comes back when the slice is over
-    _core._counted_slices(0)
+    _core._slice_budget(0)
     running = task.state == "runnable"  # it neither waits nor has ended
     task.kill()
     return running

@@ -34,7 +34,7 @@ def every_check() -> Callable[..., Any]:
 
     def run(main: Callable[[], Any], checks: int = 1) -> Any:
         def counted() -> Any:
-            _core._counted_slices(checks)
+            _core._slice_budget(checks)
             return main()
 
         return loomlet.run(counted, slice=None)

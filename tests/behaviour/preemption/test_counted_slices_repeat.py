@@ -12,7 +12,7 @@ PROGRAM = """
             sorted(range(3), key=lambda v: -v)
 
     def main():
-        _core._counted_slices(13)
+        _core._slice_budget(13)
         for task in [loomlet.spawn(loop, name) for name in "abc"]:
             task.join()
 

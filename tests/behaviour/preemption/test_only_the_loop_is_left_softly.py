@@ -17,7 +17,7 @@ SIGNALS = """
         return n
 
     def main():
-        _core._counted_slices(1)
+        _core._slice_budget(1)
         tasks = [loomlet.spawn(spin, 100_000) for _ in range(2)]
         signal.setitimer(signal.ITIMER_REAL, 0.0002, 0.0002)
         results = [task.result() for task in tasks]

@@ -46,7 +46,7 @@ static PyObject *dump_at_signal(PyObject *module, PyObject *words)
     return taken < 0 ? PyErr_NoMemory() : PyBool_FromLong(taken);
 }
 
-PyMethodDef bind_observe_functions[] = {
+PyMethodDef bind_debug_socket_functions[] = {
     {"_debug_socket_open", debug_socket_open, METH_O, NULL},
     {"_debug_socket_close", debug_socket_close, METH_NOARGS, NULL},
     {"_debug_socket_after_fork", debug_socket_after_fork, METH_NOARGS, NULL},

@@ -4,6 +4,6 @@
 
 #include "bind/bind.h"
 
-extern PyMethodDef bind_observe_functions[];
+extern PyMethodDef bind_debug_socket_functions[];
 
 #endif

@@ -15,14 +15,14 @@ static PyObject *run_blocking(PyObject *module, PyObject *const *args, Py_ssize_
                      nargs < 1 ? "nothing" : Py_TYPE(args[0])->tp_name);
         return NULL;
     }
-    c_call_site site = BIND_SITE(module, args, bind_slots(nargs, kwnames), run_blocking);
+    c_call_site site = BIND_SITE(module, args, bind_argument_count(nargs, kwnames), run_blocking);
     PyObject *result = i_run_blocking(s, args[0], args + 1, nargs - 1, kwnames, &site, &code);
     return bind_result(result, code, (PyObject *)s->current);
 }
 
 static int read_limit(PyObject *seconds, int64_t *nanoseconds)
 {
-    return seconds == Py_None ? 0 : bind_seconds(seconds, nanoseconds);
+    return seconds == Py_None ? 0 : bind_read_seconds(seconds, nanoseconds);
 }
 
 /* _pool_limits(threads, idle, exit): None leaves one as it is; what they were. */

@@ -12,7 +12,7 @@ static PyObject *channel_send(PyObject *self, PyObject *const *args, Py_ssize_t 
 {
     s_sched *s = s_self();
     int code;
-    if (s == NULL || (nargs != 1 && bind_count("send", nargs, 1) < 0))
+    if (s == NULL || (nargs != 1 && bind_check_count("send", nargs, 1) < 0))
         return NULL;
     c_call_site site = BIND_SITE(self, args, nargs, channel_send);
     PyObject *done = n_send(s, SELF, args[0], &site, &code);
@@ -21,16 +21,16 @@ static PyObject *channel_send(PyObject *self, PyObject *const *args, Py_ssize_t 
 
 static PyObject *channel_receive(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
-    if (nargs != 0 && bind_count("receive", nargs, 0) < 0)
+    if (nargs != 0 && bind_check_count("receive", nargs, 0) < 0)
         return NULL;
     c_call_site site = BIND_SITE(self, args, nargs, channel_receive);
-    return bind_receive(self, &site, n_receive, bind_fail);
+    return bind_receive_with(self, &site, n_receive, bind_fail);
 }
 
 static PyObject *channel_next(PyObject *self)
 {
     c_call_site site = {self, NULL, 0, (void *)channel_next, C_ITER};
-    return bind_receive(self, &site, n_receive, bind_fail);
+    return bind_receive_with(self, &site, n_receive, bind_fail);
 }
 
 static PyObject *channel_try_send(PyObject *self, PyObject *value)

@@ -13,7 +13,7 @@ PyObject *bind_spawn(PyObject *module, PyObject *const *args, Py_ssize_t nargs, 
                      nargs < 1 ? "nothing" : Py_TYPE(args[0])->tp_name);
         return NULL;
     }
-    PyObject *items = bind_tuple(args + 1, bind_slots(nargs, kwnames) - 1);
+    PyObject *items = bind_make_tuple(args + 1, bind_argument_count(nargs, kwnames) - 1);
     PyObject *self = items ? bind_tasklet_type.tp_alloc(&bind_tasklet_type, 0) : NULL;
     if (self == NULL) {
         Py_XDECREF(items);
@@ -32,7 +32,7 @@ PyObject *bind_spawn(PyObject *module, PyObject *const *args, Py_ssize_t nargs, 
 static PyObject *native_schedule(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     s_sched *s = s_self();
-    if (s == NULL || (nargs != 0 && bind_count("schedule", nargs, 0) < 0))
+    if (s == NULL || (nargs != 0 && bind_check_count("schedule", nargs, 0) < 0))
         return NULL;
     int code = s_may_block(s);
     if (code < 0)
@@ -46,7 +46,8 @@ static PyObject *native_sleep(PyObject *module, PyObject *const *args, Py_ssize_
     int64_t nanoseconds;
     int code;
     s_sched *s = s_self();
-    if (s == NULL || bind_count("sleep", nargs, 1) < 0 || bind_seconds(args[0], &nanoseconds) < 0)
+    if (s == NULL || bind_check_count("sleep", nargs, 1) < 0 ||
+        bind_read_seconds(args[0], &nanoseconds) < 0)
         return NULL;
     c_call_site site = BIND_SITE(module, args, nargs, native_sleep);
     PyObject *done = s_sleep(s, nanoseconds, &site, &code);
@@ -58,7 +59,7 @@ static PyObject *native_pause(PyObject *module, PyObject *const *args, Py_ssize_
 {
     int code;
     s_sched *s = s_self();
-    if (s == NULL || bind_count("_pause", nargs, 0) < 0)
+    if (s == NULL || bind_check_count("_pause", nargs, 0) < 0)
         return NULL;
     c_call_site site = BIND_SITE(module, args, nargs, native_pause);
     PyObject *done = s_pause(s, &site, &code);
@@ -106,7 +107,7 @@ static PyObject *native_run_end(PyObject *module, PyObject *unused)
     return code < 0 ? bind_fail(code, (PyObject *)s->current) : Py_NewRef(Py_None);
 }
 
-PyMethodDef bind_functions[] = {
+PyMethodDef bind_native_functions[] = {
     {"spawn", BIND_FN(bind_spawn), METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("spawn(func, /, *args, **kwargs)\n--\n\n"
                "Makes a tasklet that calls func(*args, **kwargs) and puts it at the tail of the\n"

@@ -53,7 +53,7 @@ static PyObject *group_wait(PyObject *self, PyObject *const *args, Py_ssize_t na
 {
     int code;
     s_sched *s = s_self();
-    if (s == NULL || bind_count("_wait", nargs, 1) < 0)
+    if (s == NULL || bind_check_count("_wait", nargs, 1) < 0)
         return NULL;
     int shielded = PyObject_IsTrue(args[0]);
     if (shielded < 0)
@@ -81,7 +81,7 @@ static PyObject *group_leave(PyObject *self, PyObject *unused)
 static PyObject *group_report(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)self;
-    if (bind_count("_report", nargs, 2) < 0)
+    if (bind_check_count("_report", nargs, 2) < 0)
         return NULL;
     if (!bind_is_tasklet(args[0]) || !PyExceptionInstance_Check(args[1])) {
         PyErr_SetString(PyExc_TypeError, "_report() takes a tasklet and an exception");

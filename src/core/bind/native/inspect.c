@@ -104,7 +104,7 @@ static PyObject *inspect_virtual_clock(PyObject *module, PyObject *value)
     int64_t nanoseconds = -1;
     (void)module;
     s_sched *s = s_self();
-    if (s == NULL || (value != Py_None && bind_seconds(value, &nanoseconds) < 0))
+    if (s == NULL || (value != Py_None && bind_read_seconds(value, &nanoseconds) < 0))
         return NULL;
     int64_t before = s->virtual_now;
     s->virtual_now = nanoseconds;

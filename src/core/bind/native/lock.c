@@ -39,7 +39,7 @@ static int read_acquire_arguments(s_sched *s, PyObject *const *args, Py_ssize_t 
                                                : "can't specify a timeout for a non-blocking call");
         return -1;
     }
-    if (bind_seconds(timeout, &nanoseconds) < 0)
+    if (bind_read_seconds(timeout, &nanoseconds) < 0)
         return -1;
     *until = s_now(s) + nanoseconds;
     return 0;
@@ -53,7 +53,7 @@ static PyObject *lock_acquire(PyObject *self, PyObject *const *args, Py_ssize_t 
     s_sched *s = s_self();
     if (s == NULL || read_acquire_arguments(s, args, nargs, kwnames, &until) < 0)
         return NULL;
-    c_call_site site = BIND_SITE(self, args, bind_slots(nargs, kwnames), lock_acquire);
+    c_call_site site = BIND_SITE(self, args, bind_argument_count(nargs, kwnames), lock_acquire);
     PyObject *done = y_lock_acquire(s, SELF, until, &site, &code);
     return code == S_E_TIMEOUT ? Py_NewRef(Py_False) : bind_result(done, code, self);
 }

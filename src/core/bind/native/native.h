@@ -12,7 +12,7 @@ extern const c_with_methods bind_lock_with;
 #define bind_is_tasklet(o) PyObject_TypeCheck((o), &bind_tasklet_type)
 #define bind_is_channel(o) PyObject_TypeCheck((o), &bind_channel_type)
 
-extern PyMethodDef bind_functions[], bind_inspect_functions[], bind_blocking_functions[];
+extern PyMethodDef bind_native_functions[], bind_inspect_functions[], bind_blocking_functions[];
 extern PyMethodDef bind_preempt_functions[];
 
 /* ---- functions.c --------------------------------------------------------------------- */
@@ -27,10 +27,10 @@ PyObject *bind_select(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
 /* ---- channel.c ---------------------------------------------------------------------- */
 
 /* receive() and iteration of both APIs, each with its own `receive` and `fail`. */
-static inline PyObject *bind_receive(PyObject *self, const c_call_site *site,
-                                     PyObject *(*receive)(s_sched *s, n_channel *ch,
-                                                          const c_call_site *site, int *code),
-                                     PyObject *(*fail)(int code, PyObject *about))
+static inline PyObject *bind_receive_with(PyObject *self, const c_call_site *site,
+                                          PyObject *(*receive)(s_sched *s, n_channel *ch,
+                                                               const c_call_site *site, int *code),
+                                          PyObject *(*fail)(int code, PyObject *about))
 {
     s_sched *s = s_self();
     int code;
@@ -43,7 +43,7 @@ static inline PyObject *bind_receive(PyObject *self, const c_call_site *site,
 /* ---- trace.c ------------------------------------------------------------------------ */
 
 /* At import: sys.settrace and sys.setprofile are the running tasklet's. */
-int bind_own_tracing(void);
+int bind_replace_tracing(void);
 /* Getter and setter of trace_function (closure NULL) and profile_function (any other). */
 PyObject *bind_get_trace(PyObject *self, void *which);
 int bind_set_trace(PyObject *self, PyObject *value, void *which);

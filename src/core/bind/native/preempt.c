@@ -44,7 +44,7 @@ static PyObject *nopreempt_exit(PyObject *self, PyObject *const *args, Py_ssize_
 {
     (void)args;
     s_sched *s = s_self();
-    if (s == NULL || bind_count("__exit__", nargs, 3) < 0)
+    if (s == NULL || bind_check_count("__exit__", nargs, 3) < 0)
         return NULL;
     if (SELF->depth == 0) {
         PyErr_SetString(PyExc_RuntimeError, "expected an entered nopreempt(); use it in `with`");
@@ -126,14 +126,14 @@ static void call_stall_callback(s_tasklet *t, int64_t nanoseconds)
     Py_DECREF(code);
 }
 
-/* _set_stall(callback, after): callback(tasklet, code, line, seconds). */
+/* _set_stall_callback(callback, after): callback(tasklet, code, line, seconds). */
 static PyObject *set_stall_callback(PyObject *module, PyObject *args)
 {
     PyObject *callback, *after;
     int64_t nanoseconds;
     (void)module;
-    if (!PyArg_ParseTuple(args, "OO:_set_stall", &callback, &after) ||
-        bind_seconds(after, &nanoseconds) < 0)
+    if (!PyArg_ParseTuple(args, "OO:_set_stall_callback", &callback, &after) ||
+        bind_read_seconds(after, &nanoseconds) < 0)
         return NULL;
     Py_XSETREF(stall_callback, Py_NewRef(callback));
     s_hook.stalled = call_stall_callback;
@@ -141,13 +141,13 @@ static PyObject *set_stall_callback(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* _set_report(after): stalls are reported on stderr after so many seconds, 0: never;
+/* _set_stall_report(after): stalls are reported on stderr after so many seconds, 0: never;
  * what it was. */
 static PyObject *set_stall_report(PyObject *module, PyObject *after)
 {
     int64_t nanoseconds;
     (void)module;
-    if (bind_seconds(after, &nanoseconds) < 0)
+    if (bind_read_seconds(after, &nanoseconds) < 0)
         return NULL;
     int64_t before = __atomic_exchange_n(&d_report_after, nanoseconds, __ATOMIC_RELAXED);
     return PyFloat_FromDouble((double)before / 1e9);
@@ -159,7 +159,7 @@ static PyObject *set_slices(PyObject *module, PyObject *value)
     int64_t nanoseconds = 0;
     (void)module;
     s_sched *s = s_self();
-    if (s == NULL || (value != Py_None && bind_seconds(value, &nanoseconds) < 0))
+    if (s == NULL || (value != Py_None && bind_read_seconds(value, &nanoseconds) < 0))
         return NULL;
     int code = S_OK;
     if (nanoseconds > 0)
@@ -169,7 +169,7 @@ static PyObject *set_slices(PyObject *module, PyObject *value)
     return code < 0 ? bind_fail(code, NULL) : Py_NewRef(Py_None);
 }
 
-/* _counted_slices(checks): a slice is that many checks of the interpreter; 0: off. */
+/* _slice_budget(checks): a slice is that many checks of the interpreter; 0: off. */
 static PyObject *set_counted_slices(PyObject *module, PyObject *value)
 {
     (void)module;
@@ -240,13 +240,13 @@ static PyObject *slices_after_fork_in_parent(PyObject *module, PyObject *unused)
 }
 
 PyMethodDef bind_preempt_functions[] = {
-    {"_set_stall", set_stall_callback, METH_VARARGS, NULL},
-    {"_set_report", set_stall_report, METH_O, NULL},
+    {"_set_stall_callback", set_stall_callback, METH_VARARGS, NULL},
+    {"_set_stall_report", set_stall_report, METH_O, NULL},
     {"_slices", set_slices, METH_O, NULL},
-    {"_counted_slices", set_counted_slices, METH_O, NULL},
+    {"_slice_budget", set_counted_slices, METH_O, NULL},
     {"_delays", take_slice_delays, METH_NOARGS, NULL},
     {"_uninterruptible", set_uninterruptible, METH_VARARGS, NULL},
-    {"_stop_watchdog", stop_monitor, METH_NOARGS, NULL},
+    {"_stop_monitor", stop_monitor, METH_NOARGS, NULL},
     {"_interpreter_ends", interpreter_ending, METH_NOARGS, NULL},
     {"_slices_before_fork", slices_before_fork, METH_NOARGS, NULL},
     {"_slices_after_fork_in_parent", slices_after_fork_in_parent, METH_NOARGS, NULL},

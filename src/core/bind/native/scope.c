@@ -27,7 +27,7 @@ static int read_time(PyObject *value, int64_t *nanoseconds)
     if (value == Py_None || (PyFloat_CheckExact(value) && isinf(PyFloat_AS_DOUBLE(value)) &&
                              PyFloat_AS_DOUBLE(value) > 0))
         return 0;
-    return bind_seconds(value, nanoseconds);
+    return bind_read_seconds(value, nanoseconds);
 }
 
 static PyObject *scope_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -61,7 +61,7 @@ static PyObject *timeout_call(PyObject *type, PyObject *const *args, size_t narg
     if (PyVectorcall_NARGS(nargsf) == 1 && kwnames == NULL)
         return read_time(args[0], &time) < 0 ? NULL : scope_make((PyTypeObject *)type, time, 1, 0);
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
-    PyObject *positional = bind_tuple(args, nargs), *named = kwnames ? PyDict_New() : NULL;
+    PyObject *positional = bind_make_tuple(args, nargs), *named = kwnames ? PyDict_New() : NULL;
     PyObject *self = NULL;
     int ready = positional != NULL && (kwnames == NULL || named != NULL);
     for (Py_ssize_t i = 0; ready && kwnames && i < PyTuple_GET_SIZE(kwnames); i++)
@@ -107,7 +107,7 @@ static int absorbs_cancel(s_scope *scope, PyObject *exception)
 static PyObject *scope_exit(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     s_sched *s = s_self();
-    if (s == NULL || (nargs != 3 && bind_count("__exit__", nargs, 3) < 0))
+    if (s == NULL || (nargs != 3 && bind_check_count("__exit__", nargs, 3) < 0))
         return NULL;
     int caught = args[1] != Py_None && absorbs_cancel(SELF, args[1]);
     int code = s_scope_leave(s, SELF, 1);

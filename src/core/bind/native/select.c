@@ -78,13 +78,13 @@ PyObject *bind_select(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
 {
     int64_t until;
     s_sched *s = s_self();
-    if (s == NULL || bind_timeout(s, "select", args, nargs, kwnames, 1, &until) < 0)
+    if (s == NULL || bind_read_timeout(s, "select", args, nargs, kwnames, 1, &until) < 0)
         return NULL;
     if (s->current->cancelled)
         return bind_fail(S_E_CANCELLED, (PyObject *)s->current);
     PyObject *fast = PySequence_Fast(args[0], "select() takes a list or tuple of cases");
     if (fast == NULL)
         return NULL;
-    c_call_site site = BIND_SITE(module, args, bind_slots(nargs, kwnames), bind_select);
+    c_call_site site = BIND_SITE(module, args, bind_argument_count(nargs, kwnames), bind_select);
     return select_cases(s, fast, until, &site);
 }

@@ -14,9 +14,9 @@ static PyObject *join_tasklet(PyObject *self, PyObject *const *args, Py_ssize_t 
     int64_t until;
     int code;
     const char *name = want_result ? "result" : "join";
-    if (s == NULL || bind_timeout(s, name, args, nargs, kwnames, 0, &until) < 0)
+    if (s == NULL || bind_read_timeout(s, name, args, nargs, kwnames, 0, &until) < 0)
         return NULL;
-    c_call_site site = {self, args, bind_slots(nargs, kwnames), function, C_CALL};
+    c_call_site site = {self, args, bind_argument_count(nargs, kwnames), function, C_CALL};
     PyObject *done = s_join(s, SELF, until, want_result, &site, &code);
     return bind_result(done, code, self);
 }
@@ -37,7 +37,7 @@ static PyObject *tasklet_kill(PyObject *self, PyObject *const *args, Py_ssize_t 
 {
     s_sched *s = s_self();
     int code;
-    if (s == NULL || bind_count("kill", nargs, 0) < 0)
+    if (s == NULL || bind_check_count("kill", nargs, 0) < 0)
         return NULL;
     if (SELF->state == S_DONE)
         Py_RETURN_NONE;
@@ -60,14 +60,14 @@ static PyObject *exception_of(PyObject *value)
                      Py_TYPE(value)->tp_name);
         return NULL;
     }
-    return bind_instance_of(value, NULL);
+    return bind_make_exception(value, NULL);
 }
 
 static PyObject *tasklet_throw(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     s_sched *s = s_self();
     int code;
-    if (s == NULL || bind_count("throw", nargs, 1) < 0)
+    if (s == NULL || bind_check_count("throw", nargs, 1) < 0)
         return NULL;
     PyObject *error = exception_of(args[0]);
     if (error == NULL)
@@ -81,7 +81,7 @@ static PyObject *tasklet_insert(PyObject *self, PyObject *const *args, Py_ssize_
 {
     (void)args;
     s_sched *s = s_self();
-    if (s == NULL || bind_count("insert", nargs, 0) < 0)
+    if (s == NULL || bind_check_count("insert", nargs, 0) < 0)
         return NULL;
     int code = s_insert(s, SELF);
     return code < 0 ? bind_fail(code, self) : Py_NewRef(self);
@@ -91,7 +91,7 @@ static PyObject *tasklet_remove(PyObject *self, PyObject *const *args, Py_ssize_
 {
     (void)args;
     s_sched *s = s_self();
-    if (s == NULL || bind_count("remove", nargs, 0) < 0)
+    if (s == NULL || bind_check_count("remove", nargs, 0) < 0)
         return NULL;
     int code = s_remove(s, SELF);
     return code < 0 ? bind_fail(code, self) : Py_NewRef(self);
@@ -101,7 +101,7 @@ static PyObject *tasklet_switch(PyObject *self, PyObject *const *args, Py_ssize_
 {
     s_sched *s = s_self();
     int code;
-    if (s == NULL || bind_count("switch", nargs, 0) < 0)
+    if (s == NULL || bind_check_count("switch", nargs, 0) < 0)
         return NULL;
     c_call_site site = BIND_SITE(self, args, nargs, tasklet_switch);
     PyObject *done = s_run_now(s, SELF, S_PAUSE, &site, &code);
@@ -112,7 +112,7 @@ static PyObject *tasklet_run(PyObject *self, PyObject *const *args, Py_ssize_t n
 {
     s_sched *s = s_self();
     int code;
-    if (s == NULL || bind_count("run", nargs, 0) < 0)
+    if (s == NULL || bind_check_count("run", nargs, 0) < 0)
         return NULL;
     c_call_site site = BIND_SITE(self, args, nargs, tasklet_run);
     PyObject *done = s_run_now(s, SELF, S_STAY, &site, &code);
@@ -143,7 +143,8 @@ static PyObject *tasklet_bind_thread(PyObject *self, PyObject *const *args, Py_s
     static const char *const names[] = {"thread_id", NULL};
     PyObject *given[1] = {Py_None};
     s_sched *target = s_self();
-    if (target == NULL || bind_parse("bind_thread", names, 0, args, nargs, kwnames, given) < 0)
+    if (target == NULL ||
+        bind_parse_arguments("bind_thread", names, 0, args, nargs, kwnames, given) < 0)
         return NULL;
     if (given[0] != Py_None)
         target = s_sched_of_thread(PyLong_AsUnsignedLong(given[0]));

@@ -48,7 +48,7 @@ static PyObject *timer_arm(PyObject *self, PyObject *when)
 {
     int64_t nanoseconds;
     s_sched *s = s_self();
-    if (s == NULL || bind_seconds(when, &nanoseconds) < 0)
+    if (s == NULL || bind_read_seconds(when, &nanoseconds) < 0)
         return NULL;
     PyObject *cancelled = timer_cancel(self, NULL);
     if (cancelled == NULL)

@@ -32,7 +32,7 @@ static PyObject *setprofile_replacement(PyObject *module, PyObject *function)
     return set_trace_function(module, function, C_PROFILE);
 }
 
-int bind_own_tracing(void)
+int bind_replace_tracing(void)
 {
     originals[C_TRACE] = c_function_swap(PySys_GetObject("settrace"), METH_O, settrace_replacement);
     originals[C_PROFILE] =

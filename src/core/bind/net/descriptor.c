@@ -47,7 +47,7 @@ static PyObject *wait_until_ready(PyObject *self, unsigned what, const c_call_si
 
 static PyObject *descriptor_wait_readable(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
-    if (nargs != 0 && bind_count("wait_readable", nargs, 0) < 0)
+    if (nargs != 0 && bind_check_count("wait_readable", nargs, 0) < 0)
         return NULL;
     c_call_site site = BIND_SITE(self, args, nargs, descriptor_wait_readable);
     return wait_until_ready(self, P_READ, &site);
@@ -55,7 +55,7 @@ static PyObject *descriptor_wait_readable(PyObject *self, PyObject *const *args,
 
 static PyObject *descriptor_wait_writable(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
-    if (nargs != 0 && bind_count("wait_writable", nargs, 0) < 0)
+    if (nargs != 0 && bind_check_count("wait_writable", nargs, 0) < 0)
         return NULL;
     c_call_site site = BIND_SITE(self, args, nargs, descriptor_wait_writable);
     return wait_until_ready(self, P_WRITE, &site);

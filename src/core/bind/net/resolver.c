@@ -81,8 +81,8 @@ static int read_request(lookup_request *r, PyObject *const *args, Py_ssize_t nar
     return read;
 }
 
-PyObject *bind_look_up(s_sched *s, PyObject *original, PyObject *const *args, Py_ssize_t nargs,
-                       const c_call_site *site)
+PyObject *bind_resolve_name(s_sched *s, PyObject *original, PyObject *const *args, Py_ssize_t nargs,
+                            const c_call_site *site)
 {
     int code = S_E_SET;
     lookup_request r;
@@ -104,20 +104,20 @@ static PyObject *resolver_look_up(PyObject *module, PyObject *const *args, Py_ss
     if (s == NULL)
         return NULL;
     if (nargs < 1)
-        return PyErr_Format(PyExc_TypeError, "_look_up() expected the original getaddrinfo");
+        return PyErr_Format(PyExc_TypeError, "_resolve_name() expected the original getaddrinfo");
     c_call_site site = BIND_SITE(module, args, nargs, resolver_look_up);
-    return bind_look_up(s, args[0], args + 1, nargs - 1, &site);
+    return bind_resolve_name(s, args[0], args + 1, nargs - 1, &site);
 }
 
-/* _lookups_left(): how many threads look names up, also for those who wait no more. */
+/* _resolver_threads(): how many threads look names up, also for those who wait no more. */
 static PyObject *resolver_lookups_left(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     return PyLong_FromLong(p_work_busy());
 }
 
-PyMethodDef bind_names_functions[] = {
-    {"_look_up", BIND_FN(resolver_look_up), METH_FASTCALL, NULL},
-    {"_lookups_left", resolver_lookups_left, METH_NOARGS, NULL},
+PyMethodDef bind_resolver_functions[] = {
+    {"_resolve_name", BIND_FN(resolver_look_up), METH_FASTCALL, NULL},
+    {"_resolver_threads", resolver_lookups_left, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -6,9 +6,9 @@
 
 /* getaddrinfo(*args) while the current tasklet waits; `original` is called where its arguments
  * are unusual. */
-PyObject *bind_look_up(s_sched *s, PyObject *original, PyObject *const *args, Py_ssize_t nargs,
-                       const c_call_site *site);
+PyObject *bind_resolve_name(s_sched *s, PyObject *original, PyObject *const *args, Py_ssize_t nargs,
+                            const c_call_site *site);
 
-extern PyMethodDef bind_names_functions[];
+extern PyMethodDef bind_resolver_functions[];
 
 #endif

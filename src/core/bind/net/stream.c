@@ -41,7 +41,7 @@ static PyObject *call_operation(PyObject *self, operation *function, const c_cal
 static PyObject *stream_receive_some(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     Py_ssize_t most = SOME;
-    if ((nargs > 1 && bind_count("receive_some", nargs, 1) < 0) ||
+    if ((nargs > 1 && bind_check_count("receive_some", nargs, 1) < 0) ||
         (nargs == 1 && read_count(BYTES, args[0], 1, &most) < 0))
         return NULL;
     c_call_site site = BIND_SITE(self, args, nargs, stream_receive_some);
@@ -59,7 +59,7 @@ static PyObject *stream_receive_exactly(PyObject *self, PyObject *const *args, P
     Py_ssize_t count;
     int code;
     s_sched *s = s_self();
-    if (s == NULL || bind_count("receive_exactly", nargs, 1) < 0 ||
+    if (s == NULL || bind_check_count("receive_exactly", nargs, 1) < 0 ||
         read_count(BYTES, args[0], 0, &count) < 0)
         return NULL;
     c_call_site site = BIND_SITE(self, args, nargs, stream_receive_exactly);
@@ -71,7 +71,7 @@ static PyObject *stream_receive_into(PyObject *self, PyObject *const *args, Py_s
 {
     int code;
     s_sched *s = s_self();
-    if (s == NULL || bind_count("receive_into", nargs, 1) < 0)
+    if (s == NULL || bind_check_count("receive_into", nargs, 1) < 0)
         return NULL;
     PyObject *view = PyMemoryView_GetContiguous(args[0], PyBUF_WRITE, 'C');
     if (view == NULL)
@@ -90,7 +90,7 @@ static PyObject *stream_send_all(PyObject *self, PyObject *const *args, Py_ssize
 {
     int code;
     s_sched *s = s_self();
-    if (s == NULL || bind_count("send_all", nargs, 1) < 0)
+    if (s == NULL || bind_check_count("send_all", nargs, 1) < 0)
         return NULL;
     PyObject *data = PyBytes_CheckExact(args[0])
                          ? Py_NewRef(args[0])
@@ -110,14 +110,15 @@ static PyObject *stream_send_file(PyObject *self, PyObject *const *args, Py_ssiz
     Py_ssize_t offset = 0, count = PY_SSIZE_T_MAX;
     int code;
     s_sched *s = s_self();
-    if (s == NULL || bind_parse("send_file", names, 1, args, nargs, kwnames, values) < 0 ||
+    if (s == NULL ||
+        bind_parse_arguments("send_file", names, 1, args, nargs, kwnames, values) < 0 ||
         (values[1] != NULL && read_count("an offset", values[1], 0, &offset) < 0) ||
         (values[2] != Py_None && read_count("a count", values[2], 0, &count) < 0))
         return NULL;
     int file = PyObject_AsFileDescriptor(values[0]);
     if (file < 0)
         return NULL;
-    c_call_site site = BIND_SITE(self, args, bind_slots(nargs, kwnames), stream_send_file);
+    c_call_site site = BIND_SITE(self, args, bind_argument_count(nargs, kwnames), stream_send_file);
     PyObject *sent = i_send_file(s, SELF, file, offset, count, &site, &code);
     return bind_result(sent, code, self);
 }
@@ -132,7 +133,7 @@ static PyObject *stream_send_eof(PyObject *self, PyObject *unused)
 /* _connected(): waits until the connection attempt of its socket has ended. */
 static PyObject *stream_connected(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
-    if (bind_count("_connected", nargs, 0) < 0)
+    if (bind_check_count("_connected", nargs, 0) < 0)
         return NULL;
     c_call_site site = BIND_SITE(self, args, nargs, stream_connected);
     return call_operation(self, i_wait_connected, &site);
@@ -186,7 +187,7 @@ PyTypeObject bind_stream_type = {
 
 static PyObject *listener_accept(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
-    if (bind_count("accept", nargs, 0) < 0)
+    if (bind_check_count("accept", nargs, 0) < 0)
         return NULL;
     c_call_site site = BIND_SITE(self, args, nargs, listener_accept);
     return call_operation(self, i_accept, &site);

@@ -197,7 +197,7 @@ static PyObject *close_(PyObject *module, PyObject *const *args, Py_ssize_t narg
     s_sched *s;
     b_link waiting;
     (void)module;
-    int known = bind_is_ours(&s) && bind_slots(nargs, kwnames) == 1;
+    int known = bind_is_ours(&s) && bind_argument_count(nargs, kwnames) == 1;
     i_external_claim(known ? number_of(args[0]) : -1, &waiting);
     PyObject *done = PyObject_Vectorcall(os_close.original, args, (size_t)nargs, kwnames);
     i_external_wake(s, &waiting);

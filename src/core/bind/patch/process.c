@@ -133,7 +133,7 @@ static PyObject *wait_named(const c_replaced_function *kept, const char *const *
                             PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, int count)
 {
     PyObject *values[2] = {NULL, NULL};
-    if (bind_parse("wait", names, count, args, nargs, kwnames, values) == 0)
+    if (bind_parse_arguments("wait", names, count, args, nargs, kwnames, values) == 0)
         return wait_for(kept, values, count, count);
     PyErr_Clear();
     return PyObject_Vectorcall(kept->original, args, (size_t)nargs, kwnames);

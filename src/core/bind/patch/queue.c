@@ -55,7 +55,7 @@ static int wants_to_wait(const c_method_call *c, int64_t *timeout)
 {
     static const char *const names[] = {"block", "timeout", NULL};
     PyObject *values[2] = {Py_True, NULL};
-    int known = bind_parse("get", names, 0, c->args, c->nargs, c->kwnames, values) == 0 &&
+    int known = bind_parse_arguments("get", names, 0, c->args, c->nargs, c->kwnames, values) == 0 &&
                 PyObject_IsTrue(values[0]) == 1 && bind_patch_timeout(values[1], 1e9, timeout) == 0;
     PyErr_Clear();
     return known && *timeout != 0;

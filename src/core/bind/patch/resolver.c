@@ -44,10 +44,10 @@ static PyObject *getaddrinfo_(PyObject *module, PyObject *const *args, Py_ssize_
 {
     int given = nargs == 0 && kwnames != NULL; /* the host is among the names */
     s_sched *s = given || !is_address(args, nargs) ? bind_patch_sched() : NULL;
-    c_call_site site = BIND_SITE(module, args, bind_slots(nargs, kwnames), getaddrinfo_);
+    c_call_site site = BIND_SITE(module, args, bind_argument_count(nargs, kwnames), getaddrinfo_);
     if (s == NULL || kwnames != NULL)
         return look_up(s, &addrinfo, args, nargs, kwnames, &site);
-    return bind_look_up(s, addrinfo.original, args, nargs, &site);
+    return bind_resolve_name(s, addrinfo.original, args, nargs, &site);
 }
 
 static PyObject *getnameinfo_(PyObject *module, PyObject *const *args, Py_ssize_t nargs)

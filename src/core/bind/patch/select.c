@@ -210,7 +210,8 @@ static PyObject *epoll_(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
     PyObject *values[2] = {NULL, NULL};
     question q = {.self = self, .ask = ask_epoll, .count = 2};
     s_sched *s = bind_patch_sched();
-    int known = s != NULL && bind_parse("poll", names, 0, args, nargs, kwnames, values) == 0;
+    int known =
+        s != NULL && bind_parse_arguments("poll", names, 0, args, nargs, kwnames, values) == 0;
     PyErr_Clear();
     if (known && is_negative(values[0]))
         values[0] = NULL;

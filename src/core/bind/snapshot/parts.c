@@ -35,8 +35,8 @@ static PyObject *generator_tasklet(PyObject *module, PyObject *gen)
     return found;
 }
 
-/* _generator_record(generator): without its frame if it runs. */
-static PyObject *generator_record(PyObject *module, PyObject *gen)
+/* _generator_snapshot(generator): without its frame if it runs. */
+static PyObject *generator_snapshot(PyObject *module, PyObject *gen)
 {
     (void)module;
     return want_generator(gen) ? c_generator_read(gen, c_generator_is_running(gen)) : NULL;
@@ -87,7 +87,7 @@ static PyObject *generator_fill(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "OO:_generator_fill", &gen, &record) || !want_generator(gen))
         return NULL;
     const char *wrong = c_generator_build(gen, record);
-    return wrong != NULL ? bind_does_not_fit(wrong) : Py_NewRef(Py_None);
+    return wrong != NULL ? bind_raise_thaw_error(wrong) : Py_NewRef(Py_None);
 }
 
 /* _generator_finalizer(generator, new=None): that of an asynchronous one, or None; a callable
@@ -130,9 +130,9 @@ static PyObject *channel_part(n_channel *ch, enum n_channel_part part)
     return tuple;
 }
 
-/* _channel_record(channel): (capacity, name, preference, closed, closing, schedule_all,
+/* _channel_snapshot(channel): (capacity, name, preference, closed, closing, schedule_all,
  * buffered values, waiting senders, waiting receivers). */
-static PyObject *channel_record(PyObject *module, PyObject *object)
+static PyObject *channel_snapshot(PyObject *module, PyObject *object)
 {
     (void)module;
     if (!bind_is_channel(object))
@@ -155,14 +155,14 @@ static PyObject *channel_fill(PyObject *module, PyObject *args)
                                        &closing, &schedule_all, &PyTuple_Type, &values))
         return NULL;
     if (!bind_is_channel(object) || preference < -1 || preference > 1)
-        return bind_does_not_fit("the channel is none");
+        return bind_raise_thaw_error("the channel is none");
     n_channel *ch = (n_channel *)object;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(values); i++) {
         int done = n_try_send(s, ch, PyTuple_GET_ITEM(values, i));
         if (done < 0)
             return bind_fail(done, object);
         if (done == 0)
-            return bind_does_not_fit("the channel holds more than its capacity");
+            return bind_raise_thaw_error("the channel holds more than its capacity");
     }
     ch->preference = (signed char)preference;
     ch->closed = (char)closed;
@@ -173,14 +173,14 @@ static PyObject *channel_fill(PyObject *module, PyObject *args)
 
 /* ---- scopes ------------------------------------------------------------------------------- */
 
-/* _scope_record(scope): (state, seconds or None, relative, called, expired, caught, shield), who
+/* _scope_snapshot(scope): (state, seconds or None, relative, called, expired, caught, shield), who
  * has entered it or None, the living children of a group, how many have failed. */
-static PyObject *scope_record(PyObject *module, PyObject *object)
+static PyObject *scope_snapshot(PyObject *module, PyObject *object)
 {
     (void)module;
     s_sched *s = s_self();
     if (s == NULL || !bind_is_scope(object))
-        return s ? bind_does_not_fit("the scope is none") : NULL;
+        return s ? bind_raise_thaw_error("the scope is none") : NULL;
     s_scope *scope = (s_scope *)object;
     int64_t left = scope->deadline;
     if (left != S_FOREVER && !scope->relative)
@@ -206,8 +206,8 @@ static PyObject *scope_fill(PyObject *module, PyObject *args)
                                        &relative, &called, &expired, &caught, &shield))
         return NULL;
     if (!bind_is_scope(object) || ((s_scope *)object)->state != S_SCOPE_NEW)
-        return bind_does_not_fit("the scope is none, or was entered");
-    if (seconds != Py_None && bind_seconds(seconds, &left) < 0)
+        return bind_raise_thaw_error("the scope is none, or was entered");
+    if (seconds != Py_None && bind_read_seconds(seconds, &left) < 0)
         return NULL;
     s_scope *scope = (s_scope *)object;
     scope->deadline = seconds == Py_None ? S_FOREVER : relative ? left : s_now(s) + left;
@@ -231,7 +231,7 @@ static PyObject *scope_reenter(PyObject *module, PyObject *args)
         return NULL;
     if (!bind_is_scope(scope) || !bind_is_tasklet(t) || ((s_tasklet *)t)->state != S_PAUSED ||
         ((s_tasklet *)t)->home != s)
-        return bind_does_not_fit("a scope is entered by a paused tasklet");
+        return bind_raise_thaw_error("a scope is entered by a paused tasklet");
     int code = s_scope_enter_as(s, (s_tasklet *)t, (s_scope *)scope);
     return code < 0 ? bind_fail(code, scope) : Py_NewRef(Py_None);
 }
@@ -245,7 +245,7 @@ static PyObject *scope_adopt(PyObject *module, PyObject *args)
         return NULL;
     if (!PyObject_TypeCheck(group, &bind_group_type) || !bind_is_tasklet(t) ||
         ((s_tasklet *)t)->state == S_DONE || ((s_tasklet *)t)->scope != NULL)
-        return bind_does_not_fit("a group has tasklets that are in no other one");
+        return bind_raise_thaw_error("a group has tasklets that are in no other one");
     int code = s_scope_adopt((s_scope *)group, (s_tasklet *)t);
     return code < 0 ? bind_fail(code, group) : Py_NewRef(Py_None);
 }
@@ -270,8 +270,8 @@ static PyObject *tasklet_scopes(PyObject *module, PyObject *object)
 
 /* ---- locks --------------------------------------------------------------------------------- */
 
-/* _lock_record(lock): None, or the id of the tasklet that holds it. */
-static PyObject *lock_record(PyObject *module, PyObject *lock)
+/* _lock_snapshot(lock): None, or the id of the tasklet that holds it. */
+static PyObject *lock_snapshot(PyObject *module, PyObject *lock)
 {
     (void)module;
     if (!Py_IS_TYPE(lock, &bind_lock_type))
@@ -291,27 +291,27 @@ static PyObject *lock_fill(PyObject *module, PyObject *args)
         return NULL;
     y_lock *lock = (y_lock *)object;
     if (lock->held)
-        return bind_does_not_fit("a lock is held twice");
+        return bind_raise_thaw_error("a lock is held twice");
     lock->held = 1;
     lock->holder = ((s_tasklet *)t)->id;
     Py_RETURN_NONE;
 }
 
-PyMethodDef bind_snapshot_parts[] = {
+PyMethodDef bind_snapshot_part_functions[] = {
     {"_generator_tasklet", generator_tasklet, METH_O, NULL},
-    {"_generator_record", generator_record, METH_O, NULL},
+    {"_generator_snapshot", generator_snapshot, METH_O, NULL},
     {"_generator_empty", generator_empty, METH_O, NULL},
     {"_generator_fill", generator_fill, METH_VARARGS, NULL},
     {"_generator_finalizer", generator_finalizer, METH_VARARGS, NULL},
     {"_shim_learn", shim_learn, METH_NOARGS, NULL},
-    {"_channel_record", channel_record, METH_O, NULL},
+    {"_channel_snapshot", channel_snapshot, METH_O, NULL},
     {"_channel_fill", channel_fill, METH_VARARGS, NULL},
-    {"_scope_record", scope_record, METH_O, NULL},
+    {"_scope_snapshot", scope_snapshot, METH_O, NULL},
     {"_scope_fill", scope_fill, METH_VARARGS, NULL},
     {"_scope_enter", scope_reenter, METH_VARARGS, NULL},
     {"_scope_adopt", scope_adopt, METH_VARARGS, NULL},
     {"_tasklet_scopes", tasklet_scopes, METH_O, NULL},
-    {"_lock_record", lock_record, METH_O, NULL},
+    {"_lock_snapshot", lock_snapshot, METH_O, NULL},
     {"_lock_fill", lock_fill, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -66,7 +66,7 @@ static PyObject *make_snapshot_tuple(s_sched *s, s_tasklet *t)
     s_image image;
     if (s_image_read(t, &image) < 0)
         return NULL;
-    PyObject *wait = bind_wait_read(s, t);
+    PyObject *wait = bind_read_wait(s, t);
     PyObject *found = NULL;
     if (wait != NULL)
         found = Py_BuildValue("(OOOOOONOO)", bind_or_none(image.func), bind_or_none(image.args),
@@ -77,7 +77,7 @@ static PyObject *make_snapshot_tuple(s_sched *s, s_tasklet *t)
     return found;
 }
 
-static PyObject *tasklet_record(PyObject *module, PyObject *t)
+static PyObject *tasklet_snapshot(PyObject *module, PyObject *t)
 {
     (void)module;
     s_sched *s = s_self();
@@ -93,7 +93,7 @@ static PyObject *tasklet_record(PyObject *module, PyObject *t)
 
 /* ---- building ------------------------------------------------------------------------ */
 
-PyObject *bind_does_not_fit(const char *wrong)
+PyObject *bind_raise_thaw_error(const char *wrong)
 {
     PyObject *text = PyUnicode_FromString(wrong);
     if (text != NULL) {
@@ -158,10 +158,10 @@ static int parse_snapshot(PyObject *record, s_image *image, PyObject **wait)
 static PyObject *fill_outcome(PyObject *t, int code, const char *wrong)
 {
     if (code == S_E_ALIVE)
-        return bind_does_not_fit("the tasklet is alive, only a new one can be filled");
+        return bind_raise_thaw_error("the tasklet is alive, only a new one can be filled");
     if (code == S_E_SNAPSHOT) {
         PyErr_Clear();
-        return bind_does_not_fit(wrong ? wrong : "what the tasklet waited for is not known");
+        return bind_raise_thaw_error(wrong ? wrong : "what the tasklet waited for is not known");
     }
     return code < 0 ? bind_fail(code, t) : Py_NewRef(Py_None);
 }
@@ -179,11 +179,11 @@ static PyObject *tasklet_fill(PyObject *module, PyObject *args)
         !want_tasklet(t))
         return NULL;
     if (!parse_snapshot(record, &image, &wait))
-        return bind_does_not_fit(wrong);
+        return bind_raise_thaw_error(wrong);
     held = Py_XNewRef(PyTuple_GET_ITEM(record, 7));
     code = s_image_build((s_tasklet *)t, &image, &wrong);
     if (code == S_OK && block && wait != Py_None)
-        code = bind_wait_again(s, (s_tasklet *)t, wait, held);
+        code = bind_restore_wait(s, (s_tasklet *)t, wait, held);
     Py_XDECREF(held);
     return fill_outcome(t, code, wrong);
 }
@@ -200,13 +200,13 @@ static PyObject *tasklet_wait(PyObject *module, PyObject *args)
     int code =
         ((s_tasklet *)t)->state == S_PAUSED && ((s_tasklet *)t)->home == s ? S_OK : S_E_SNAPSHOT;
     if (code == S_OK)
-        code = bind_wait_again(s, (s_tasklet *)t, wait, value);
+        code = bind_restore_wait(s, (s_tasklet *)t, wait, value);
     return fill_outcome(t, code, NULL);
 }
 
 PyMethodDef bind_snapshot_functions[] = {
     {"_tasklet_why", tasklet_why, METH_O, NULL},
-    {"_tasklet_record", tasklet_record, METH_O, NULL},
+    {"_tasklet_snapshot", tasklet_snapshot, METH_O, NULL},
     {"_tasklet_empty", tasklet_empty, METH_O, NULL},
     {"_tasklet_fill", tasklet_fill, METH_VARARGS, NULL},
     {"_tasklet_wait", tasklet_wait, METH_VARARGS, NULL},

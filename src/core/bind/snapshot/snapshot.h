@@ -13,12 +13,12 @@ static inline PyObject *bind_or_none(PyObject *object)
 }
 
 /* Raises ThawError: NULL. */
-PyObject *bind_does_not_fit(const char *wrong);
+PyObject *bind_raise_thaw_error(const char *wrong);
 /* In what a tasklet waits: a new tuple, or None when it does not. */
-PyObject *bind_wait_read(s_sched *s, s_tasklet *t);
+PyObject *bind_read_wait(s_sched *s, s_tasklet *t);
 /* A paused tasklet of this thread waits so again; `value`: what a sender offers.  0 or S_E_. */
-int bind_wait_again(s_sched *s, s_tasklet *t, PyObject *wait, PyObject *value);
+int bind_restore_wait(s_sched *s, s_tasklet *t, PyObject *wait, PyObject *value);
 
-extern PyMethodDef bind_snapshot_functions[], bind_snapshot_parts[];
+extern PyMethodDef bind_snapshot_functions[], bind_snapshot_part_functions[];
 
 #endif

@@ -39,7 +39,7 @@ static PyObject *read_wait_for_object(s_sched *s, s_tasklet *t, PyObject *object
     return Py_BuildValue("(ssN)", "other", name, object);
 }
 
-PyObject *bind_wait_read(s_sched *s, s_tasklet *t)
+PyObject *bind_read_wait(s_sched *s, s_tasklet *t)
 {
     if (t->state != S_BLOCKED)
         Py_RETURN_NONE;
@@ -59,7 +59,7 @@ static int read_deadline(s_sched *s, PyObject *seconds, int64_t *until)
     *until = S_FOREVER;
     if (seconds == Py_None)
         return 0;
-    if (bind_seconds(seconds, &left) < 0)
+    if (bind_read_seconds(seconds, &left) < 0)
         return -1;
     *until = s_now(s) + left;
     return 0;
@@ -106,7 +106,7 @@ static int restore_wait(s_sched *s, s_tasklet *t, PyObject *wait, PyObject *valu
     if (!PyTuple_CheckExact(wait) || !PyArg_ParseTuple(wait, "sO|Op", &kind, on, &seconds, &wants))
         return S_E_SNAPSHOT;
     if (strcmp(kind, "sleep") == 0)
-        return bind_seconds(*on, &left) < 0 ? S_E_SET : s_sleep_again(s, t, left);
+        return bind_read_seconds(*on, &left) < 0 ? S_E_SET : s_sleep_again(s, t, left);
     if (read_deadline(s, seconds, &until) < 0)
         return S_E_SET;
     if (strcmp(kind, "select") == 0)
@@ -120,7 +120,7 @@ static int restore_wait(s_sched *s, s_tasklet *t, PyObject *wait, PyObject *valu
     return restore_channel_wait(s, t, kind, *on, value, until);
 }
 
-int bind_wait_again(s_sched *s, s_tasklet *t, PyObject *wait, PyObject *value)
+int bind_restore_wait(s_sched *s, s_tasklet *t, PyObject *wait, PyObject *value)
 {
     PyObject *on = NULL;
     if (t->kept != S_SOFT)

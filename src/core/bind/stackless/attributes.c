@@ -136,7 +136,7 @@ static PyObject *stackless_get_tempval(PyObject *self, void *unused)
     PyObject *error = read_on_owner(self, (void *)read_error);
     if (error == NULL)
         return read_on_owner(self, (void *)read_slot);
-    PyObject *bomb = bind_bomb_of(error);
+    PyObject *bomb = bind_bomb_around(error);
     Py_DECREF(error);
     return bomb;
 }
@@ -160,7 +160,7 @@ static int stackless_set_tempval(PyObject *self, PyObject *value, void *unused)
     PyObject *error = NULL;
     (void)unused;
     if (value != NULL && bind_is_bomb(value))
-        error = bind_bomb_error(value);
+        error = bind_bomb_exception(value);
     slot s = {SELF, error != NULL ? NULL : Py_NewRef(value ? value : Py_None), error};
     s_at_home(SELF, swap_slot, &s);
     Py_XDECREF(s.value);
@@ -178,7 +178,7 @@ static PyObject *stackless_get_flag(PyObject *self, void *unused)
 static int stackless_set_block_trap(PyObject *self, PyObject *value, void *unused)
 {
     (void)unused;
-    int flag = bind_flag(value, "block_trap must be set to a bool or integer");
+    int flag = bind_read_flag(value, "block_trap must be set to a bool or integer");
     if (flag >= 0)
         SELF->block_trap = (unsigned char)flag;
     return flag < 0 ? -1 : 0;
@@ -201,13 +201,13 @@ static PyObject *change_flag(PyObject *self, unsigned char *flag, int wanted)
 
 PyObject *bind_stackless_set_atomic(PyObject *self, PyObject *flag)
 {
-    int wanted = bind_flag(flag, "set_atomic needs exactly one bool or integer");
+    int wanted = bind_read_flag(flag, "set_atomic needs exactly one bool or integer");
     return change_flag(self, &SELF->atomic, wanted);
 }
 
 PyObject *bind_stackless_set_ignore_nesting(PyObject *self, PyObject *flag)
 {
-    int wanted = bind_flag(flag, "set_ignore_nesting needs exactly one bool or integer");
+    int wanted = bind_read_flag(flag, "set_ignore_nesting needs exactly one bool or integer");
     return change_flag(self, &SELF->ignore_nesting, wanted);
 }
 
@@ -259,7 +259,7 @@ static PyObject *read_frame(s_tasklet *t)
 static PyObject *stackless_get_cstate(PyObject *self, void *unused)
 {
     (void)unused;
-    return bind_cstack_of(SELF);
+    return bind_cstack_for(SELF);
 }
 
 /* ---- neighbours ---------------------------------------------------------------------------- */
@@ -361,7 +361,7 @@ PyObject *bind_stackless_set_context(PyObject *self, PyObject *context)
         return PyErr_Format(PyExc_TypeError, "a contextvars.Context was expected, found %.100s",
                             Py_TYPE(context)->tp_name);
     if (is_current_tasklet(SELF))
-        return bind_refuse("the context of the current tasklet cannot be set");
+        return bind_stackless_refuse("the context of the current tasklet cannot be set");
     give_context(SELF, context);
     return Py_NewRef(self);
 }

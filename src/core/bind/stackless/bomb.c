@@ -27,7 +27,7 @@ static PyObject *bomb_make(PyObject *type, PyObject *value, PyObject *traceback)
     return self;
 }
 
-PyObject *bind_bomb_of(PyObject *error)
+PyObject *bind_bomb_around(PyObject *error)
 {
     PyObject *traceback = PyException_GetTraceback(error);
     PyObject *self = bomb_make((PyObject *)Py_TYPE(error), error, traceback);
@@ -40,7 +40,7 @@ static PyObject *part_or_none(PyObject *object)
     return object != NULL ? object : Py_None;
 }
 
-PyObject *bind_bomb_error(PyObject *self)
+PyObject *bind_bomb_exception(PyObject *self)
 {
     PyObject *type = part_or_none(SELF->type), *value = SELF->value;
     if (PyExceptionInstance_Check(type) && value == type)

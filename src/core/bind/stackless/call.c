@@ -39,13 +39,13 @@ static PyObject *flatten_arguments(PyObject *args, PyObject *kwargs, PyObject **
 static int may_bind(s_tasklet *t, int unbinds)
 {
     if (t->home != NULL && t->home->current == t)
-        bind_refuse("can't (re)bind the current tasklet");
+        bind_stackless_refuse("can't (re)bind the current tasklet");
     else if (bind_is_in_queue(t))
-        bind_refuse("tasklet is scheduled");
+        bind_stackless_refuse("tasklet is scheduled");
     else if (unbinds && t->is_main)
-        bind_refuse("can't unbind the main tasklet");
+        bind_stackless_refuse("can't unbind the main tasklet");
     else if (t->kept == S_HARD)
-        bind_refuse("tasklet has C state on its stack");
+        bind_stackless_refuse("tasklet has C state on its stack");
     else
         return 1;
     return 0;
@@ -56,7 +56,7 @@ static int claim_tasklet(s_tasklet *t, int alive, PyObject **func)
 {
     int code = s_hold(t, alive, func);
     if (code == S_E_BLOCKED)
-        bind_refuse("tasklet is scheduled");
+        bind_stackless_refuse("tasklet is scheduled");
     else if (code < 0)
         bind_stackless_fail(code, (PyObject *)t);
     return code < 0 ? -1 : 0;
@@ -72,7 +72,7 @@ static int begin_run(s_tasklet *t, int alive, PyObject *func, PyObject *items, P
     if (called != func)
         Py_DECREF(called);
     if (code == S_E_THREAD)
-        bind_refuse("tasklet has no thread");
+        bind_stackless_refuse("tasklet has no thread");
     else if (code < 0)
         bind_stackless_fail(code, (PyObject *)t);
     return code < 0 ? -1 : 0;
@@ -157,7 +157,7 @@ static PyObject *set_up_run(PyObject *self, PyObject *items, PyObject *names)
 PyObject *bind_stackless_setup(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                                PyObject *kwnames)
 {
-    PyObject *items = bind_tuple(args, bind_slots(nargs, kwnames));
+    PyObject *items = bind_make_tuple(args, bind_argument_count(nargs, kwnames));
     if (items == NULL)
         return NULL;
     PyObject *done = set_up_run(self, items, kwnames);

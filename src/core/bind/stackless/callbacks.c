@@ -126,7 +126,7 @@ static PyObject *stackless_set_error_handler(PyObject *module, PyObject *const *
                         "error handler must be callable");
 }
 
-PyObject *bind_stackless_handled(s_tasklet *t, PyObject *exception)
+PyObject *bind_stackless_handle_error(s_tasklet *t, PyObject *exception)
 {
     (void)t;
     PyObject *handler = take_callback(&on_error);
@@ -145,7 +145,7 @@ static PyObject *stackless_switch_trap(PyObject *module, PyObject *const *args, 
 {
     (void)module;
     s_sched *s = s_self();
-    if (s == NULL || (nargs > 1 && bind_count("switch_trap", nargs, 1) < 0))
+    if (s == NULL || (nargs > 1 && bind_check_count("switch_trap", nargs, 1) < 0))
         return NULL;
     long change = nargs > 0 ? PyLong_AsLong(args[0]) : 0;
     if (change == -1 && PyErr_Occurred())
@@ -153,7 +153,7 @@ static PyObject *stackless_switch_trap(PyObject *module, PyObject *const *args, 
     return PyLong_FromLong(s_switch_trap(s, (int)change));
 }
 
-PyMethodDef bind_callback_functions[] = {
+PyMethodDef bind_stackless_callback_functions[] = {
     {"_stackless_set_schedule_callback", stackless_set_schedule_callback, METH_O,
      PyDoc_STR("_stackless_set_schedule_callback(callback, /)\n--\n\n"
                "callback(previous, next) is called before each switch of any thread; None: no\n"

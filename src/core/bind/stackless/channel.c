@@ -25,7 +25,7 @@ static PyObject *stackless_channel_send(PyObject *self, PyObject *const *args, P
 {
     s_sched *s = s_self();
     int code;
-    if (s == NULL || (nargs != 1 && bind_count("send", nargs, 1) < 0))
+    if (s == NULL || (nargs != 1 && bind_check_count("send", nargs, 1) < 0))
         return NULL;
     c_call_site site = BIND_SITE(self, args, nargs, stackless_channel_send);
     PyObject *done = n_stackless_send(s, SELF, Py_NewRef(args[0]), &site, &code);
@@ -37,7 +37,7 @@ static PyObject *send_bomb(PyObject *self, PyObject *error, const c_call_site *s
 {
     s_sched *s = s_self();
     int code;
-    PyObject *bomb = s != NULL && error != NULL ? bind_bomb_of(error) : NULL;
+    PyObject *bomb = s != NULL && error != NULL ? bind_bomb_around(error) : NULL;
     Py_XDECREF(error);
     if (bomb == NULL)
         return NULL;
@@ -49,7 +49,7 @@ static PyObject *stackless_channel_send_exception(PyObject *self, PyObject *cons
                                                   Py_ssize_t nargs)
 {
     c_call_site site = BIND_SITE(self, args, nargs, stackless_channel_send_exception);
-    return send_bomb(self, bind_raised_by("channel.send_exception", args, nargs), &site);
+    return send_bomb(self, bind_exception_to_raise("channel.send_exception", args, nargs), &site);
 }
 
 static PyObject *stackless_channel_send_throw(PyObject *self, PyObject *const *args,
@@ -68,16 +68,16 @@ static PyObject *stackless_channel_send_throw(PyObject *self, PyObject *const *a
 
 static PyObject *stackless_channel_receive(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
-    if (nargs != 0 && bind_count("receive", nargs, 0) < 0)
+    if (nargs != 0 && bind_check_count("receive", nargs, 0) < 0)
         return NULL;
     c_call_site site = BIND_SITE(self, args, nargs, stackless_channel_receive);
-    return bind_receive(self, &site, n_stackless_receive, bind_stackless_fail);
+    return bind_receive_with(self, &site, n_stackless_receive, bind_stackless_fail);
 }
 
 static PyObject *stackless_channel_next(PyObject *self)
 {
     c_call_site site = {self, NULL, 0, (void *)stackless_channel_next, C_ITER};
-    return bind_receive(self, &site, n_stackless_receive, bind_stackless_fail);
+    return bind_receive_with(self, &site, n_stackless_receive, bind_stackless_fail);
 }
 
 static PyObject *stackless_channel_close(PyObject *self, PyObject *unused)
@@ -143,7 +143,7 @@ static PyObject *stackless_channel_get_schedule_all(PyObject *self, void *unused
 static int stackless_channel_set_schedule_all(PyObject *self, PyObject *value, void *unused)
 {
     (void)unused;
-    int flag = bind_flag(value, "schedule_all must be set to a bool or integer");
+    int flag = bind_read_flag(value, "schedule_all must be set to a bool or integer");
     if (flag >= 0)
         SELF->schedule_all = (char)flag;
     return flag < 0 ? -1 : 0;

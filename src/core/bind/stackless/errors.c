@@ -59,7 +59,7 @@ PyObject *bind_stackless_fail(int code, PyObject *about)
     return NULL;
 }
 
-int bind_flag(PyObject *value, const char *refusal)
+int bind_read_flag(PyObject *value, const char *refusal)
 {
     if (value != NULL && PyLong_Check(value))
         return PyObject_IsTrue(value);
@@ -75,7 +75,7 @@ PyObject *bind_stackless_exception(PyObject *exc, PyObject *value, PyObject *tra
     if (traceback != NULL && !PyTraceBack_Check(traceback))
         PyErr_SetString(PyExc_TypeError, "third argument must be a traceback object");
     else if (PyExceptionClass_Check(exc))
-        error = bind_instance_of(exc, value);
+        error = bind_make_exception(exc, value);
     else if (!PyExceptionInstance_Check(exc))
         PyErr_Format(PyExc_TypeError, "exceptions must be classes, or instances, not %s",
                      Py_TYPE(exc)->tp_name);
@@ -88,7 +88,7 @@ PyObject *bind_stackless_exception(PyObject *exc, PyObject *value, PyObject *tra
     return error;
 }
 
-PyObject *bind_raised_by(const char *method, PyObject *const *args, Py_ssize_t nargs)
+PyObject *bind_exception_to_raise(const char *method, PyObject *const *args, Py_ssize_t nargs)
 {
     if (nargs < 1)
         return PyErr_Format(PyExc_TypeError, "%s() takes at least 1 argument",

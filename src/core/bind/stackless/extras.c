@@ -119,7 +119,7 @@ PyTypeObject bind_cstack_type = {
     .tp_getset = cstack_getset,
 };
 
-PyObject *bind_cstack_of(s_tasklet *t)
+PyObject *bind_cstack_for(s_tasklet *t)
 {
     static PyObject *only;
     (void)t;

@@ -118,7 +118,7 @@ static PyObject *info_of(s_sched *s, unsigned long flags)
                                : Py_BuildValue("(OOl)", s->main, s->current, count_runnable(s));
     if (flags & WITH_SERIALS) {
         long serial = s != NULL ? (long)(s->count_soft + s->count_hard) : 0;
-        PyObject *cstack = s != NULL ? bind_cstack_of(s->main) : Py_NewRef(Py_None);
+        PyObject *cstack = s != NULL ? bind_cstack_for(s->main) : Py_NewRef(Py_None);
         info = append_tuple(info, cstack ? Py_BuildValue("(llN)", serial, serial, cstack) : NULL);
     }
     if (flags & WITH_WATCHDOGS) {
@@ -145,7 +145,7 @@ static PyObject *stackless_get_thread_info(PyObject *module, PyObject *const *ar
     static const char *const names[] = {"thread_id", "flags", NULL};
     PyObject *given[2] = {NULL, NULL};
     (void)module;
-    if (bind_parse("get_thread_info", names, 0, args, nargs, kwnames, given) < 0)
+    if (bind_parse_arguments("get_thread_info", names, 0, args, nargs, kwnames, given) < 0)
         return NULL;
     unsigned long id = given[0] ? PyLong_AsUnsignedLongMask(given[0]) : (unsigned long)-1;
     unsigned long flags = given[1] ? PyLong_AsUnsignedLongMask(given[1]) : 0;

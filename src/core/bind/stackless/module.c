@@ -14,7 +14,8 @@ static PyObject *retval_of(s_sched *s, const char *function, PyObject *const *ar
 {
     static const char *const names[] = {"retval", NULL};
     PyObject *given[1] = {(PyObject *)s->current};
-    return bind_parse(function, names, 0, args, nargs, kwnames, given) < 0 ? NULL : given[0];
+    return bind_parse_arguments(function, names, 0, args, nargs, kwnames, given) < 0 ? NULL
+                                                                                     : given[0];
 }
 
 static int is_only_runnable(s_sched *s)
@@ -35,8 +36,8 @@ static PyObject *stackless_schedule(PyObject *module, PyObject *const *args, Py_
     int code = s_may_block(s);
     if (code < 0)
         return bind_stackless_fail(code, (PyObject *)s->current);
-    c_call_site site = {module, args, bind_slots(nargs, kwnames), (void *)stackless_schedule,
-                        C_CALL};
+    c_call_site site = {module, args, bind_argument_count(nargs, kwnames),
+                        (void *)stackless_schedule, C_CALL};
     return s_schedule_with(s, Py_NewRef(mine), &site);
 }
 
@@ -48,8 +49,8 @@ static PyObject *stackless_schedule_remove(PyObject *module, PyObject *const *ar
     PyObject *mine = s != NULL ? retval_of(s, "schedule_remove", args, nargs, kwnames) : NULL;
     if (mine == NULL)
         return NULL;
-    c_call_site site = {module, args, bind_slots(nargs, kwnames), (void *)stackless_schedule_remove,
-                        C_CALL};
+    c_call_site site = {module, args, bind_argument_count(nargs, kwnames),
+                        (void *)stackless_schedule_remove, C_CALL};
     PyObject *done = s_pause_removed(s, Py_NewRef(mine), &site, &code);
     return bind_stackless_result(done, code, (PyObject *)s->current);
 }
@@ -75,20 +76,21 @@ static PyObject *stackless_run(PyObject *module, PyObject *const *args, Py_ssize
                                         "ignore_nesting", "totaltimeout", NULL};
     PyObject *given[5] = {NULL};
     s_sched *s = s_self();
-    if (s == NULL || bind_parse("run", names, 0, args, nargs, kwnames, given) < 0)
+    if (s == NULL || bind_parse_arguments("run", names, 0, args, nargs, kwnames, given) < 0)
         return NULL;
     long long ticks = given[0] != NULL ? PyLong_AsLongLong(given[0]) : 0;
     int code = S_OK, flags = PyErr_Occurred() ? -1 : run_flags_of(given + 1);
     if (flags < 0 || (ticks > 0 && s_slices_prepare() < 0))
         return NULL;
-    c_call_site site = {module, args, bind_slots(nargs, kwnames), (void *)stackless_run, C_CALL};
+    c_call_site site = {module, args, bind_argument_count(nargs, kwnames), (void *)stackless_run,
+                        C_CALL};
     PyObject *done = s_watch_run(s, ticks, flags, &site, &code);
     return bind_stackless_result(done, code, (PyObject *)s->current);
 }
 
 /* ---- settings ------------------------------------------------------------------------------ */
 
-void bind_stackless_refused(s_tasklet *t)
+void bind_stackless_keep_garbage(s_tasklet *t)
 {
     PyObject *gc = PyImport_ImportModule("gc");
     PyObject *garbage = gc != NULL ? PyObject_GetAttrString(gc, "garbage") : NULL;
@@ -119,7 +121,7 @@ static PyObject *change_flags(const char *function, int *flags, PyObject *const 
 {
     static const char *const names[] = {"new", "mask", NULL};
     PyObject *given[2] = {NULL, NULL};
-    if (bind_parse(function, names, 0, args, nargs, kwnames, given) < 0)
+    if (bind_parse_arguments(function, names, 0, args, nargs, kwnames, given) < 0)
         return NULL;
     long wanted = given[0] ? PyLong_AsLong(given[0]) : -1;
     long mask = given[1] && !PyErr_Occurred() ? PyLong_AsLong(given[1]) : -1;
@@ -173,7 +175,7 @@ static PyObject *stackless_test_outside(PyObject *module, PyObject *const *args,
 {
     int code;
     s_sched *s = s_self();
-    if (s == NULL || bind_count("test_outside", nargs, 0) < 0)
+    if (s == NULL || bind_check_count("test_outside", nargs, 0) < 0)
         return NULL;
     c_call_site site = BIND_SITE(module, args, nargs, stackless_test_outside);
     PyObject *done = s_watch_run(s, 0, 0, &site, &code);

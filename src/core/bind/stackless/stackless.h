@@ -22,20 +22,20 @@ static inline PyObject *bind_stackless_result(PyObject *result, int code, PyObje
     return bind_result_by(bind_stackless_fail, result, code, about);
 }
 /* The truth of a bool or int, else -1 with TypeError. */
-int bind_flag(PyObject *value, const char *refusal);
+int bind_read_flag(PyObject *value, const char *refusal);
 /* What `raise` makes of the three (None: not given): a new reference, or NULL with TypeError. */
 PyObject *bind_stackless_exception(PyObject *exc, PyObject *value, PyObject *traceback);
 /* cls(*args) for method(cls, *args), "tasklet.raise_exception" or "channel.send_exception". */
-PyObject *bind_raised_by(const char *method, PyObject *const *args, Py_ssize_t nargs);
+PyObject *bind_exception_to_raise(const char *method, PyObject *const *args, Py_ssize_t nargs);
 
 /* ---- bomb.c ---------------------------------------------------------------------------- */
 
 extern PyTypeObject bind_bomb_type;
 #define bind_is_bomb(o) Py_IS_TYPE((o), &bind_bomb_type)
 /* A bomb around an exception (borrowed), or NULL. */
-PyObject *bind_bomb_of(PyObject *error);
+PyObject *bind_bomb_around(PyObject *error);
 /* What a bomb raises, or the exception that came up on the way; never NULL. */
-PyObject *bind_bomb_error(PyObject *bomb);
+PyObject *bind_bomb_exception(PyObject *bomb);
 
 /* ---- channel.c, callbacks.c, extras.c -------------------------------------------------- */
 
@@ -44,9 +44,9 @@ int bind_stackless_channel_ready(void);
 /* _stackless_send_sequence(function): gives the type that method. */
 PyObject *bind_set_send_sequence(PyObject *module, PyObject *function);
 extern PyTypeObject bind_atomic_type, bind_cframe_type, bind_cstack_type;
-extern PyMethodDef bind_callback_functions[];
+extern PyMethodDef bind_stackless_callback_functions[];
 /* The cstack of a tasklet, one that stands for all: a new reference. */
-PyObject *bind_cstack_of(s_tasklet *t);
+PyObject *bind_cstack_for(s_tasklet *t);
 
 /* ---- call.c ------------------------------------------------------------------ */
 
@@ -77,7 +77,7 @@ static inline int bind_is_in_queue(const s_tasklet *t)
     return t->state == S_READY || (t->state == S_BLOCKED && !s_is_watching(t));
 }
 
-static inline PyObject *bind_refuse(const char *text)
+static inline PyObject *bind_stackless_refuse(const char *text)
 {
     PyErr_SetString(PyExc_RuntimeError, text);
     return NULL;
@@ -86,8 +86,8 @@ static inline PyObject *bind_refuse(const char *text)
 /* ---- callbacks.c, module.c ------------------------------------------- */
 
 /* s_hook.handled: asks the error handler of the Stackless face. */
-PyObject *bind_stackless_handled(s_tasklet *t, PyObject *exception);
+PyObject *bind_stackless_handle_error(s_tasklet *t, PyObject *exception);
 /* s_hook.refused: into gc.garbage with it. */
-void bind_stackless_refused(s_tasklet *t);
+void bind_stackless_keep_garbage(s_tasklet *t);
 
 #endif

@@ -27,7 +27,7 @@ static PyObject *stackless_tasklet_insert(PyObject *self, PyObject *unused)
     if (s == NULL)
         return NULL;
     if (SELF->state != S_DONE && !bind_is_in_queue(SELF) && !bind_has_thread(SELF))
-        return bind_refuse("Target thread isn't initialized");
+        return bind_stackless_refuse("Target thread isn't initialized");
     int code = s_insert(s, SELF);
     return code < 0 ? bind_stackless_fail(code, self) : Py_NewRef(self);
 }
@@ -41,7 +41,7 @@ static PyObject *stackless_tasklet_remove(PyObject *self, PyObject *unused)
     if (SELF->home == s)
         s_read_mail(s);
     if (SELF->state == S_BLOCKED && !s_is_watching(SELF))
-        return bind_refuse("You cannot remove a blocked tasklet.");
+        return bind_stackless_refuse("You cannot remove a blocked tasklet.");
     if (SELF->state == S_DONE || !bind_has_thread(SELF) || s_is_watching(SELF))
         return Py_NewRef(self);
     if (SELF->home->current == SELF)
@@ -57,7 +57,7 @@ static PyObject *run_tasklet_now(PyObject *self, int how, const c_call_site *sit
     if (s == NULL)
         return NULL;
     if (SELF->state != S_DONE && !bind_has_thread(SELF))
-        return bind_refuse("tasklet has no thread");
+        return bind_stackless_refuse("tasklet has no thread");
     if (SELF == s->current)
         Py_RETURN_NONE;
     PyObject *done = s_run_now(s, SELF, how, site, &code);
@@ -66,7 +66,7 @@ static PyObject *run_tasklet_now(PyObject *self, int how, const c_call_site *sit
 
 static PyObject *stackless_tasklet_run(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
-    if (bind_count("run", nargs, 0) < 0)
+    if (bind_check_count("run", nargs, 0) < 0)
         return NULL;
     c_call_site site = BIND_SITE(self, args, nargs, stackless_tasklet_run);
     return run_tasklet_now(self, S_STAY | S_RING, &site);
@@ -74,7 +74,7 @@ static PyObject *stackless_tasklet_run(PyObject *self, PyObject *const *args, Py
 
 static PyObject *stackless_tasklet_switch(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
-    if (bind_count("switch", nargs, 0) < 0)
+    if (bind_check_count("switch", nargs, 0) < 0)
         return NULL;
     c_call_site site = BIND_SITE(self, args, nargs, stackless_tasklet_switch);
     return run_tasklet_now(self, S_PAUSE | S_RING, &site);
@@ -88,8 +88,8 @@ static PyObject *throw_into_dead(s_tasklet *t, PyObject *error)
     int quiet = s_hook.is_exit(error);
     Py_DECREF(error);
     if (!quiet)
-        return bind_refuse(t->state == S_DONE ? "You cannot throw to a dead tasklet"
-                                              : "tasklet has no thread");
+        return bind_stackless_refuse(t->state == S_DONE ? "You cannot throw to a dead tasklet"
+                                                        : "tasklet has no thread");
     if (t->state != S_DONE && s_hold(t, 1, NULL) == S_OK) {
         s_unbind(t);
         s_let_go(t);
@@ -121,19 +121,20 @@ static PyObject *stackless_tasklet_throw(PyObject *self, PyObject *const *args, 
 {
     static const char *const names[] = {"exc", "val", "tb", "pending", NULL};
     PyObject *given[4] = {NULL, Py_None, Py_None, Py_False};
-    if (bind_parse("throw", names, 1, args, nargs, kwnames, given) < 0)
+    if (bind_parse_arguments("throw", names, 1, args, nargs, kwnames, given) < 0)
         return NULL;
     int pending = PyObject_IsTrue(given[3]);
     PyObject *error = pending < 0 ? NULL : bind_stackless_exception(given[0], given[1], given[2]);
     if (error == NULL)
         return NULL;
-    c_call_site site = BIND_SITE(self, args, bind_slots(nargs, kwnames), stackless_tasklet_throw);
+    c_call_site site =
+        BIND_SITE(self, args, bind_argument_count(nargs, kwnames), stackless_tasklet_throw);
     return throw_into(self, error, pending, &site);
 }
 
 static PyObject *stackless_tasklet_raise(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
-    PyObject *error = bind_raised_by("tasklet.raise_exception", args, nargs);
+    PyObject *error = bind_exception_to_raise("tasklet.raise_exception", args, nargs);
     if (error == NULL)
         return NULL;
     c_call_site site = BIND_SITE(self, args, nargs, stackless_tasklet_raise);
@@ -145,7 +146,7 @@ static PyObject *stackless_tasklet_kill(PyObject *self, PyObject *const *args, P
 {
     static const char *const names[] = {"pending", NULL};
     PyObject *given[1] = {Py_False};
-    if (bind_parse("kill", names, 0, args, nargs, kwnames, given) < 0)
+    if (bind_parse_arguments("kill", names, 0, args, nargs, kwnames, given) < 0)
         return NULL;
     int pending = PyObject_IsTrue(given[0]);
     if (pending < 0)
@@ -155,7 +156,8 @@ static PyObject *stackless_tasklet_kill(PyObject *self, PyObject *const *args, P
     PyObject *error = s_hook.error(S_E_KILLED, self);
     if (error == NULL)
         return NULL;
-    c_call_site site = BIND_SITE(self, args, bind_slots(nargs, kwnames), stackless_tasklet_kill);
+    c_call_site site =
+        BIND_SITE(self, args, bind_argument_count(nargs, kwnames), stackless_tasklet_kill);
     return throw_into(self, error, pending, &site);
 }
 
@@ -177,7 +179,7 @@ static PyObject *stackless_tasklet_bind_thread(PyObject *self, PyObject *const *
 {
     static const char *const names[] = {"thread_id", NULL};
     PyObject *given[1] = {Py_None};
-    if (bind_parse("bind_thread", names, 0, args, nargs, kwnames, given) < 0)
+    if (bind_parse_arguments("bind_thread", names, 0, args, nargs, kwnames, given) < 0)
         return NULL;
     s_sched *target = scheduler_of_thread(given[0]);
     if (target == NULL)
@@ -186,7 +188,7 @@ static PyObject *stackless_tasklet_bind_thread(PyObject *self, PyObject *const *
         Py_RETURN_NONE;
     int code = s_rehome(target, SELF);
     if (code == S_E_BLOCKED)
-        return bind_refuse("can't (re)bind a runnable tasklet");
+        return bind_stackless_refuse("can't (re)bind a runnable tasklet");
     if (code == S_E_THREAD)
         return PyErr_Format(PyExc_ValueError, "bad thread");
     return code < 0 ? bind_stackless_fail(code, self) : Py_NewRef(Py_None);
@@ -195,7 +197,7 @@ static PyObject *stackless_tasklet_bind_thread(PyObject *self, PyObject *const *
 static PyObject *stackless_tasklet_reduce(PyObject *self, PyObject *unused)
 {
     if (SELF->home != NULL && SELF->home->current == SELF)
-        return bind_refuse("You cannot __reduce__ the tasklet which is current.");
+        return bind_stackless_refuse("You cannot __reduce__ the tasklet which is current.");
     return bind_reduce(self, unused);
 }
 
