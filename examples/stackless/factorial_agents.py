@@ -2,7 +2,7 @@
 
 An agent is a tasklet with a channel of its own.  The agent for n knows nothing but how to multiply:
 it asks the agent for n - 1, waits for the answer, and answers its own caller.  An agent that does
-not exist yet is created when it is needed; so the first question creates a thousand agents, and they
+not exist yet is created when it is needed; so the first question creates a thousand agents, which
 answer the next one from memory.
 
 Shows: a channel as the address of a tasklet, and tasklets that live as long as their channel.

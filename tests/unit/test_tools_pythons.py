@@ -98,21 +98,21 @@ def test_ready_interpreters_are_printed_once_and_in_order(tmp_path: Path) -> Non
     assert done.stdout == f"3.13t {first}\n3.14 {later}\n"
 
 
-def test_one_that_cannot_be_had_does_not_stop_the_others(tmp_path: Path) -> None:
+def test_an_unavailable_one_does_not_stop_the_others(tmp_path: Path) -> None:
     executable = make_ready(tmp_path, "3.14")
     done = call(tmp_path, "3.15", "3.12", "3.14")
     assert done.returncode == 1
     assert done.stdout == f"3.14 {executable}\n"
-    assert "3.15: could not be had: no apt" in done.stderr
-    assert "3.12: could not be had: neither pyenv nor PATH" in done.stderr
+    assert "3.15: not available: no apt" in done.stderr
+    assert "3.12: not available: neither pyenv nor PATH" in done.stderr
     assert not (tmp_path / "3.15").exists()
 
 
-def test_time_limit_is_told(tmp_path: Path) -> None:
+def test_the_time_limit_is_reported(tmp_path: Path) -> None:
     executable = make_ready(tmp_path, "3.14")
     done = call(tmp_path, "--seconds", "1e-9", "3.15", "3.14")
     assert done.returncode == 1
-    assert "3.15: could not be had: the time limit is reached" in done.stderr
+    assert "3.15: not available: the time limit is reached" in done.stderr
     assert done.stdout == f"3.14 {executable}\n"
 
 

@@ -1,4 +1,4 @@
-"""tools/servers without network: what is known, what is here, what cannot be had."""
+"""tools/servers without network: what is known, what is here, what is not available."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_an_unpacked_one_is_taken(tmp_path: Path, script: ModuleType) -> None:
         assert (done.stdout, done.returncode) == (f"{name} {expected}\n", 0)
 
 
-def test_one_that_is_nowhere_is_told(tmp_path: Path, script: ModuleType) -> None:
+def test_a_missing_server_is_reported(tmp_path: Path, script: ModuleType) -> None:
     lacking = [
         name
         for name, (_, pattern) in script.PACKAGES.items()
@@ -57,5 +57,5 @@ def test_one_that_is_nowhere_is_told(tmp_path: Path, script: ModuleType) -> None
         pytest.skip("this machine has every server installed")
     done = call(tmp_path, lacking[0])
     assert done.returncode == 1
-    assert f"{lacking[0]}: could not be had: no apt" in done.stderr
+    assert f"{lacking[0]}: not available: no apt" in done.stderr
     assert not (tmp_path / lacking[0]).exists()
