@@ -10,6 +10,7 @@
 #include "debug/debug.h"
 #include "io/blocking.h"
 #include "io/resolver.h"
+#include "sched/guests.h"
 #include "sched/preempt.h"
 #include "sync/builtin_lock.h"
 #include "sync/notify_queue.h"
@@ -114,6 +115,7 @@ static int exec_module(PyObject *module)
 {
     if (c_check_interpreter() < 0 || c_check_layout() < 0 || c_splice_init() < 0)
         return -1;
+    s_register_guests();
     s_hook.type = &bind_tasklet_type;
     s_hook.before_slices = bind_patch_builtin_locks;
     c_chunk_cache_install();

@@ -51,21 +51,6 @@ void s_unqueue(s_tasklet *t);
 /* Tells s_hook.switching of a switch; of the first pick after a tasklet's end. */
 void s_tell_switch(s_sched *s, s_tasklet *from, s_tasklet *to);
 void s_tell_departed(s_sched *s, s_tasklet *to);
-/* Tasklets with trace or profile functions of their own: trace.c. */
-extern int s_traces;
-/* What is on in a thread that gets its scheduler may be its main tasklet's. */
-void s_trace_found(s_sched *s);
-void s_trace_switch(s_sched *s, s_tasklet *from, s_tasklet *to);
-/* `t` has ended or will not run again; `s`: the caller's, may be NULL. */
-void s_trace_drop(s_sched *s, s_tasklet *t);
-int s_own_visit(const s_own *own, visitproc visit, void *arg);
-/* It has ended, or will not run again. */
-void s_own_drop(s_tasklet *t);
-/* A tasklet in which a loop runs stops, and goes on: loop.c. */
-void s_loop_leave(s_sched *s, s_tasklet *me);
-void s_loop_back(s_sched *s, s_tasklet *me);
-/* It has ended, or will not run again, with the loop as it is; `s` may be NULL. */
-void s_loop_drop(s_sched *s, s_tasklet *t);
 /* Puts a new tasklet on the roll of `s`. */
 uint64_t s_new_id(void);
 void s_enroll(s_sched *s, s_tasklet *t);

@@ -14,6 +14,7 @@
  * The level of switch_trap() is kept apart from `trap`, in which it counts once, so
  * that our own callbacks do not show in it.
  */
+#include "sched/events.h"
 #include "sched/internal.h"
 
 static void tell(s_sched *s, s_tasklet *from, s_tasklet *to)
@@ -51,9 +52,26 @@ void s_tell_departed(s_sched *s, s_tasklet *to)
 
 void s_listen(void (*switching)(s_sched *s, s_tasklet *from, s_tasklet *to))
 {
+    int before = s_hook.switching != NULL;
     s_hook.switching = switching;
-    s_modes_refresh();
+    if (before != (switching != NULL))
+        s_slow_switches(switching != NULL ? 1 : -1);
 }
+
+static void thread_begins(s_sched *s)
+{
+    if (s_hook.switching != NULL)
+        s_tell_switch(s, NULL, s->main);
+}
+
+/* No switch leads from a tasklet that has ended to the next one. */
+static void departed_picked(s_sched *s, s_tasklet *next)
+{
+    if (s->departed != NULL)
+        s_tell_departed(s, next);
+}
+
+const s_guest s_listener_guest = {.begin = thread_begins, .picked = departed_picked};
 
 int s_switch_trap(s_sched *s, int change)
 {

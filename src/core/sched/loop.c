@@ -8,11 +8,11 @@
  * Such a tasklet is always suspended hard, so that both happen in one function (switch.c) and
  * nobody else's switches need a test.  s->soft, which is 2 while it runs, sends it there.
  */
-#include "sched/internal.h"
+#include "sched/events.h"
 
-static void enter(s_sched *s, int in_loop)
+static void set_only_hard(s_sched *s, int why)
 {
-    s->in_loop = in_loop;
+    s->only_hard = why;
     s->soft = s_soft_mode(s, s->soft);
 }
 
@@ -23,7 +23,8 @@ int s_loop_own(s_sched *s)
         t->loop = c_calloc(sizeof(*t->loop));
     if (t->loop == NULL)
         return S_E_MEMORY;
-    enter(s, 1);
+    t->attached |= S_HAS_LOOP;
+    set_only_hard(s, C_EVENT_LOOP);
     return S_OK;
 }
 
@@ -35,31 +36,36 @@ void s_loop_settle(s_sched *s)
     c_event_loop_clear(t->loop);
     PyMem_Free(t->loop);
     t->loop = NULL;
-    enter(s, 0);
+    t->attached &= (unsigned char)~S_HAS_LOOP;
+    set_only_hard(s, 0);
 }
 
-void s_loop_leave(s_sched *s, s_tasklet *me)
+static void swap_out_loop(s_sched *s, s_tasklet *me)
 {
     c_event_loop_swap(s->ts, me->loop);
-    enter(s, 0);
+    set_only_hard(s, 0);
 }
 
-void s_loop_back(s_sched *s, s_tasklet *me)
+static void swap_in_loop(s_sched *s, s_tasklet *me)
 {
     c_event_loop_swap(s->ts, me->loop);
-    enter(s, 1);
+    set_only_hard(s, C_EVENT_LOOP);
 }
 
-void s_loop_drop(s_sched *s, s_tasklet *t)
+static void drop_loop(s_sched *s, s_tasklet *t)
 {
     PyObject *pending = PyErr_GetRaisedException();
     c_event_loop *loop = t->loop;
     t->loop = NULL;
+    t->attached &= (unsigned char)~S_HAS_LOOP;
     if (s != NULL && s->current == t) {
         c_event_loop_swap(s->ts, loop);
-        enter(s, 0);
+        set_only_hard(s, 0);
     }
     c_event_loop_clear(loop);
     PyMem_Free(loop);
     PyErr_SetRaisedException(pending);
 }
+
+const s_guest s_loop_guest = {
+    .bit = S_HAS_LOOP, .leave = swap_out_loop, .resume = swap_in_loop, .drop = drop_loop};

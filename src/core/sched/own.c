@@ -7,6 +7,7 @@
  * When the tasklet has ended, it gives up all of it while it still is the current one: the values
  * of its locals are destroyed as its own, and whoever joins the thread goes on afterwards.
  */
+#include "sched/events.h"
 #include "sched/internal.h"
 
 s_own *s_own_make(s_tasklet *t)
@@ -21,21 +22,24 @@ s_own *s_own_make(s_tasklet *t)
         return NULL;
     }
     own->key = key;
+    t->attached |= S_HAS_IDENTITY;
     return t->own = own;
 }
 
-int s_own_visit(const s_own *own, visitproc visit, void *arg)
+static int visit_identity(s_tasklet *t, visitproc visit, void *arg)
 {
+    const s_own *own = t->own;
     Py_VISIT(own->locals);
     Py_VISIT(own->end);
     Py_VISIT(own->handle);
     return 0;
 }
 
-static void let_go(s_tasklet *t)
+static void free_identity(s_tasklet *t)
 {
     s_own *own = t->own;
     t->own = NULL;
+    t->attached &= (unsigned char)~S_HAS_IDENTITY;
     Py_XDECREF(own->locals);
     Py_XDECREF(own->end);
     Py_XDECREF(own->handle);
@@ -43,12 +47,18 @@ static void let_go(s_tasklet *t)
     PyMem_Free(own);
 }
 
-void s_own_drop(s_tasklet *t)
+/* Destructors of its values run on its own stack, which can wait for a lock. */
+static void drop_identity(s_sched *s, s_tasklet *t)
 {
     PyObject *pending = PyErr_GetRaisedException();
+    int running = s != NULL && s->current == t;
+    if (running)
+        s->reporting = s->trap;
     if (s_hook.leaves != NULL && !c_is_finalizing())
         s_hook.leaves(t);
-    let_go(t);
+    free_identity(t);
+    if (running)
+        s->reporting = 0;
     PyErr_SetRaisedException(pending);
 }
 
@@ -65,3 +75,6 @@ void s_vanish(s_sched *s, s_tasklet *t)
     if (!t->is_main)
         s_leave_roll(t);
 }
+
+const s_guest s_identity_guest = {
+    .bit = S_HAS_IDENTITY, .drop = drop_identity, .visit = visit_identity};

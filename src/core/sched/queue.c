@@ -9,6 +9,7 @@
  * objects, destructors).  The tasklet that is about to stop is queued already,
  * so that code must not switch: `trap` is up.
  */
+#include "sched/events.h"
 #include "sched/internal.h"
 #include "sched/watchdog.h"
 
@@ -44,15 +45,6 @@ static s_tasklet *pick(s_sched *s)
     return s_of_link(link);
 }
 
-/* No switch leads from a tasklet that has ended to the next one. */
-static B_COLD void after_end(s_sched *s, s_tasklet *next)
-{
-    if (s->departed != NULL)
-        s_tell_departed(s, next);
-    if (next->trace != NULL && s->current == s->idler)
-        c_trace_swap(s->ts, next->trace);
-}
-
 s_tasklet *s_next_slow(s_sched *s)
 {
     s_tasklet *next;
@@ -76,7 +68,7 @@ s_tasklet *s_next_slow(s_sched *s)
             s_idle(s);
     } while (next == NULL);
     if (B_UNLIKELY(s->picks == 1))
-        after_end(s, next);
+        s_report_picked(s, next);
     s->trap--;
     return next;
 }

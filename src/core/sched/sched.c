@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "heap/heap.h"
+#include "sched/events.h"
 #include "sched/internal.h"
 #include "sched/preempt.h"
 
@@ -29,22 +30,19 @@ __thread s_sched *s_self_ __attribute__((tls_model("initial-exec")));
 s_hooks s_hook;
 int s_soft_wanted = 1, s_torture, s_pickle_flags;
 
-/* Whether somebody is to be told of each switch. */
-static int is_told(void)
-{
-    return s_hook.switching != NULL || s_traces;
-}
+/* Reasons for every switch to take the slow way. */
+static int slow_reasons;
 
 int s_soft_mode(const s_sched *s, int wanted)
 {
     if (!wanted || !c_soft_supported)
         return 0;
-    return s_torture || is_told() || s->in_loop ? 2 : 1;
+    return s_torture || slow_reasons || s->only_hard ? 2 : 1;
 }
 
 int s_picks(const s_sched *s)
 {
-    return s_torture & S_TORTURE_SWITCH || is_told() || s->overdue ? 1 : PICKS;
+    return s_torture & S_TORTURE_SWITCH || slow_reasons || s->overdue ? 1 : PICKS;
 }
 
 static p_lock list_lock;
@@ -193,9 +191,7 @@ s_sched *s_self_make(void)
     __atomic_store_n(&s->arrived, NULL, __ATOMIC_RELEASE);
     __atomic_store_n(&s->ended, 0, __ATOMIC_RELEASE);
     s_self_ = s;
-    s_trace_found(s);
-    if (s_hook.switching != NULL)
-        s_tell_switch(s, NULL, s->main);
+    s_report_begin(s);
     return s;
 }
 
@@ -233,6 +229,13 @@ static void refresh_modes(void *unused)
 void s_modes_refresh(void)
 {
     c_while_world_stopped(refresh_modes, NULL);
+}
+
+void s_slow_switches(int change)
+{
+    int before = __atomic_fetch_add(&slow_reasons, change, __ATOMIC_SEQ_CST);
+    if (before == 0 || before + change == 0)
+        s_modes_refresh();
 }
 
 static void retype_mains(void *arg)

@@ -132,6 +132,7 @@ struct s_tasklet {
     unsigned char state, kept, started;
     unsigned char cancelled; /* every blocking call raises Cancelled */
     unsigned char owned;     /* a group takes its failure */
+    unsigned char attached;  /* what it has of guests: events.h */
     unsigned char is_main;
     unsigned char
         queued; /* its place is in the queue of what it waits for; under that queue's lock */
@@ -194,7 +195,7 @@ struct s_sched {
     int in_callback; /* of the Stackless face, which runs Python code before a switch */
     s_tasklet *departed; /* it has ended, the listener is still to be told of it */
     int soft;            /* s_soft_mode() */
-    int in_loop;         /* the current tasklet runs a loop: loop.c */
+    int only_hard;       /* why the current tasklet is always switched hard: C_...; 0: it is not */
     p_stack *stack;      /* the one we run on */
     p_stack own_stack;
     p_stack *spare;
@@ -310,6 +311,8 @@ extern int s_torture;
 int s_soft_mode(const s_sched *s, int wanted);
 /* How many picks of the run queue go by between two slow ones: 1 when each is to be slow. */
 int s_picks(const s_sched *s);
+/* One reason more (1) or less (-1) for all switches to take the slow way. */
+void s_slow_switches(int change);
 /* Every scheduler looks again which mode it may switch in. */
 void s_modes_refresh(void);
 /* Sets s_hook.switching: while it is set every switch takes the slow way. */

@@ -14,6 +14,7 @@
  * code may run.
  */
 #include "base/track.h"
+#include "sched/events.h"
 #include "sched/internal.h"
 
 #define SPARES 16
@@ -162,8 +163,6 @@ static PyObject *suspend_hard(s_sched *s, s_tasklet *me, s_tasklet *next, p_stac
     c_hard_state kept;
     p_stack *mine = s->stack;
     s->count_hard++;
-    if (B_UNLIKELY(me->loop != NULL))
-        s_loop_leave(s, me);
     c_hard_suspend(s->ts, &me->c, &kept, top);
     me->stack = mine;
     me->kept = S_HARD;
@@ -179,8 +178,8 @@ static PyObject *suspend_hard(s_sched *s, s_tasklet *me, s_tasklet *next, p_stac
     }
     track_enter(mine->fake);
     c_hard_resume(s->ts, &me->c, &kept);
-    if (B_UNLIKELY(me->loop != NULL))
-        s_loop_back(s, me);
+    if (B_UNLIKELY(me->attached & S_HAS_LOOP))
+        s_report_resume(s, me);
     return delivered(me);
 }
 
@@ -248,6 +247,15 @@ static void move_stack(s_sched *s)
     track_abandon(mine->low, mine->size);
 }
 
+/* Where a guest sees switches, s->soft is not 1. */
+static B_COLD void report_switch(s_sched *s, s_tasklet *me, s_tasklet *next)
+{
+    if (me->attached)
+        s_report_leave(s, me);
+    if (next->attached)
+        s_report_enter(s, next);
+}
+
 /* Every way but the most common one: rarer soft calls, and hard switching. */
 static B_COLD PyObject *transfer_slow(s_sched *s, s_tasklet *me, s_tasklet *next,
                                       const c_call_site *site)
@@ -257,13 +265,13 @@ static B_COLD PyObject *transfer_slow(s_sched *s, s_tasklet *me, s_tasklet *next
         s_tell_switch(s, me, next);
     int why = me->is_main ? C_MAIN : site == NULL ? C_FROM_C : C_NEVER;
     point.top = -1;
-    if (me->loop != NULL) {
-        why = C_EVENT_LOOP;
+    if (s->only_hard) {
+        why = s->only_hard;
     } else if (!me->is_main && site != NULL) {
         why = c_soft_point_find(s->ts, &me->c, site, &point);
         if (why == C_SOFT && s->soft && !(s->soft == 2 && refuse_soft(s))) {
-            if (B_UNLIKELY(s_traces))
-                s_trace_switch(s, me, next);
+            if (B_UNLIKELY(s->soft != 1))
+                report_switch(s, me, next);
             c_suspend(s->ts, &me->c, &point);
             if (s_torture & S_TORTURE_MOVE && next->kept != S_HARD)
                 move_stack(s);
@@ -279,8 +287,8 @@ static B_COLD PyObject *transfer_slow(s_sched *s, s_tasklet *me, s_tasklet *next
     p_stack *fresh = NULL;
     if (next->kept != S_HARD && (fresh = s_stack_take(s)) == NULL)
         return undo(s, me, next);
-    if (B_UNLIKELY(s_traces))
-        s_trace_switch(s, me, next);
+    if (B_UNLIKELY(s->soft != 1))
+        report_switch(s, me, next);
     return suspend_hard(s, me, next, fresh, point.top);
 }
 

@@ -17,6 +17,7 @@
  * asked ten times in a row and then shown to the program.
  */
 #include "heap/heap.h"
+#include "sched/events.h"
 #include "sched/internal.h"
 #include "sched/scope.h"
 #include "sched/watchdog.h"
@@ -143,12 +144,8 @@ int s_visit(s_tasklet *t, visitproc visit, void *arg)
     Py_VISIT(t->kwnames);
     Py_VISIT(t->error);
     Py_VISIT(t->name);
-    if (t->trace != NULL) {
-        Py_VISIT(t->trace->object[C_TRACE]);
-        Py_VISIT(t->trace->object[C_PROFILE]);
-    }
-    if (t->own != NULL) {
-        int stop = s_own_visit(t->own, visit, arg);
+    if (t->attached) {
+        int stop = s_report_visit(t, visit, arg);
         if (stop)
             return stop;
     }
@@ -249,25 +246,13 @@ static void forget_outcome(s_tasklet *t)
     Py_CLEAR(t->failure);
 }
 
-/* Destructors of its values run on its own stack, which can wait for a lock. */
-static void give_up_own(s_sched *s, s_tasklet *t)
-{
-    s->reporting = s->trap;
-    s_own_drop(t);
-    s->reporting = 0;
-}
-
 void s_finish(s_sched *s, s_tasklet *t, PyObject *result)
 {
     s->trap++;
     s_leave_core(s, t);
     conclude(s, t, result);
-    if (B_UNLIKELY(t->trace != NULL))
-        s_trace_drop(s, t);
-    if (B_UNLIKELY(t->loop != NULL))
-        s_loop_drop(s, t);
-    if (B_UNLIKELY(t->own != NULL))
-        give_up_own(s, t);
+    if (B_UNLIKELY(t->attached))
+        s_report_drop(s, t);
     c_lock_take(&t->lock);
     t->state = S_DONE;
     c_lock_give(&t->lock);
@@ -303,10 +288,8 @@ void s_clear(s_tasklet *t)
     }
     s_leave_roll(t);
     s_free_state(t);
-    if (t->trace != NULL)
-        s_trace_drop(s_self_, t);
-    if (t->own != NULL)
-        s_own_drop(t);
+    if (t->attached)
+        s_report_drop(s_self_, t);
     Py_CLEAR(t->func);
     Py_CLEAR(t->args);
     Py_CLEAR(t->kwnames);
@@ -404,12 +387,8 @@ void s_free(s_tasklet *t)
 {
     if (t->home != NULL)
         s_clear(t);
-    if (t->trace != NULL && !c_is_finalizing())
-        s_trace_drop(s_self_, t);
-    if (t->loop != NULL)
-        s_loop_drop(NULL, t);
-    if (t->own != NULL)
-        s_own_drop(t);
+    if (t->attached)
+        s_report_drop(s_self_, t);
     Py_CLEAR(t->result);
     Py_CLEAR(t->failure);
     Py_CLEAR(t->name);

@@ -11,23 +11,15 @@
  * takes transfer_slow, and every pick s_next_slow: see listen.c.  The record is made
  * when a function is set, so a switch allocates nothing.
  */
-#include "sched/internal.h"
-
-int s_traces;
-
-static void count(int change)
-{
-    int before = __atomic_fetch_add(&s_traces, change, __ATOMIC_SEQ_CST);
-    if (before == 0 || before + change == 0)
-        s_modes_refresh();
-}
+#include "sched/events.h"
 
 static int give_record(s_tasklet *t)
 {
     t->trace = c_calloc(sizeof(*t->trace));
     if (t->trace == NULL)
         return S_E_MEMORY;
-    count(1);
+    t->attached |= S_HAS_TRACE;
+    s_slow_switches(1);
     return S_OK;
 }
 
@@ -35,7 +27,8 @@ static void take_record(s_tasklet *t)
 {
     PyMem_Free(t->trace);
     t->trace = NULL;
-    count(-1);
+    t->attached &= (unsigned char)~S_HAS_TRACE;
+    s_slow_switches(-1);
 }
 
 int s_trace_own(s_sched *s)
@@ -58,18 +51,23 @@ void s_trace_settle(s_sched *s)
     take_record(t);
 }
 
-void s_trace_found(s_sched *s)
+/* What is on in a thread that gets its scheduler may be its main tasklet's. */
+static void adopt_thread_functions(s_sched *s)
 {
     if (c_trace_is_known(s->ts))
         give_record(s->main);
 }
 
-void s_trace_switch(s_sched *s, s_tasklet *from, s_tasklet *to)
+static void swap_functions(s_sched *s, s_tasklet *t)
 {
-    if (from->trace != NULL)
-        c_trace_swap(s->ts, from->trace);
-    if (to->trace != NULL)
-        c_trace_swap(s->ts, to->trace);
+    c_trace_swap(s->ts, t->trace);
+}
+
+/* No switch leads from a tasklet that has ended to the next one. */
+static void picked_after_end(s_sched *s, s_tasklet *next)
+{
+    if (next->trace != NULL && s->current == s->idler)
+        swap_functions(s, next);
 }
 
 PyObject *s_trace_of(const s_tasklet *t, int which)
@@ -100,12 +98,15 @@ int s_trace_set(s_sched *s, s_tasklet *t, PyObject *(*set)(PyObject *function), 
     return done != NULL ? S_OK : S_E_SET;
 }
 
-void s_trace_drop(s_sched *s, s_tasklet *t)
+/* While the interpreter ends, only that of the running one is taken off. */
+static void drop_functions(s_sched *s, s_tasklet *t)
 {
     PyThreadState *ts = s != NULL ? s->ts : c_thread_state();
+    int running = s != NULL && s->current == t;
+    if (!running && c_is_finalizing())
+        return;
     PyObject *pending = PyErr_GetRaisedException();
     c_trace mine = {{NULL}};
-    int running = s != NULL && s->current == t;
     if (!running) {
         c_trace_swap(ts, &mine);
         c_trace_swap(ts, t->trace);
@@ -117,3 +118,18 @@ void s_trace_drop(s_sched *s, s_tasklet *t)
     take_record(t);
     PyErr_SetRaisedException(pending);
 }
+
+static int visit_functions(s_tasklet *t, visitproc visit, void *arg)
+{
+    Py_VISIT(t->trace->object[C_TRACE]);
+    Py_VISIT(t->trace->object[C_PROFILE]);
+    return 0;
+}
+
+const s_guest s_trace_guest = {.bit = S_HAS_TRACE,
+                               .begin = adopt_thread_functions,
+                               .leave = swap_functions,
+                               .enter = swap_functions,
+                               .picked = picked_after_end,
+                               .drop = drop_functions,
+                               .visit = visit_functions};

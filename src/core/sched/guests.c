@@ -1,0 +1,14 @@
+/* All guests, in the order in which they hear of events. */
+#include "sched/guests.h"
+
+#include "sched/events.h"
+
+extern const s_guest s_trace_guest, s_loop_guest, s_identity_guest, s_listener_guest;
+
+void s_register_guests(void)
+{
+    static const s_guest *const guests[] = {&s_trace_guest, &s_loop_guest, &s_identity_guest,
+                                            &s_listener_guest};
+    for (size_t i = 0; i < sizeof(guests) / sizeof(guests[0]); i++)
+        s_register_guest(guests[i]);
+}
