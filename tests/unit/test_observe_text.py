@@ -80,6 +80,13 @@ def test_what_is_no_dump_is_refused() -> None:
         Reader().take(["T\t1"])
 
 
+@pytest.mark.parametrize("seconds", ["9" * 400, "9" * 5000], ids=["for a float", "for an int"])
+def test_a_number_that_is_too_large_is_refused(seconds: str) -> None:
+    """Memory that is damaged may hold any number."""
+    with pytest.raises(ValueError, match="expected a line of a dump, found 'P"):
+        Reader().take([f"P\t1\t{seconds}"])
+
+
 def test_a_code_object_that_comes_again_may_be_another() -> None:
     """Its address was used again: stacks after that are read anew."""
     reader = Reader()

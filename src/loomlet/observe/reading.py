@@ -34,7 +34,7 @@ class Reader:
             kind, *fields = line.split("\t")
             try:
                 self._known[kind](fields)
-            except (KeyError, IndexError, ValueError) as error:
+            except (LookupError, ValueError, OverflowError) as error:
                 raise ValueError(f"expected a line of a dump, found {line[:80]!r}") from error
 
     def _process(self, fields: list[str]) -> None:

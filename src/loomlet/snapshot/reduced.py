@@ -101,16 +101,18 @@ def set_state(value: Any, state: Any) -> None:
             _set_tasklet(value, *_parts(state, TASKLET))
         else:
             _set_channel(value, *_parts(state, CHANNEL))
-    except (TypeError, ValueError, AttributeError) as error:
-        if isinstance(error, ThawError):
-            raise
+    except (ThawError, MemoryError):
+        raise
+    except Exception as error:
         raise ThawError(f"this is not the state of {type(value).__name__}: {error}") from error
 
 
 def _parts(state: Any, size: int) -> tuple[Any, ...]:
     """The state with its dict of what is unusual."""
     if type(state) is tuple and len(state) in (size, size + 1):
-        return state if len(state) > size else (*state, {})
+        found = state if len(state) > size else (*state, {})
+        if type(found[-1]) is dict:
+            return found
     raise ThawError(f"expected a state of {size} parts or one more, found {state!r:.100}")
 
 
@@ -282,6 +284,8 @@ def _reduce_channel(channel: _core.Channel) -> Any:
 
 
 def _set_channel(channel: Any, balance: int, flags: int, waiting: Any, unusual: Any) -> None:
+    if type(waiting) is not list or not all(isinstance(one, _core.Tasklet) for one in waiting):
+        raise ThawError("expected a list of tasklets, as __reduce__() gives it")
     preference = (flags >> 1 & 3) - (flags >> 1 & 2) * 2
     values = unboxed(unusual.get("values", ()))
     closing, every, closed = (bool(flags >> bit & 1) for bit in (0, 3, 4))

@@ -288,7 +288,18 @@ def test_a_subclass(through):
     assert (type(again), again.slot, again.own) == (Named, [1], {"two": 2})
 
 
-@pytest.mark.parametrize("state", [None, (), (0,) * 8, (0, None, 0, [5], None, None, None, None)])
+@pytest.mark.parametrize(
+    "state",
+    [
+        None,
+        (),
+        (0,) * 8,
+        (0, None, 0, [5], None, None, None, None),
+        ("flags", None, 0, [], None, None, None, None),
+        (0, None, 0, [], None, None, None, None, "unusual"),
+        (0, None, 0, [], None, None, None, None, {"attributes": 5}),
+    ],
+)
 def test_a_wrong_state(state):
     """Spec 3, tasklet.__setstate__: what __reduce__ does not make is refused; nothing happens."""
     task = stackless.tasklet()

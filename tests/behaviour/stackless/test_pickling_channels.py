@@ -171,7 +171,20 @@ def test_a_subclass(through):
         assert (type(twin), twin.number) == (Numbered, [3])
 
 
-@pytest.mark.parametrize("state", [None, (), (0, 0), (0, 6, [5]), (0, "6", [])])
+@pytest.mark.parametrize(
+    "state",
+    [
+        None,
+        (),
+        (0, 0),
+        (0, 6, [5]),
+        (0, "6", []),
+        (0, 6, stackless.channel()),
+        (0, 6, [], "unusual"),
+        (0, 6, [], {"values": 5}),
+        (1 << 200, 1 << 200, [], {"attributes": 5}),
+    ],
+)
 def test_a_wrong_state(state):
     """Spec 4, channel.__setstate__: what __reduce__ does not make is refused."""
     with pytest.raises(loomlet.ThawError):
