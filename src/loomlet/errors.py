@@ -215,7 +215,7 @@ def _deadlock(about: object) -> BaseException:
     return Deadlock("\n  ".join([text, *lines]))
 
 
-# Why a tasklet cannot be frozen: enum s_no_image of snapshot.h.
+# Why a tasklet cannot be frozen: enum s_obstacle of snapshot.h.
 _NO_IMAGE_TEXTS = {
     1: "it is the one that runs; let another tasklet freeze it",
     2: "it has ended",

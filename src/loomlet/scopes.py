@@ -33,7 +33,7 @@ body; the Cancelled of a scope further out; nothing.  Failures that cannot be ra
 first two go to the error handler, the body's too.  A child that ends with TaskletExit or Cancelled
 has not failed.
 
-The mechanism is native (src/core/sched/scope.h): entering, leaving, cancelling, a child's end.
+The mechanism is native (src/core/sched/guests/scope.h): entering, leaving, cancelling, a child's end.
 A signal handler can therefore not come between a cancel and those it is meant for.  Here is only
 the decision what leaves a group.  One gap is left, as in every context manager written in Python:
 a KeyboardInterrupt between the last instruction of the body and the first of __exit__ leaves the

@@ -10,8 +10,8 @@
 #include "debug/debug.h"
 #include "io/blocking.h"
 #include "io/resolver.h"
-#include "sched/guests.h"
-#include "sched/preempt.h"
+#include "sched/guests/preempt.h"
+#include "sched/guests/register.h"
 #include "sync/builtin_lock.h"
 #include "sync/notify_queue.h"
 

@@ -161,7 +161,7 @@ static void count_ready_here(void *unused)
 static void put_scheduler(void *unused)
 {
     const s_sched *s = here.s;
-    const s_hold_record *longest = &s->longest;
+    const s_run_interval *longest = &s->longest;
     (void)unused;
     d_begin_line("S");
     d_put_field(s->thread_id);
@@ -219,12 +219,12 @@ void d_dump(int fd, int64_t asked_at)
     int whole = 1;
     int64_t now = p_now();
     d_begin_text(fd);
-    here.now = s_tick_of(now);
+    here.now = s_coarse_ms(now);
     d_begin_line("loomlet-dump\t1\nP");
     d_put_field((uint64_t)p_parent_id());
     d_put_field((uint64_t)(now - asked_at));
     d_end_line();
-    for (const s_sched *s = s_first(); s != NULL; s = s->next) {
+    for (const s_sched *s = s_first_scheduler(); s != NULL; s = s->next) {
         if (!s->ended && dump_scheduler(s) < 0)
             whole = 0;
     }

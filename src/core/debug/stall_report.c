@@ -1,9 +1,9 @@
 /* A tasklet that holds its scheduler is reported on stderr while it does.
  *
- * The monitor thread (sched/preempt.c) passes on each tasklet that it has asked in vain to stop:
- * a call of C does not return, or the tasklet must not be interrupted.  When that has lasted long
- * enough and others wait, it is reported, once.  A copy of the process (text.h) finds out who waits
- * and where the tasklet is, writes that and ends: so a report needs no GIL, and a stderr that
+ * The monitor thread (sched/guests/preempt.c) passes on each tasklet that it has asked in vain to
+ * stop: a call of C does not return, or the tasklet must not be interrupted.  When that has lasted
+ * long enough and others wait, it is reported, once.  A copy of the process (text.h) finds out who
+ * waits and where the tasklet is, writes that and ends: so a report needs no GIL, and a stderr that
  * nobody reads blocks nothing.  When nothing waits the report is tried again after twice the time.
  * One copy lives at a time; a later look notices that it has ended.
  *
@@ -13,7 +13,7 @@
  */
 #include "debug/debug.h"
 #include "debug/text.h"
-#include "sched/stall.h"
+#include "sched/guests/stall.h"
 
 #define CALLERS 8
 enum { STDERR = 2 };

@@ -151,7 +151,7 @@ static s_sched *deliver(i_job *job, PyObject *value, PyObject *error)
     if (t != NULL) {
         t->wait.value = value;
         t->error = error;
-        home = s_wake_at_home(t);
+        home = s_wake_on_owner(t);
     } else {
         Py_XDECREF(value);
         Py_XDECREF(error);
@@ -198,5 +198,5 @@ static void tell(s_tasklet *t)
 
 void i_jobs_after_fork(s_sched *s)
 {
-    s_for_each(s, tell);
+    s_for_each_tasklet(s, tell);
 }

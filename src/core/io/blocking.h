@@ -86,7 +86,7 @@ void i_blocking_init(void);
 PyObject *i_run_blocking(s_sched *s, PyObject *function, PyObject *const *args, Py_ssize_t nargs,
                          PyObject *kwnames, const c_call_site *site, int *code);
 
-/* For the pool.  Makes the call; the rest as s_wake_at_home.  The job is gone. */
+/* For the pool.  Makes the call; the rest as s_wake_on_owner.  The job is gone. */
 s_sched *i_job_run(i_job *job);
 /* The same for one that is not to be called: who waits for it gets the error of a code. */
 s_sched *i_job_fail(i_job *job, int code);

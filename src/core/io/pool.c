@@ -88,7 +88,7 @@ static i_job *next_job(worker *me, s_sched *home)
 {
     i_job *job = settle(me);
     if (home != NULL)
-        s_rouse(home);
+        s_wake_thread(home);
     while (job == NULL) {
         if (__atomic_load_n(&me->job, __ATOMIC_ACQUIRE) == NULL)
             p_park_adaptive(&me->parker, &me->spin, me->until, c_gil_spin);
@@ -298,7 +298,7 @@ static void refuse(i_job *job)
 {
     s_sched *home = i_job_fail(job, S_E_EXITING);
     if (home != NULL)
-        s_rouse(home);
+        s_wake_thread(home);
 }
 
 static void close_pool(void)

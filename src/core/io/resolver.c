@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-#include "sched/mail.h"
+#include "sched/inbox.h"
 
 typedef struct {
     p_work errand;
-    s_parcel parcel;
+    s_completion parcel;
     s_sched *home;
     s_tasklet *waiter; /* the place in a queue that it has: owned; NULL: it went on; atomic */
     PyObject *asked;
@@ -112,7 +112,7 @@ static void end(lookup *l)
     PyMem_RawFree(l);
 }
 
-static void come_home(s_sched *s, s_parcel *parcel)
+static void come_home(s_sched *s, s_completion *parcel)
 {
     lookup *l = B_CONTAINER(parcel, lookup, parcel);
     if (l->waiter != NULL) {
@@ -135,7 +135,7 @@ static void find(p_work *errand)
     lookup *l = B_CONTAINER(errand, lookup, errand);
     if (is_wanted(l))
         p_resolve(&l->found, l->host, l->service, l->kind);
-    if (s_send_parcel(l->home, &l->parcel) < 0 && !is_wanted(l))
+    if (s_post_completion(l->home, &l->parcel) < 0 && !is_wanted(l))
         end(l);
 }
 
@@ -211,6 +211,6 @@ void i_resolver_after_fork(s_sched *s)
     if (s == NULL)
         return;
     __atomic_store_n(&s->has_mail, 1, __ATOMIC_SEQ_CST);
-    s_read_mail(s);
-    s_for_each(s, tell);
+    s_read_inbox(s);
+    s_for_each_tasklet(s, tell);
 }

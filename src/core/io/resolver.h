@@ -2,7 +2,7 @@
  *
  * The C library's getaddrinfo blocks and wants nothing of Python, so it is an errand
  * (plat/work_pool.c): a thousand lookups neither fight for the GIL nor wake a thread each.  What is
- * found comes home as a parcel (sched/mail.c) and is made into objects there.
+ * found comes home as a parcel (sched/inbox.c) and is made into objects there.
  *
  * Who owns a lookup.  The errand, from the sending until its parcel is opened; the tasklet only
  * points to it.  `waiter` belongs to the home thread: one that is interrupted takes itself out,

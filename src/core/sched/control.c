@@ -9,9 +9,9 @@
  * ever if need be; its kind is s_pausing.  Every other paused one has none, and
  * such a main tasklet of the Stackless face goes on when nobody else can.
  */
+#include "sched/guests/snapshot.h"
+#include "sched/guests/stackless_run.h"
 #include "sched/internal.h"
-#include "sched/snapshot.h"
-#include "sched/watchdog.h"
 
 const s_wait_kind s_pausing = {.name = "pause"};
 
@@ -19,10 +19,10 @@ int s_insert(s_sched *s, s_tasklet *t)
 {
     if (t->state == S_DONE)
         return S_E_DEAD;
-    if (t->state == S_BLOCKED && !s_is_watching(t))
+    if (t->state == S_BLOCKED && !s_is_run_caller(t))
         return S_E_BLOCKED;
     if (t->home != s)
-        return s_post(t->home, S_ASK_INSERT, t, NULL);
+        return s_post_message(t->home, S_ASK_INSERT, t, NULL);
     if (t->state == S_BLOCKED) {
         s_interrupt(s, t, NULL);
         t->wait.value = Py_NewRef(Py_None);
@@ -54,7 +54,7 @@ int s_remove(s_sched *s, s_tasklet *t)
         return S_E_BLOCKED;
     if (t == s->current)
         return S_E_CURRENT;
-    s_read_mail(s);
+    s_read_inbox(s);
     if (t->home == s && t->state == S_READY)
         s_unqueue(t);
     return S_OK;
@@ -166,7 +166,7 @@ static PyObject *run_claimed(s_sched *s, s_tasklet *t, b_link *place, int how,
         pause_current(s, Py_NewRef(Py_None), how & S_RING ? NULL : &s_pausing);
     }
     if (how & S_RING)
-        s_turn(s, place);
+        s_rotate_queue(s, place);
     return leave_for(s, t, site);
 }
 
@@ -174,13 +174,13 @@ PyObject *s_run_now(s_sched *s, s_tasklet *t, int how, const c_call_site *site, 
 {
     b_link *place;
     *code = S_OK;
-    s_read_mail(s);
+    s_read_inbox(s);
     if (t->state == S_DONE)
         *code = S_E_DEAD;
-    else if (t->state == S_BLOCKED && !s_is_watching(t))
+    else if (t->state == S_BLOCKED && !s_is_run_caller(t))
         *code = S_E_BLOCKED;
     else if (t->home != s)
-        *code = how & S_STAY ? s_post(t->home, S_ASK_RUN, t, NULL) : S_E_THREAD;
+        *code = how & S_STAY ? s_post_message(t->home, S_ASK_RUN, t, NULL) : S_E_THREAD;
     else if (s->trap)
         *code = S_E_TRAPPED;
     else if (t != s->current && !claim(s, t, &place))
@@ -198,7 +198,7 @@ PyObject *s_throw(s_sched *s, s_tasklet *t, PyObject *error, int how, const c_ca
 {
     b_link *place;
     *code = S_OK;
-    s_read_mail(s);
+    s_read_inbox(s);
     if (t == s->current) {
         PyErr_SetObject((PyObject *)Py_TYPE(error), error);
         Py_DECREF(error);
@@ -208,7 +208,8 @@ PyObject *s_throw(s_sched *s, s_tasklet *t, PyObject *error, int how, const c_ca
     if (t->state == S_DONE)
         *code = S_E_DEAD;
     else if (t->home != s)
-        return (*code = s_post(t->home, S_ASK_THROW, t, error)) < 0 ? NULL : Py_NewRef(Py_None);
+        return (*code = s_post_message(t->home, S_ASK_THROW, t, error)) < 0 ? NULL
+                                                                            : Py_NewRef(Py_None);
     else if (s->trap)
         *code = S_E_TRAPPED;
     if (*code < 0) {
@@ -216,7 +217,7 @@ PyObject *s_throw(s_sched *s, s_tasklet *t, PyObject *error, int how, const c_ca
         return NULL;
     }
     if (!claim(s, t, &place)) /* its wake-up is on the way: the exception follows it */
-        return (*code = s_post(s, S_ASK_THROW, t, error)) < 0 ? NULL : Py_NewRef(Py_None);
+        return (*code = s_post_message(s, S_ASK_THROW, t, error)) < 0 ? NULL : Py_NewRef(Py_None);
     s_refuse(s, t);
     Py_XSETREF(t->error, error);
     t->kind = NULL;
@@ -226,11 +227,11 @@ PyObject *s_throw(s_sched *s, s_tasklet *t, PyObject *error, int how, const c_ca
 int s_throw_later(s_sched *s, s_tasklet *t, PyObject *error)
 {
     if (t->home == s)
-        s_read_mail(s);
+        s_read_inbox(s);
     if (t->home != s || t->state == S_RUNNING)
-        return s_post(t->home, S_ASK_THROW, t, error);
+        return s_post_message(t->home, S_ASK_THROW, t, error);
     s_refuse(s, t);
-    s_tell(s, t, error);
+    s_raise_in(s, t, error);
     return S_OK;
 }
 

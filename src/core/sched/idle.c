@@ -25,9 +25,9 @@
  * Whatever must reach somebody while all sleep (a signal's exception, the
  * deadlock) goes to the main tasklet.
  */
+#include "sched/guests/preempt.h"
+#include "sched/guests/stackless_run.h"
 #include "sched/internal.h"
-#include "sched/preempt.h"
-#include "sched/watchdog.h"
 
 #define LONGEST 250000000
 
@@ -60,7 +60,7 @@ static int is_alone(s_sched *s)
 }
 
 /* One that another thread has just claimed gets the error with the mail. */
-void s_tell(s_sched *s, s_tasklet *t, PyObject *error)
+void s_raise_in(s_sched *s, s_tasklet *t, PyObject *error)
 {
     Py_INCREF(error);
     if (t->state == S_READY) {
@@ -70,25 +70,25 @@ void s_tell(s_sched *s, s_tasklet *t, PyObject *error)
         s_ready(s, t);
         Py_XSETREF(t->error, error);
     } else if (!s_interrupt(s, t, error)) {
-        s_post(s, S_ASK_THROW, t, Py_NewRef(error));
+        s_post_message(s, S_ASK_THROW, t, Py_NewRef(error));
     }
     Py_DECREF(error);
 }
 
 static void tell_main_raised(s_sched *s)
 {
-    s_tell(s, s->main, PyErr_GetRaisedException());
+    s_raise_in(s, s->main, PyErr_GetRaisedException());
 }
 
 static void deadlocked(s_sched *s)
 {
-    if (s_watch_deadlock(s))
+    if (s_run_deadlock(s))
         return;
     PyObject *error = s_hook.error(S_E_DEADLOCK, (PyObject *)s->main);
     if (error == NULL)
         tell_main_raised(s);
     else
-        s_tell(s, s->main, error);
+        s_raise_in(s, s->main, error);
 }
 
 static void sleep_until(s_sched *s, int64_t until)
@@ -114,7 +114,7 @@ void s_idle(s_sched *s)
 {
     if (s->current != s->idler)
         c_state_save(s->ts, &s->current->c); /* shows where it waits */
-    if (s->io_waits > 0 && s_poll_look(s) > 0)
+    if (s->io_waits > 0 && s_poll_now(s) > 0)
         return;
     b_timer *first = b_heap_first(&s->timers);
     if (s->virtual_now >= 0 && first != NULL) {
@@ -131,9 +131,9 @@ void s_idle(s_sched *s)
             return;
         }
     }
-    s_holds_sleep(s);
+    s_intervals_sleep(s);
     sleep_until(s, first != NULL ? first->when : S_FOREVER);
-    s_holds_wake(s);
+    s_intervals_wake(s);
     __atomic_store_n(&s->asleep, 0, __ATOMIC_SEQ_CST);
     if (PyErr_CheckSignals() < 0)
         tell_main_raised(s);

@@ -22,7 +22,7 @@
  * For ever?  The world outside can always make a descriptor ready: while one is waited for
  * there is no deadlock, here or in a thread that waits for this one.
  *
- * Threads.  All on the scheduler's own thread, but s_rouse, which any thread may call.  The
+ * Threads.  All on the scheduler's own thread, but s_wake_thread, which any thread may call.  The
  * wakeup descriptor is written under wakeup_lock, and the poller is opened and closed under it, so
  * that no descriptor number of somebody else is written to.  The sleeper does not take that lock.
  *
@@ -31,8 +31,8 @@
  */
 #include <errno.h>
 
+#include "sched/guests/preempt.h"
 #include "sched/internal.h"
-#include "sched/preempt.h"
 
 #define EVENTS 64
 #define PAUSE 50000
@@ -69,7 +69,7 @@ void s_poll_end(s_sched *s)
     p_lock_give(&s->wakeup_lock);
 }
 
-void s_rouse_poller(s_sched *to)
+void s_wake_poller(s_sched *to)
 {
     p_lock_take(&to->wakeup_lock);
     if (to->polls)
@@ -77,7 +77,7 @@ void s_rouse_poller(s_sched *to)
     p_lock_give(&to->wakeup_lock);
 }
 
-int s_poll_look(s_sched *s)
+int s_poll_now(s_sched *s)
 {
     p_event events[EVENTS];
     int count = p_poller_wait(&s->poller, events, EVENTS, 0, 0);
@@ -86,7 +86,7 @@ int s_poll_look(s_sched *s)
     return count;
 }
 
-void s_poll_glance(s_sched *s)
+void s_poll_if_due(s_sched *s)
 {
     if (s->virtual_now < 0 && s->random == 0) {
         int64_t now = p_now();
@@ -94,7 +94,7 @@ void s_poll_glance(s_sched *s)
             return;
         s->io_looked = now;
     }
-    s_poll_look(s);
+    s_poll_now(s);
 }
 
 void s_poll_sleep(s_sched *s, int64_t until)

@@ -10,8 +10,8 @@
  * so that code must not switch: `trap` is up.
  */
 #include "sched/events.h"
+#include "sched/guests/stackless_run.h"
 #include "sched/internal.h"
-#include "sched/watchdog.h"
 
 static uint64_t next_random(s_sched *s)
 {
@@ -51,20 +51,20 @@ s_tasklet *s_next_slow(s_sched *s)
     s->trap++;
     do {
         s->budget = s->picks;
-        s->tick = s_tick_of(p_now_coarse());
+        s->tick = s_coarse_ms(p_now_coarse());
         if (s->leaving != NULL && s->leaving != s->current)
             Py_CLEAR(s->leaving);
-        s_read_mail(s);
+        s_read_inbox(s);
         if (b_heap_first(&s->timers) != NULL)
             s_timers_fire(s);
         if (B_UNLIKELY(s->io_waits > 0) && !b_list_empty(&s->ready))
-            s_poll_glance(s);
+            s_poll_if_due(s);
         if (s->spares)
             s_stacks_trim(s);
-        next = B_UNLIKELY(s->picks == 1) ? s_watch_overdue(s) : NULL;
+        next = B_UNLIKELY(s->picks == 1) ? s_run_overdue(s) : NULL;
         if (next == NULL)
             next = pick(s);
-        if (next == NULL && !s_watch_wake(s))
+        if (next == NULL && !s_run_wake_caller(s))
             s_idle(s);
     } while (next == NULL);
     if (B_UNLIKELY(s->picks == 1))
@@ -93,7 +93,7 @@ static int send_home(s_sched *home, s_tasklet *t)
     return !closed;
 }
 
-s_sched *s_wake_at_home(s_tasklet *t)
+s_sched *s_wake_on_owner(s_tasklet *t)
 {
     s_sched *home = t->home;
     if (send_home(home, t))
@@ -111,9 +111,9 @@ void s_wake_slow(s_sched *s, s_tasklet *t)
         wake_here(s, t);
         return;
     }
-    s_sched *home = s_wake_at_home(t);
+    s_sched *home = s_wake_on_owner(t);
     if (home != NULL)
-        s_rouse(home);
+        s_wake_thread(home);
 }
 
 int s_interrupt(s_sched *s, s_tasklet *t, PyObject *error)

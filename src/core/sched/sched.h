@@ -17,9 +17,9 @@
  * the blocked call needs to run again, and the C stack can be abandoned.
  *
  * Threads.  Everything here runs on the scheduler's own thread with its thread
- * state attached, except s_wake, s_post and s_rouse, which any attached thread may call.
- * Fields of a tasklet belong to its home thread, except `wait` and `error`
- * between the claim and s_wake.
+ * state attached, except s_wake, s_post_message and s_wake_thread, which any attached thread may
+ * call. Fields of a tasklet belong to its home thread, except `wait` and `error` between the claim
+ * and s_wake.
  *
  * Errors.  Functions return 0 or a negative S_E... code; S_E_SET says that a
  * Python exception is set already.  bind/errors.c turns the others into
@@ -41,7 +41,13 @@ typedef struct s_sched s_sched;
 enum s_state { S_NEW, S_READY, S_RUNNING, S_BLOCKED, S_PAUSED, S_DONE };
 
 /* Where a tasklet's execution is kept while it does not run. */
-enum s_kept { S_FRESH, S_SOFT, S_CUT, S_HARD, S_LIVE }; /* S_CUT: soft, at a check */
+enum s_saved_as {
+    S_NOT_STARTED,
+    S_FRAMES,
+    S_FRAMES_AT_SAFEPOINT,
+    S_C_STACK,
+    S_LIVE
+}; /* S_FRAMES_AT_SAFEPOINT: soft, at a check */
 
 /* A place in a queue.  `value`: what a waiting sender offers; after the claim,
  * what the blocked call returns.  Owns its references. */
@@ -94,12 +100,12 @@ typedef struct s_timer {
 
 /* What it has that code expects a thread to have: own.c.  All owned, NULL where there is none. */
 typedef struct {
-    PyObject *key;    /* s_own_number(), as an int */
+    PyObject *key;    /* s_identity_number(), as an int */
     PyObject *locals; /* weak references to the locals that hold values for it: a list */
     PyObject *end;    /* a lock that is held until it has ended */
     PyObject *handle; /* of threading, from 3.13 on */
     int is_thread;    /* it was started as a thread, and is one for all who ask */
-} s_own;
+} s_identity;
 
 struct s_tasklet {
     PyObject_HEAD
@@ -108,7 +114,7 @@ struct s_tasklet {
     const s_wait_kind *kind; /* why it is blocked; of a paused one: control.c */
     void *on;                /* ... and on what; meaning by kind */
     c_state c;
-    p_stack *stack; /* S_HARD: its C stack */
+    p_stack *stack; /* S_C_STACK: its C stack */
     s_sched *home;
     b_link all;     /* in home's list of all tasklets */
     PyObject *func; /* after the end: its name, if it was a Python function */
@@ -126,7 +132,7 @@ struct s_tasklet {
     s_timer *timer;     /* deadline of the present wait */
     c_event_loop *loop; /* an event loop of asyncio runs in it: loop.c */
     c_trace *trace;     /* it has called sys.settrace or sys.setprofile: trace.c */
-    s_own *own;         /* locals, the identity of a thread: own.c */
+    s_identity *own;    /* locals, the identity of a thread: own.c */
     b_link joiners;     /* s_wait of tasklets that wait for its end; not a list before the first */
     uint64_t id;
     unsigned char state, kept, started;
@@ -146,11 +152,11 @@ struct s_tasklet {
     unsigned char held;           /* somebody drops or begins its run: home.c */
     unsigned short nopreempt;     /* how often it is inside nopreempt() */
     c_lock lock;
-    uint32_t since; /* when it got or left the core, in ticks (s_tick_of) */
+    uint32_t since; /* when it got or left the core, in ticks (s_coarse_ms) */
 };
 
 /* The time in ticks of about a millisecond, which go round after 52 days. */
-static inline uint32_t s_tick_of(int64_t nanoseconds)
+static inline uint32_t s_coarse_ms(int64_t nanoseconds)
 {
     return (uint32_t)((uint64_t)nanoseconds >> 20);
 }
@@ -162,7 +168,7 @@ static inline int s_is_thread(const s_tasklet *t)
 }
 
 /* Its ident where tasklets have one: odd, which that of no thread is. */
-static inline unsigned long long s_own_number(const s_tasklet *t)
+static inline unsigned long long s_identity_number(const s_tasklet *t)
 {
     return t->id * 2 + 1;
 }
@@ -170,7 +176,7 @@ static inline unsigned long long s_own_number(const s_tasklet *t)
 /* Only its frames are kept. */
 static inline int s_is_soft(const s_tasklet *t)
 {
-    return t->kept == S_SOFT || t->kept == S_CUT;
+    return t->kept == S_FRAMES || t->kept == S_FRAMES_AT_SAFEPOINT;
 }
 
 /* Who has held a core longest at one go, as text: the tasklet may be gone. */
@@ -179,7 +185,7 @@ typedef struct {
     int line;
     uint64_t id;
     char name[64], function[64], file[160];
-} s_hold_record;
+} s_run_interval;
 
 struct s_sched {
     s_tasklet *current, *main, *idler;
@@ -228,12 +234,12 @@ struct s_sched {
     unsigned char round;  /* of s_kill_all */
     unsigned long thread_id;
 
-    b_link watches; /* callers of run(), innermost first: watchdog.c */
+    b_link watches; /* callers of run(), innermost first: stackless_run.c */
     b_link dead;    /* ended Stackless tasklets whose home is here; guarded by all_lock */
     int overdue;    /* a soft run() has expired */
     int watched;    /* run() was called */
     int idled;      /* the current tasklet left the core before the thread slept */
-    s_hold_record longest;
+    s_run_interval longest;
     struct s_preempt *preempt; /* its slices and ticks; NULL before the first */
     int pickle_flags;
 
@@ -243,9 +249,9 @@ struct s_sched {
     p_lock mail_lock; /* guards closed, mail and letters */
     int closed;       /* takes no more mail */
     b_link mail;      /* tasklets woken by other threads */
-    struct s_letter *letters, **letters_end;
-    struct s_parcel *arrived; /* the last one first; atomic */
-    p_lock wakeup_lock;       /* the poller is opened, closed and rung under it */
+    struct s_message *letters, **letters_end;
+    struct s_completion *arrived; /* the last one first; atomic */
+    p_lock wakeup_lock;           /* the poller is opened, closed and rung under it */
     p_poller poller;
     uint64_t polls; /* 0: there is no poller; else a number that no other one has had */
 };
@@ -287,7 +293,7 @@ typedef struct {
 } s_hooks;
 extern s_hooks s_hook;
 
-/* ---- schedulers (sched.c) -------------------------------------------------- */
+/* ---- schedulers (scheduler.c) -------------------------------------------------- */
 
 extern __thread s_sched *s_self_ __attribute__((tls_model("initial-exec")));
 s_sched *s_self_make(void);
@@ -314,7 +320,7 @@ int s_picks(const s_sched *s);
 /* One reason more (1) or less (-1) for all switches to take the slow way. */
 void s_slow_switches(int change);
 /* Every scheduler looks again which mode it may switch in. */
-void s_modes_refresh(void);
+void s_refresh_modes(void);
 /* Sets s_hook.switching: while it is set every switch takes the slow way. */
 void s_listen(void (*switching)(s_sched *s, s_tasklet *from, s_tasklet *to));
 /* Adds to the level of switch_trap(); returns the old level. */
@@ -323,7 +329,7 @@ int s_switch_trap(s_sched *s, int change);
  * their number, or S_E_MEMORY. */
 Py_ssize_t s_tasklets(s_sched *s, s_tasklet ***found);
 /* The main one first; none but that without memory. */
-void s_for_each(s_sched *s, void (*call)(s_tasklet *t));
+void s_for_each_tasklet(s_sched *s, void (*call)(s_tasklet *t));
 /* Ends every tasklet of this scheduler but the current one; their `finally` runs. */
 int s_kill_all(s_sched *s);
 /* From now on main tasklets are of that type, those that exist too. */
@@ -333,7 +339,7 @@ s_sched *s_sched_of_thread(unsigned long thread_id);
 void s_after_fork(void);
 s_sched *s_sched_of(PyThreadState *ts);
 /* The first in the list of all schedulers, ended ones too. */
-const s_sched *s_first(void);
+const s_sched *s_first_scheduler(void);
 /* The name of a tasklet as its `name` would be, read as plain memory, with a 0 behind it: its size.
  * `room` is 32 or more. */
 size_t s_peek_name(const s_tasklet *t, char *to, size_t room);
@@ -343,33 +349,33 @@ size_t s_peek_name(const s_tasklet *t, char *to, size_t room);
 /* Fills a zeroed object.  `args` and `kwnames` as in c_start; all borrowed. */
 int s_tasklet_init(s_sched *s, s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames);
 int s_main_init(s_sched *s, s_tasklet *t);
-/* Makes a zeroed object an ended tasklet of `s`: one that s_renew can begin. */
+/* Makes a zeroed object an ended tasklet of `s`: one that s_rebind can begin. */
 void s_unbound_init(s_sched *s, s_tasklet *t);
 /* Calls work(arg), which looks at `t` or changes it, and runs no Python code: on its home
  * thread at once, elsewhere while all others are stopped. */
-void s_at_home(const s_tasklet *t, void (*work)(void *arg), void *arg);
+void s_run_on_owner(const s_tasklet *t, void (*work)(void *arg), void *arg);
 /* Takes hold of a tasklet that has ended, or (alive) is paused and held by no C frame: from
  * now on it has ended for everybody else.  With `func` its function too, *func: given, or
  * NULL and then what it is bound to (new).  Or S_E_ALIVE, S_E_BLOCKED, S_E_UNBOUND: nothing
  * has happened. */
-int s_hold(s_tasklet *t, int alive, PyObject **func);
-void s_let_go(s_tasklet *t);
+int s_claim_for_rebinding(s_tasklet *t, int alive, PyObject **func);
+void s_release_claim(s_tasklet *t);
 /* Of a held one: drops its frames, no `finally` runs. */
 void s_unbind(s_tasklet *t);
 /* Makes a held one, and lets it go, one that has not started and is paused; the rest as
  * s_tasklet_init.  S_E_THREAD: its thread has ended. */
-int s_renew(s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames);
+int s_rebind(s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames);
 /* The home of tasklets whose thread has ended. */
-extern s_sched s_nowhere;
+extern s_sched s_detached_owner;
 int s_visit(s_tasklet *t, visitproc visit, void *arg);
 /* Breaks cycles: drops the frames of a suspended tasklet, no `finally` runs. */
 void s_clear(s_tasklet *t);
 /* The finalizer: a suspended tasklet gets TaskletExit. */
 void s_finalize(s_tasklet *t);
 /* Forgets one that can neither go on nor be freed. */
-void s_strand(s_tasklet *t);
+void s_leak(s_tasklet *t);
 /* Out of its home's list of all: before its memory can go. */
-void s_leave_roll(s_tasklet *t);
+void s_registry_remove(s_tasklet *t);
 void s_free(s_tasklet *t);
 void s_finish(s_sched *s, s_tasklet *t, PyObject *result);
 
@@ -382,7 +388,7 @@ PyObject *s_suspend(s_sched *s, const c_call_site *site);
 /* The same, but `next` (owned by the caller, in no queue) runs now. */
 PyObject *s_transfer(s_sched *s, s_tasklet *next, const c_call_site *site);
 /* The same inside a check of the interpreter loop; what it returns is of no use there. */
-PyObject *s_transfer_at_check(s_sched *s, s_tasklet *next, const c_call_site *check);
+PyObject *s_transfer_at_safepoint(s_sched *s, s_tasklet *next, const c_call_site *check);
 PyObject *s_schedule(s_sched *s, const c_call_site *site);
 /* The same; the caller's own call returns `mine` (stolen). */
 PyObject *s_schedule_with(s_sched *s, PyObject *mine, const c_call_site *site);
@@ -457,19 +463,19 @@ static inline void s_wake(s_sched *s, s_tasklet *t)
     t->kind = NULL;
     s_ready(s, t);
 }
-/* The same for a tasklet of another thread, which is not woken yet: whom to s_rouse for that,
+/* The same for a tasklet of another thread, which is not woken yet: whom to s_wake_thread for that,
  * attached or not; NULL when nobody can run it any more. */
-s_sched *s_wake_at_home(s_tasklet *t);
+s_sched *s_wake_on_owner(s_tasklet *t);
 /* Ends the wait of a blocked tasklet with `error` (stolen).  1 when it did. */
 int s_interrupt(s_sched *s, s_tasklet *t, PyObject *error);
 /* Wakes `t` with `error` (stolen), whatever it waits for. */
-void s_tell(s_sched *s, s_tasklet *t, PyObject *error);
+void s_raise_in(s_sched *s, s_tasklet *t, PyObject *error);
 /* Wakes the thread of a scheduler whose mail is visible. */
-void s_rouse_poller(s_sched *to);
-static inline void s_rouse(s_sched *to)
+void s_wake_poller(s_sched *to);
+static inline void s_wake_thread(s_sched *to)
 {
     if (__atomic_load_n(&to->polls, __ATOMIC_SEQ_CST))
-        s_rouse_poller(to);
+        s_wake_poller(to);
     else
         p_unpark(&to->parker);
 }
@@ -492,7 +498,7 @@ PyObject *s_pause(s_sched *s, const c_call_site *site, int *code);
 PyObject *s_pause_removed(s_sched *s, PyObject *mine, const c_call_site *site, int *code);
 /* Makes `s` the home of a tasklet that cannot run now: 0, S_E_BLOCKED when its thread is
  * about to run it, S_E_STUCK when C frames hold it, S_E_THREAD when `s` has ended. */
-int s_rehome(s_sched *s, s_tasklet *t);
+int s_change_owner(s_sched *s, s_tasklet *t);
 /* Steals `error`. */
 PyObject *s_throw(s_sched *s, s_tasklet *t, PyObject *error, int how, const c_call_site *site,
                   int *code);
@@ -504,9 +510,9 @@ PyObject *s_join(s_sched *s, s_tasklet *t, int64_t until, int want_result, const
 /* ---- trace and profile functions (trace.c) ----------------------------------------- */
 
 /* The current tasklet is about to set its own: 0 or S_E_MEMORY. */
-int s_trace_own(s_sched *s);
+int s_trace_prepare(s_sched *s);
 /* ... and has set or taken off one. */
-void s_trace_settle(s_sched *s);
+void s_trace_update(s_sched *s);
 /* Its trace or profile function (C_TRACE, C_PROFILE): borrowed, or NULL. */
 PyObject *s_trace_of(const s_tasklet *t, int which);
 /* Sets that of a tasklet that does not run, by set(function): 0 or S_E_. */
@@ -515,16 +521,16 @@ int s_trace_set(s_sched *s, s_tasklet *t, PyObject *(*set)(PyObject *function), 
 /* ---- what it has as a thread would (own.c) ------------------------------------------- */
 
 /* The tasklet's record, made if there is none; NULL with an exception. */
-s_own *s_own_make(s_tasklet *t);
+s_identity *s_identity_make(s_tasklet *t);
 /* In the child of a fork: it never runs again, and what it holds stays held. */
-void s_vanish(s_sched *s, s_tasklet *t);
+void s_retire(s_sched *s, s_tasklet *t);
 
 /* ---- running event loops of asyncio (loop.c) ---------------------------------------- */
 
 /* The current tasklet is about to have a running loop: 0 or S_E_MEMORY. */
-int s_loop_own(s_sched *s);
+int s_loop_prepare(s_sched *s);
 /* ... and has one now, or none any more. */
-void s_loop_settle(s_sched *s);
+void s_loop_update(s_sched *s);
 
 /* ---- time (timer.c) ------------------------------------------------------------------ */
 

@@ -89,12 +89,12 @@ static PyObject *go_on(s_sched *s, s_tasklet *t)
 {
     unsigned char kept = t->kept;
     t->kept = S_LIVE;
-    if (B_LIKELY(kept == S_SOFT)) {
+    if (B_LIKELY(kept == S_FRAMES)) {
         PyObject *value = t->wait.value, *error = t->error;
         t->wait.value = t->error = NULL;
         return c_resume(s->ts, &t->c, value, error);
     }
-    if (kept == S_CUT) {
+    if (kept == S_FRAMES_AT_SAFEPOINT) {
         PyObject *error = t->error;
         t->error = NULL;
         Py_CLEAR(t->wait.value);
@@ -122,7 +122,7 @@ static void dispatch(void)
         s_finish(s, t, result);
         s_tasklet *next = s_next(s);
         make_current(s, next);
-        if (next->kept == S_HARD)
+        if (next->kept == S_C_STACK)
             leave_for_kept(s, next);
     }
 }
@@ -165,10 +165,10 @@ static PyObject *suspend_hard(s_sched *s, s_tasklet *me, s_tasklet *next, p_stac
     s->count_hard++;
     c_hard_suspend(s->ts, &me->c, &kept, top);
     me->stack = mine;
-    me->kept = S_HARD;
-    s_leave_core(s, me);
+    me->kept = S_C_STACK;
+    s_end_interval(s, me);
     make_current(s, next);
-    if (next->kept == S_HARD) {
+    if (next->kept == S_C_STACK) {
         jump_to_kept(s, next, &mine->sp, &mine->fake);
     } else {
         s->stack = fresh;
@@ -201,10 +201,10 @@ static inline B_NORETURN void leave_softly(s_sched *s, s_tasklet *me, s_tasklet 
     if (B_UNLIKELY(me->args != NULL))
         forget_args(me);
     if (B_UNLIKELY(c_state_grew(&me->c)))
-        s_outgrown(me);
-    s_leave_core(s, me);
+        s_chunk_outgrown(me);
+    s_end_interval(s, me);
     make_current(s, next);
-    if (B_UNLIKELY(next->kept == S_HARD))
+    if (B_UNLIKELY(next->kept == S_C_STACK))
         leave_for_kept(s, next);
     restart(s->stack);
 }
@@ -273,9 +273,9 @@ static B_COLD PyObject *transfer_slow(s_sched *s, s_tasklet *me, s_tasklet *next
             if (B_UNLIKELY(s->soft != 1))
                 report_switch(s, me, next);
             c_suspend(s->ts, &me->c, &point);
-            if (s_torture & S_TORTURE_MOVE && next->kept != S_HARD)
+            if (s_torture & S_TORTURE_MOVE && next->kept != S_C_STACK)
                 move_stack(s);
-            me->kept = site->kind == C_SAFEPOINT ? S_CUT : S_SOFT;
+            me->kept = site->kind == C_SAFEPOINT ? S_FRAMES_AT_SAFEPOINT : S_FRAMES;
             leave_softly(s, me, next);
         }
         why = site->kind == C_SAFEPOINT ? C_FROM_C : s->soft ? why : C_NEVER;
@@ -283,9 +283,9 @@ static B_COLD PyObject *transfer_slow(s_sched *s, s_tasklet *me, s_tasklet *next
     s->count_why[why]++;
     me->why = (unsigned char)why;
     if (why == C_NESTED && c_chunk_nearly_full(s->ts, &me->c))
-        s_outgrown(me);
+        s_chunk_outgrown(me);
     p_stack *fresh = NULL;
-    if (next->kept != S_HARD && (fresh = s_stack_take(s)) == NULL)
+    if (next->kept != S_C_STACK && (fresh = s_stack_take(s)) == NULL)
         return undo(s, me, next);
     if (B_UNLIKELY(s->soft != 1))
         report_switch(s, me, next);
@@ -297,17 +297,17 @@ PyObject *s_transfer(s_sched *s, s_tasklet *next, const c_call_site *site)
     s_tasklet *me = s->current;
     if (B_UNLIKELY(next == me)) {
         me->state = S_RUNNING;
-        s_holds_on(s, me);
+        s_interval_continue(s, me);
         return delivered(me);
     }
     if (B_LIKELY(s->soft == 1 && site != NULL) && B_LIKELY(c_suspend_call(s->ts, &me->c, site))) {
-        me->kept = S_SOFT;
+        me->kept = S_FRAMES;
         leave_softly(s, me, next);
     }
     return transfer_slow(s, me, next, site);
 }
 
-PyObject *s_transfer_at_check(s_sched *s, s_tasklet *next, const c_call_site *check)
+PyObject *s_transfer_at_safepoint(s_sched *s, s_tasklet *next, const c_call_site *check)
 {
     s_tasklet *me = s->current;
     return next == me ? s_transfer(s, me, NULL) : transfer_slow(s, me, next, check);

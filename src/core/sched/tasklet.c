@@ -18,9 +18,9 @@
  */
 #include "heap/heap.h"
 #include "sched/events.h"
+#include "sched/guests/scope.h"
+#include "sched/guests/stackless_run.h"
 #include "sched/internal.h"
-#include "sched/scope.h"
-#include "sched/watchdog.h"
 
 #define EXITS 10 /* how often one that refuses is asked to end */
 
@@ -36,7 +36,7 @@ static int first_chunk(s_sched *s, s_tasklet *t)
     return S_OK;
 }
 
-void s_outgrown(s_tasklet *t)
+void s_chunk_outgrown(s_tasklet *t)
 {
     h_chunk_outgrown(c_code_key(t->func), c_chunk_size(&t->c));
 }
@@ -69,7 +69,7 @@ int s_tasklet_init(s_sched *s, s_tasklet *t, PyObject *func, PyObject *args, PyO
 {
     int code = make_call(s, t, func, args, kwnames);
     if (code == S_OK)
-        s_enroll(s, t);
+        s_registry_add(s, t);
     return code;
 }
 
@@ -79,10 +79,10 @@ void s_unbound_init(s_sched *s, s_tasklet *t)
     t->state = S_DONE;
     t->kept = S_LIVE;
     t->started = 1;
-    s_enroll(s, t);
+    s_registry_add(s, t);
 }
 
-int s_renew(s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames)
+int s_rebind(s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames)
 {
     s_sched *s = s_self();
     if (s == NULL)
@@ -93,18 +93,18 @@ int s_renew(s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames)
     Py_CLEAR(t->func);
     Py_CLEAR(t->error);
     Py_CLEAR(t->wait.value);
-    t->kept = S_FRESH;
+    t->kept = S_NOT_STARTED;
     t->cancelled = t->owned = t->due = t->round = 0;
     PyObject *context = t->c.context;
     int code = make_call(s, t, func, args, kwnames);
     if (context != NULL)
         Py_XSETREF(t->c.context, context);
     if (code == S_OK)
-        code = s_begin(t);
+        code = s_begin_run(t);
     if (code < 0) {
         s_unbind(t);
         Py_XSETREF(t->wait.value, Py_NewRef(func)); /* still bound to it */
-        s_let_go(t);
+        s_release_claim(t);
     }
     return code;
 }
@@ -116,7 +116,7 @@ void s_unbind(s_tasklet *t)
         t->kept = S_LIVE;
         t->kind = NULL;
     }
-    s_bury(t);
+    s_registry_add_dead(t);
 }
 
 int s_main_init(s_sched *s, s_tasklet *t)
@@ -134,7 +134,7 @@ int s_main_init(s_sched *s, s_tasklet *t)
 
 static int suspended(const s_tasklet *t)
 {
-    return s_is_soft(t) || t->kept == S_HARD;
+    return s_is_soft(t) || t->kept == S_C_STACK;
 }
 
 int s_visit(s_tasklet *t, visitproc visit, void *arg)
@@ -223,9 +223,9 @@ static void conclude(s_sched *s, s_tasklet *t, PyObject *result)
         return;
     s->reporting = s->trap;
     if (t->stackless)
-        s_watch_failed(s, t, failure);
+        s_run_failed(s, t, failure);
     else if (is_for_main(failure))
-        s_tell(s, s->main, Py_NewRef(failure));
+        s_raise_in(s, s->main, Py_NewRef(failure));
     else
         s_hook.failed(t, failure);
     s->reporting = 0;
@@ -241,7 +241,7 @@ void s_become_idle(s_sched *s)
 /* What a Stackless tasklet returned or raised is not kept; it can be bound again. */
 static void forget_outcome(s_tasklet *t)
 {
-    s_bury(t);
+    s_registry_add_dead(t);
     Py_CLEAR(t->result);
     Py_CLEAR(t->failure);
 }
@@ -249,14 +249,14 @@ static void forget_outcome(s_tasklet *t)
 void s_finish(s_sched *s, s_tasklet *t, PyObject *result)
 {
     s->trap++;
-    s_leave_core(s, t);
+    s_end_interval(s, t);
     conclude(s, t, result);
     if (B_UNLIKELY(t->attached))
         s_report_drop(s, t);
     c_lock_take(&t->lock);
     t->state = S_DONE;
     c_lock_give(&t->lock);
-    s_leave_roll(t);
+    s_registry_remove(t);
     t->c.context = s->ts->context;
     s_become_idle(s);
     s_free_state(t);
@@ -286,7 +286,7 @@ void s_clear(s_tasklet *t)
         t->state = S_DONE;
         t->started = 1;
     }
-    s_leave_roll(t);
+    s_registry_remove(t);
     s_free_state(t);
     if (t->attached)
         s_report_drop(s_self_, t);
@@ -330,7 +330,7 @@ static void exit_now(s_sched *s, s_tasklet *t, PyObject *error)
 /* Whether nobody but its C stack keeps it. */
 static int refuses_to_end(const s_tasklet *t)
 {
-    return t->stackless && t->kept == S_HARD && t->state == S_PAUSED;
+    return t->stackless && t->kept == S_C_STACK && t->state == S_PAUSED;
 }
 
 static void insist(s_sched *s, s_tasklet *t)
@@ -372,15 +372,15 @@ void s_finalize(s_tasklet *t)
         exit_now(s, t, error);
         insist(s, t);
     }
-    if (t->kept == S_HARD)
+    if (t->kept == S_C_STACK)
         c_finalize_again((PyObject *)t);
     PyErr_SetRaisedException(pending);
 }
 
 /* A C stack cannot be dropped, nor the tasklet that is on it be freed. */
-void s_strand(s_tasklet *t)
+void s_leak(s_tasklet *t)
 {
-    s_leave_roll(t);
+    s_registry_remove(t);
 }
 
 void s_free(s_tasklet *t)

@@ -4,8 +4,8 @@
  * to the next timer when nothing else can run (idle.c): programs then see exact
  * times and tests need no waiting.
  */
+#include "sched/guests/snapshot.h"
 #include "sched/internal.h"
-#include "sched/snapshot.h"
 
 int64_t s_now(s_sched *s)
 {

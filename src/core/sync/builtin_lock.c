@@ -20,7 +20,7 @@ unsigned long long y_owner_ident(const s_sched *s)
 {
     if (s == NULL || s->current->is_main)
         return PyThread_get_thread_ident();
-    return s_own_number(s->current);
+    return s_identity_number(s->current);
 }
 
 /* ---- taking ------------------------------------------------------------------------ */
@@ -91,7 +91,7 @@ static int is_another(s_sched *s, unsigned long long ident)
         return 1;
     c_lock_take(&s->all_lock);
     for (b_link *at = s->all.next; at != &s->all && !found; at = at->next)
-        found = s_own_number(B_CONTAINER(at, s_tasklet, all)) == ident;
+        found = s_identity_number(B_CONTAINER(at, s_tasklet, all)) == ident;
     c_lock_give(&s->all_lock);
     return found;
 }

@@ -28,8 +28,8 @@
 #ifndef LOOMLET_SYNC_BUILTIN_LOCK_H
 #define LOOMLET_SYNC_BUILTIN_LOCK_H
 
+#include "sched/guests/stackless_run.h"
 #include "sched/sched.h"
-#include "sched/watchdog.h"
 
 /* Whether a wait of the calling flow must let other tasklets run; NULL: no scheduler.  Among
  * tasklets of the Stackless face alone, main blocks its thread, as there: only run() lets
@@ -41,7 +41,7 @@ static inline int y_is_cooperative(const s_sched *s)
         return 0;
     if (b_list_empty(&s->all))
         return s->virtual_now >= 0 || s->current->scope != NULL;
-    return s->natives > 0 || !s->current->is_main || !s_by_stackless(s, s->current);
+    return s->natives > 0 || !s->current->is_main || !s_follows_stackless(s, s->current);
 }
 
 unsigned long long y_owner_ident(const s_sched *s);

@@ -15,7 +15,7 @@ a running loop like any other, and tasklets run while it waits.
 Invariants.
   1. Inside that tasklet asyncio.get_running_loop() is the loop; in every other there is none.  It
      is so at each moment: in a wait, in a blocking call of a coroutine, between two time slices.
-     The native core exchanges what a running loop has set with its tasklet (src/core/sched/loop.c).
+     The native core exchanges what a running loop has set with its tasklet (src/core/sched/guests/event_loop.c).
   2. A wait that is ended leaves no task behind: who leaves await_() has cancelled the coroutine and
      waited for its end; who leaves `await to_tasklet()` has killed the tasklet and waited.
   3. The loop ends with its tasklet: at the end of run(), of the thread, or of the interpreter.  Its

@@ -1,6 +1,6 @@
 /* The functions that programs call: spawn, schedule, sleep, current. */
 #include "bind/native/native.h"
-#include "sched/scope.h"
+#include "sched/guests/scope.h"
 
 PyObject *bind_spawn(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {

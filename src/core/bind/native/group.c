@@ -1,7 +1,7 @@
 /* loomlet._core.Group: what TaskGroup is made of.  Which exception leaves a group is
  * decided in loomlet.scopes. */
 #include "bind/native/native.h"
-#include "sched/scope.h"
+#include "sched/guests/scope.h"
 
 #define SELF ((s_scope *)self)
 

@@ -3,7 +3,7 @@
 
 #include "bind/native/native.h"
 #include "debug/debug.h"
-#include "sched/preempt.h"
+#include "sched/guests/preempt.h"
 
 typedef struct {
     PyObject_HEAD
@@ -53,7 +53,7 @@ static PyObject *nopreempt_exit(PyObject *self, PyObject *const *args, Py_ssize_
     s_tasklet *t = SELF->entered;
     t->nopreempt--;
     if (t->nopreempt == 0 && t == s->current)
-        s_due(s);
+        s_deliver_due(s);
     if (--SELF->depth == 0) {
         SELF->entered = NULL;
         Py_DECREF((PyObject *)t);

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "bind/native/native.h"
-#include "sched/scope.h"
+#include "sched/guests/scope.h"
 
 #define SELF ((s_scope *)self)
 

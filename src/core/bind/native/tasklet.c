@@ -3,7 +3,7 @@
 
 #include "bind/native/native.h"
 #include "bind/pickling.h"
-#include "sched/mail.h"
+#include "sched/inbox.h"
 
 #define SELF ((s_tasklet *)self)
 
@@ -133,7 +133,7 @@ static PyObject *tasklet_interrupt(PyObject *self, PyObject *error)
     Py_INCREF(error);
     if (SELF->home == s)
         return PyBool_FromLong(s_interrupt(s, SELF, error));
-    int code = s_post(SELF->home, S_ASK_INTERRUPT, SELF, error);
+    int code = s_post_message(SELF->home, S_ASK_INTERRUPT, SELF, error);
     return code < 0 ? bind_fail(code, self) : Py_NewRef(Py_True);
 }
 
@@ -152,7 +152,7 @@ static PyObject *tasklet_bind_thread(PyObject *self, PyObject *const *args, Py_s
         return NULL;
     int code = target == NULL ? S_E_THREAD : SELF->state == S_DONE ? S_E_DEAD : S_OK;
     if (code == S_OK)
-        code = SELF->kept == S_HARD ? S_E_STUCK : s_rehome(target, SELF);
+        code = SELF->kept == S_C_STACK ? S_E_STUCK : s_change_owner(target, SELF);
     return code < 0 ? bind_fail(code, self) : Py_NewRef(Py_None);
 }
 
@@ -314,16 +314,16 @@ static void tasklet_finalize(PyObject *self)
 static void tasklet_dealloc(PyObject *self)
 {
     if (SELF->kept != S_LIVE && PyObject_CallFinalizerFromDealloc(self) < 0) {
-        if (SELF->kept == S_HARD)
+        if (SELF->kept == S_C_STACK)
             c_finalize_again(self);
         return;
     }
     PyObject_GC_UnTrack(self);
-    if (SELF->kept == S_HARD) {
-        s_strand(SELF);
+    if (SELF->kept == S_C_STACK) {
+        s_leak(SELF);
         return;
     }
-    s_leave_roll(SELF);
+    s_registry_remove(SELF);
     Py_TRASHCAN_BEGIN(self, tasklet_dealloc) if (SELF->weakrefs != NULL)
         PyObject_ClearWeakRefs(self);
     s_free(SELF);

@@ -11,14 +11,14 @@ static PyCFunction originals[2];
 static PyObject *set_trace_function(PyObject *module, PyObject *function, int which)
 {
     s_sched *s = s_self_ != NULL && s_self_->ts == c_thread_state() ? s_self_ : NULL;
-    int code = s != NULL && function != Py_None ? s_trace_own(s) : S_OK;
+    int code = s != NULL && function != Py_None ? s_trace_prepare(s) : S_OK;
     if (code < 0)
         return bind_fail(code, NULL);
     PyObject *done = originals[which](module, function);
     if (done != NULL && function != Py_None)
         c_trace_learn(c_thread_state(), which);
     if (s != NULL)
-        s_trace_settle(s);
+        s_trace_update(s);
     return done;
 }
 

@@ -44,7 +44,7 @@ static s_tasklet *owner(PyTypeObject *type)
 }
 
 /* Locals that are gone make room: every time when twice as many have come. */
-static int prune(s_own *own)
+static int prune(s_identity *own)
 {
     PyObject *living = PyList_New(0);
     for (Py_ssize_t i = 0; living != NULL && i < PyList_GET_SIZE(own->locals); i++) {
@@ -60,7 +60,7 @@ static int prune(s_own *own)
     return living != NULL ? 0 : -1;
 }
 
-static int remember(s_own *own, PyObject *local)
+static int remember(s_identity *own, PyObject *local)
 {
     if (own->locals == NULL && (own->locals = PyList_New(0)) == NULL)
         return -1;
@@ -75,7 +75,7 @@ static int remember(s_own *own, PyObject *local)
 
 static PyObject *values_of(s_tasklet *t, PyObject *local)
 {
-    s_own *own = s_own_make(t);
+    s_identity *own = s_identity_make(t);
     PyObject *values = own ? c_local_find_values(local, own->key) : NULL;
     if (own == NULL || values != NULL || PyErr_Occurred())
         return values;
@@ -111,7 +111,7 @@ static PyObject *make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     s_tasklet *t = local != NULL ? owner(type) : NULL;
     if (t == NULL)
         return local;
-    s_own *own = s_own_make(t);
+    s_identity *own = s_identity_make(t);
     if (own == NULL || remember(own, local) < 0 || c_local_add_first_values(local, own->key) < 0)
         Py_CLEAR(local);
     return local;
@@ -132,7 +132,7 @@ static void end_all(PyObject *locals, PyObject *key)
 /* Destructors of values may set others. */
 static void leaves(s_tasklet *t)
 {
-    s_own *own = t->own;
+    s_identity *own = t->own;
     for (int tries = 0; own->locals != NULL && tries < TRIES; tries++) {
         PyObject *locals = own->locals;
         own->locals = NULL;

@@ -32,7 +32,7 @@
 
 static PyObject *ends;     /* keys of threads with a handle, and their locks */
 static Py_ssize_t alive;   /* threads that are tasklets */
-static s_own *forked;      /* in the child of a fork: that of the thread that has forked */
+static s_identity *forked; /* in the child of a fork: that of the thread that has forked */
 static PyObject *sentinel; /* makes what threading waits for of such a lock (3.11, 3.12) */
 
 s_tasklet *bind_patch_thread(void)
@@ -84,7 +84,7 @@ static PyObject *excepthook(PyObject *module, PyObject *args)
     if (!interrupt && !s_hook.is_exit(exception))
         return stock[HOOK](module, args);
     if (interrupt)
-        s_tell(t->home, t->home->main, Py_NewRef(exception));
+        s_raise_in(t->home, t->home->main, Py_NewRef(exception));
     Py_RETURN_NONE;
 }
 
@@ -149,7 +149,7 @@ static void name_it(s_tasklet *t, PyObject *function)
 static int give_end(PyObject *module, s_tasklet *t)
 {
     PyObject *lock = PyObject_CallMethod(module, "allocate_lock", NULL);
-    s_own *own = lock != NULL && c_builtin_lock_try(lock) > 0 ? s_own_make(t) : NULL;
+    s_identity *own = lock != NULL && c_builtin_lock_try(lock) > 0 ? s_identity_make(t) : NULL;
     if (own == NULL) {
         Py_XDECREF(lock);
         return -1;
@@ -314,7 +314,7 @@ static void end_child(void)
     Py_XDECREF(os);
 }
 
-void bind_thread_leaves(s_own *own)
+void bind_thread_leaves(s_identity *own)
 {
     if (own == forked)
         end_child();
@@ -341,13 +341,13 @@ void bind_threads_after_fork(void)
     for (Py_ssize_t i = 0; i < count; i++) {
         s_tasklet *t = found[i];
         if (t != me && (forked != NULL || s_is_thread(t)))
-            s_vanish(s, t);
+            s_retire(s, t);
         if (t != me && s_is_thread(t))
             alive--;
         Py_DECREF((PyObject *)t);
     }
     if (forked != NULL)
-        s_vanish(s, s->main);
+        s_retire(s, s->main);
     PyMem_RawFree(found);
 }
 

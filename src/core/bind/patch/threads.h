@@ -14,7 +14,7 @@ PyObject *bind_thread_end(PyObject *handle);
 /* _keep_local(type): locals of that type stay the thread's. */
 PyObject *bind_keep_local(PyObject *module, PyObject *type);
 /* One has ended: those who wait for it go on. */
-void bind_thread_leaves(s_own *own);
+void bind_thread_leaves(s_identity *own);
 
 /* In the child of a fork: threads that are tasklets are not there, as other threads. */
 void bind_threads_after_fork(void);

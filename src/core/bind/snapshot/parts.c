@@ -1,6 +1,6 @@
 /* What frozen tasklets hold: generators, channels, scopes and locks as plain values. */
 #include "bind/snapshot/snapshot.h"
-#include "sched/scope.h"
+#include "sched/guests/scope.h"
 #include "sync/sync.h"
 
 /* ---- generators -------------------------------------------------------------------------- */

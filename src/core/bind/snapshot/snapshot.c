@@ -27,12 +27,12 @@ static int want_tasklet(PyObject *object)
 static PyObject *explain_not_freezable(s_sched *s, s_tasklet *t)
 {
     PyObject *code = NULL, *callee = NULL;
-    int line = 0, opcode = -1, why = s_image_why(s, t);
-    if (why == S_IMAGE_OK)
+    int line = 0, opcode = -1, why = s_snapshot_obstacle(s, t);
+    if (why == S_OBSTACLE_NONE)
         Py_RETURN_NONE;
-    if (why == S_IMAGE_PREEMPTED)
+    if (why == S_OBSTACLE_PREEMPTED)
         c_suspended_location(&t->c, &code, &line);
-    else if (why == S_IMAGE_C || why == S_IMAGE_TRACED)
+    else if (why == S_OBSTACLE_C_STACK || why == S_OBSTACLE_TRACED)
         c_find_c_caller(&t->c, &code, &line, &callee, &opcode);
     if (code == NULL && t->func != NULL && !PyFunction_Check(t->func))
         callee = Py_NewRef(t->func);
@@ -63,8 +63,8 @@ static PyObject *tasklet_why(PyObject *module, PyObject *t)
 
 static PyObject *make_snapshot_tuple(s_sched *s, s_tasklet *t)
 {
-    s_image image;
-    if (s_image_read(t, &image) < 0)
+    s_snapshot image;
+    if (s_snapshot_take(t, &image) < 0)
         return NULL;
     PyObject *wait = bind_read_wait(s, t);
     PyObject *found = NULL;
@@ -73,7 +73,7 @@ static PyObject *make_snapshot_tuple(s_sched *s, s_tasklet *t)
                               bind_or_none(image.kwnames), bind_or_none(image.frames),
                               bind_or_none(image.handled), bind_or_none(image.context), wait,
                               bind_or_none(image.value), bind_or_none(image.error));
-    s_image_clear(&image);
+    s_snapshot_clear(&image);
     return found;
 }
 
@@ -122,7 +122,7 @@ static PyObject *tasklet_empty(PyObject *module, PyObject *object)
 }
 
 /* Whether a call that has not begun can be made of it. */
-static int parse_call(const s_image *image)
+static int parse_call(const s_snapshot *image)
 {
     Py_ssize_t names =
         image->kwnames && PyTuple_CheckExact(image->kwnames) ? PyTuple_GET_SIZE(image->kwnames) : 0;
@@ -132,18 +132,18 @@ static int parse_call(const s_image *image)
            names <= PyTuple_GET_SIZE(image->args);
 }
 
-static int parse_snapshot(PyObject *record, s_image *image, PyObject **wait)
+static int parse_snapshot(PyObject *record, s_snapshot *image, PyObject **wait)
 {
     if (!PyTuple_CheckExact(record) || PyTuple_GET_SIZE(record) != 9)
         return 0;
     PyObject **item = ((PyTupleObject *)record)->ob_item;
-    *image = (s_image){.func = null_if_none(item[0]),
-                       .args = null_if_none(item[1]),
-                       .kwnames = null_if_none(item[2]),
-                       .frames = null_if_none(item[3]),
-                       .handled = null_if_none(item[4]),
-                       .context = null_if_none(item[5]),
-                       .error = null_if_none(item[8])};
+    *image = (s_snapshot){.func = null_if_none(item[0]),
+                          .args = null_if_none(item[1]),
+                          .kwnames = null_if_none(item[2]),
+                          .frames = null_if_none(item[3]),
+                          .handled = null_if_none(item[4]),
+                          .context = null_if_none(item[5]),
+                          .error = null_if_none(item[8])};
     *wait = item[6];
     image->value = item[7] == Py_None && *wait != Py_None ? NULL : item[7];
     if (image->error != NULL && !PyExceptionInstance_Check(image->error))
@@ -171,7 +171,7 @@ static PyObject *tasklet_fill(PyObject *module, PyObject *args)
 {
     PyObject *t, *record, *wait, *held;
     int block, code;
-    s_image image;
+    s_snapshot image;
     const char *wrong = "a tasklet is a tuple of 9";
     (void)module;
     s_sched *s = s_self();
@@ -181,7 +181,7 @@ static PyObject *tasklet_fill(PyObject *module, PyObject *args)
     if (!parse_snapshot(record, &image, &wait))
         return bind_raise_thaw_error(wrong);
     held = Py_XNewRef(PyTuple_GET_ITEM(record, 7));
-    code = s_image_build((s_tasklet *)t, &image, &wrong);
+    code = s_snapshot_restore((s_tasklet *)t, &image, &wrong);
     if (code == S_OK && block && wait != Py_None)
         code = bind_restore_wait(s, (s_tasklet *)t, wait, held);
     Py_XDECREF(held);

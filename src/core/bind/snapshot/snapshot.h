@@ -3,7 +3,7 @@
 #define LOOMLET_BIND_SNAPSHOT_H
 
 #include "bind/native/native.h"
-#include "sched/snapshot.h"
+#include "sched/guests/snapshot.h"
 
 #define bind_is_scope(o) PyObject_TypeCheck((o), &bind_scope_type)
 

@@ -43,7 +43,7 @@ static void read_now(void *arg)
 static PyObject *read_on_owner(PyObject *self, void *closure)
 {
     reading g = {SELF, (reader)closure, NULL};
-    s_at_home(SELF, read_now, &g);
+    s_run_on_owner(SELF, read_now, &g);
     return g.seen;
 }
 
@@ -57,12 +57,12 @@ static int is_claimed(const s_tasklet *t)
 static void read_inbox(const s_tasklet *t)
 {
     if (t->home == s_self_ && s_self_ != NULL)
-        s_read_mail(s_self_);
+        s_read_inbox(s_self_);
 }
 
 static int is_blocked(const s_tasklet *t)
 {
-    return t->state == S_BLOCKED && !s_is_watching(t) && !is_claimed(t);
+    return t->state == S_BLOCKED && !s_is_run_caller(t) && !is_claimed(t);
 }
 
 static int is_alive(const s_tasklet *t)
@@ -162,7 +162,7 @@ static int stackless_set_tempval(PyObject *self, PyObject *value, void *unused)
     if (value != NULL && bind_is_bomb(value))
         error = bind_bomb_exception(value);
     slot s = {SELF, error != NULL ? NULL : Py_NewRef(value ? value : Py_None), error};
-    s_at_home(SELF, swap_slot, &s);
+    s_run_on_owner(SELF, swap_slot, &s);
     Py_XDECREF(s.value);
     Py_XDECREF(s.error);
     return 0;
@@ -192,7 +192,7 @@ static PyObject *change_flag(PyObject *self, unsigned char *flag, int wanted)
         return NULL;
     *flag = (unsigned char)wanted;
     if (SELF->due && runs_here(SELF)) {
-        s_due(s_self_);
+        s_deliver_due(s_self_);
         if (PyErr_Occurred())
             return NULL;
     }
@@ -215,13 +215,13 @@ PyObject *bind_stackless_set_ignore_nesting(PyObject *self, PyObject *flag)
 
 static int is_suspended(const s_tasklet *t)
 {
-    return s_is_soft(t) || t->kept == S_HARD;
+    return s_is_soft(t) || t->kept == S_C_STACK;
 }
 
 int bind_stackless_nesting(s_tasklet *t)
 {
     int running = runs_here(t);
-    if (!running && t->kept != S_HARD)
+    if (!running && t->kept != S_C_STACK)
         return 0;
     int level = c_nesting_level(c_thread_state(), &t->c, running);
     if (running)
@@ -332,7 +332,7 @@ static PyObject *read_context(s_tasklet *t)
 static void give_context(s_tasklet *t, PyObject *context)
 {
     setting s = {t, Py_NewRef(context)};
-    s_at_home(t, swap_context, &s);
+    s_run_on_owner(t, swap_context, &s);
     Py_XDECREF(s.context);
 }
 

@@ -3,7 +3,7 @@
  * Dead, a tasklet holds the function to be called in its mail slot (tempval).  bind()
  * with arguments, or setup(), make the call and begin a new run of the same object.
  * Arguments are taken apart by Python code of anybody's, so the tasklet is looked at
- * again, and held (s_hold), before anything of it changes.
+ * again, and held (s_claim_for_rebinding), before anything of it changes.
  */
 #include "bind/stackless/stackless.h"
 
@@ -44,7 +44,7 @@ static int may_bind(s_tasklet *t, int unbinds)
         bind_stackless_refuse("tasklet is scheduled");
     else if (unbinds && t->is_main)
         bind_stackless_refuse("can't unbind the main tasklet");
-    else if (t->kept == S_HARD)
+    else if (t->kept == S_C_STACK)
         bind_stackless_refuse("tasklet has C state on its stack");
     else
         return 1;
@@ -54,7 +54,7 @@ static int may_bind(s_tasklet *t, int unbinds)
 /* 0, or -1 with what keeps the tasklet from being held. */
 static int claim_tasklet(s_tasklet *t, int alive, PyObject **func)
 {
-    int code = s_hold(t, alive, func);
+    int code = s_claim_for_rebinding(t, alive, func);
     if (code == S_E_BLOCKED)
         bind_stackless_refuse("tasklet is scheduled");
     else if (code < 0)
@@ -68,7 +68,7 @@ static int begin_run(s_tasklet *t, int alive, PyObject *func, PyObject *items, P
     PyObject *called = func;
     if (claim_tasklet(t, alive, &called) < 0)
         return -1;
-    int code = s_renew(t, called, items, names);
+    int code = s_rebind(t, called, items, names);
     if (called != func)
         Py_DECREF(called);
     if (code == S_E_THREAD)
@@ -107,7 +107,7 @@ static int bind_function(s_tasklet *t, PyObject *func, PyObject *args, PyObject 
     s_unbind(t);
     PyObject *before = t->wait.value;
     t->wait.value = Py_XNewRef(func);
-    s_let_go(t);
+    s_release_claim(t);
     Py_XDECREF(before);
     return 0;
 }

@@ -33,7 +33,7 @@ static PyObject *stackless_getruncount(PyObject *module, PyObject *unused)
     s_sched *s = s_self();
     if (s == NULL)
         return NULL;
-    s_read_mail(s);
+    s_read_inbox(s);
     return PyLong_FromLong(count_runnable(s));
 }
 
@@ -95,7 +95,7 @@ static PyObject *list_run_callers(s_sched *s)
 {
     if (s == NULL || !s->watched)
         return Py_NewRef(Py_None);
-    s_tasklet *effective = s_watch_effective(s);
+    s_tasklet *effective = s_run_effective_caller(s);
     PyObject *list = Py_BuildValue("[O]", effective != NULL ? (PyObject *)effective : Py_None);
     for (b_link *at = s->watches.prev; list != NULL && at != &s->watches; at = at->prev) {
         if (PyList_Append(list, (PyObject *)s_of_link(at)) < 0)
@@ -176,7 +176,7 @@ static int add_uncollectables(PyObject *list, s_sched *s)
         return -1;
     }
     for (Py_ssize_t i = 0; i < count; i++) {
-        if (code == 0 && found[i]->kept == S_HARD)
+        if (code == 0 && found[i]->kept == S_C_STACK)
             code = PyList_Append(list, (PyObject *)found[i]);
         Py_DECREF((PyObject *)found[i]);
     }

@@ -20,7 +20,7 @@ static PyObject *retval_of(s_sched *s, const char *function, PyObject *const *ar
 
 static int is_only_runnable(s_sched *s)
 {
-    s_read_mail(s);
+    s_read_inbox(s);
     return b_list_empty(&s->ready);
 }
 
@@ -84,7 +84,7 @@ static PyObject *stackless_run(PyObject *module, PyObject *const *args, Py_ssize
         return NULL;
     c_call_site site = {module, args, bind_argument_count(nargs, kwnames), (void *)stackless_run,
                         C_CALL};
-    PyObject *done = s_watch_run(s, ticks, flags, &site, &code);
+    PyObject *done = s_run_until_idle(s, ticks, flags, &site, &code);
     return bind_stackless_result(done, code, (PyObject *)s->current);
 }
 
@@ -109,7 +109,7 @@ static PyObject *stackless_enable_softswitch(PyObject *module, PyObject *flag)
         if (wanted < 0)
             return NULL;
         s_soft_wanted = wanted;
-        s_modes_refresh();
+        s_refresh_modes();
     }
     return PyBool_FromLong(before);
 }
@@ -178,7 +178,7 @@ static PyObject *stackless_test_outside(PyObject *module, PyObject *const *args,
     if (s == NULL || bind_check_count("test_outside", nargs, 0) < 0)
         return NULL;
     c_call_site site = BIND_SITE(module, args, nargs, stackless_test_outside);
-    PyObject *done = s_watch_run(s, 0, 0, &site, &code);
+    PyObject *done = s_run_until_idle(s, 0, 0, &site, &code);
     return bind_stackless_result(done, code, (PyObject *)s->current);
 }
 

@@ -3,9 +3,9 @@
 #define LOOMLET_BIND_STACKLESS_H
 
 #include "bind/native/native.h"
-#include "sched/mail.h"
-#include "sched/preempt.h"
-#include "sched/watchdog.h"
+#include "sched/guests/preempt.h"
+#include "sched/guests/stackless_run.h"
+#include "sched/inbox.h"
 
 extern PyTypeObject bind_stackless_tasklet_type;
 extern PyGetSetDef bind_stackless_tasklet_getset[];
@@ -74,7 +74,7 @@ static inline int bind_has_thread(const s_tasklet *t)
 
 static inline int bind_is_in_queue(const s_tasklet *t)
 {
-    return t->state == S_READY || (t->state == S_BLOCKED && !s_is_watching(t));
+    return t->state == S_READY || (t->state == S_BLOCKED && !s_is_run_caller(t));
 }
 
 static inline PyObject *bind_stackless_refuse(const char *text)

@@ -7,8 +7,8 @@
  *   order    run() and throw() keep the caller's place in the ring (S_RING).
  *   slot     tempval is wait.value; a bomb in it is `error`.
  *   waiting  A caller of the module's run() is paused to a reader, though blocked to
- *            the scheduler: watchdog.c.
- *   threads  An operation on a tasklet whose thread has ended (its home is s_nowhere)
+ *            the scheduler: stackless_run.c.
+ *   threads  An operation on a tasklet whose thread has ended (its home is s_detached_owner)
  *            is refused, but for kill(), which drops its frames, and bind_thread().
  *
  * The methods that switch own nothing when they call the core, as everywhere.
@@ -39,14 +39,15 @@ static PyObject *stackless_tasklet_remove(PyObject *self, PyObject *unused)
     if (s == NULL)
         return NULL;
     if (SELF->home == s)
-        s_read_mail(s);
-    if (SELF->state == S_BLOCKED && !s_is_watching(SELF))
+        s_read_inbox(s);
+    if (SELF->state == S_BLOCKED && !s_is_run_caller(SELF))
         return bind_stackless_refuse("You cannot remove a blocked tasklet.");
-    if (SELF->state == S_DONE || !bind_has_thread(SELF) || s_is_watching(SELF))
+    if (SELF->state == S_DONE || !bind_has_thread(SELF) || s_is_run_caller(SELF))
         return Py_NewRef(self);
     if (SELF->home->current == SELF)
         return bind_stackless_fail(S_E_CURRENT, self);
-    int code = SELF->home == s ? s_remove(s, SELF) : s_post(SELF->home, S_ASK_REMOVE, SELF, NULL);
+    int code =
+        SELF->home == s ? s_remove(s, SELF) : s_post_message(SELF->home, S_ASK_REMOVE, SELF, NULL);
     return code < 0 ? bind_stackless_fail(code, self) : Py_NewRef(self);
 }
 
@@ -90,9 +91,9 @@ static PyObject *throw_into_dead(s_tasklet *t, PyObject *error)
     if (!quiet)
         return bind_stackless_refuse(t->state == S_DONE ? "You cannot throw to a dead tasklet"
                                                         : "tasklet has no thread");
-    if (t->state != S_DONE && s_hold(t, 1, NULL) == S_OK) {
+    if (t->state != S_DONE && s_claim_for_rebinding(t, 1, NULL) == S_OK) {
         s_unbind(t);
-        s_let_go(t);
+        s_release_claim(t);
     }
     Py_RETURN_NONE;
 }
@@ -186,7 +187,7 @@ static PyObject *stackless_tasklet_bind_thread(PyObject *self, PyObject *const *
         return NULL;
     if (target == SELF->home)
         Py_RETURN_NONE;
-    int code = s_rehome(target, SELF);
+    int code = s_change_owner(target, SELF);
     if (code == S_E_BLOCKED)
         return bind_stackless_refuse("can't (re)bind a runnable tasklet");
     if (code == S_E_THREAD)

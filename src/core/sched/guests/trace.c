@@ -8,7 +8,7 @@
  * (a debugger) stays on for every tasklet of the thread.
  *
  * While there is a record anywhere no scheduler's `soft` is 1, so that every switch
- * takes transfer_slow, and every pick s_next_slow: see listen.c.  The record is made
+ * takes transfer_slow, and every pick s_next_slow: see switch_listener.c.  The record is made
  * when a function is set, so a switch allocates nothing.
  */
 #include "sched/events.h"
@@ -31,7 +31,7 @@ static void take_record(s_tasklet *t)
     s_slow_switches(-1);
 }
 
-int s_trace_own(s_sched *s)
+int s_trace_prepare(s_sched *s)
 {
     s_tasklet *t = s->current;
     if (t->trace != NULL)
@@ -42,7 +42,7 @@ int s_trace_own(s_sched *s)
     return code;
 }
 
-void s_trace_settle(s_sched *s)
+void s_trace_update(s_sched *s)
 {
     s_tasklet *t = s->current;
     if (t->trace == NULL || c_trace_is_set(s->ts))

@@ -29,9 +29,9 @@ static void open_notice(s_sched *s)
     s->notice = s->longest.ticks < LEAST ? LEAST : s->longest.ticks + 1;
 }
 
-void s_holds_init(s_sched *s)
+void s_intervals_init(s_sched *s)
 {
-    s->tick = s_tick_of(p_now());
+    s->tick = s_coarse_ms(p_now());
     open_notice(s);
 }
 
@@ -51,11 +51,11 @@ size_t s_peek_name(const s_tasklet *t, char *to, size_t room)
 
 static void note(s_sched *s, const s_tasklet *t, uint32_t ticks)
 {
-    s_hold_record *r = &s->longest;
+    s_run_interval *r = &s->longest;
     c_location place;
     int more, left = t->kept != S_LIVE || t->state != S_RUNNING; /* else it has ended */
     int found = left ? c_peek_frames(NULL, &t->c, &place, 1, &more) : 0;
-    *r = (s_hold_record){.ticks = ticks, .id = t->id};
+    *r = (s_run_interval){.ticks = ticks, .id = t->id};
     s_peek_name(t, r->name, sizeof(r->name));
     if (found) {
         r->line = c_peek_line(&place);
@@ -65,7 +65,7 @@ static void note(s_sched *s, const s_tasklet *t, uint32_t ticks)
 }
 
 /* The coarse clock may be behind the watchdog's: such a hold is none. */
-B_COLD uint32_t s_note_hold(s_sched *s, const s_tasklet *t, uint32_t now)
+B_COLD uint32_t s_note_interval(s_sched *s, const s_tasklet *t, uint32_t now)
 {
     int32_t held = (int32_t)(now - t->since);
     if (s->idled) {
@@ -77,22 +77,22 @@ B_COLD uint32_t s_note_hold(s_sched *s, const s_tasklet *t, uint32_t now)
     return now;
 }
 
-void s_holds_sleep(s_sched *s)
+void s_intervals_sleep(s_sched *s)
 {
-    s->tick = s_tick_of(p_now());
+    s->tick = s_coarse_ms(p_now());
     if (s->idled || s->current == s->idler)
         return;
-    s_leave_core(s, s->current);
+    s_end_interval(s, s->current);
     s->idled = 1;
     s->notice = 0;
 }
 
-void s_holds_wake(s_sched *s)
+void s_intervals_wake(s_sched *s)
 {
-    s->tick = s_tick_of(p_now());
+    s->tick = s_coarse_ms(p_now());
 }
 
-void s_holds_on(s_sched *s, s_tasklet *t)
+void s_interval_continue(s_sched *s, s_tasklet *t)
 {
     if (!s->idled)
         return;

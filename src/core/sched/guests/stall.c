@@ -1,5 +1,5 @@
 /* What the monitor thread notes of a tasklet that does not stop: see stall.h. */
-#include "sched/stall.h"
+#include "sched/guests/stall.h"
 
 s_stall_hooks s_stall_hook;
 

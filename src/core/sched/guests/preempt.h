@@ -23,14 +23,14 @@ int s_slices_counted(s_sched *s, int64_t checks);
 #define S_DELAYS 1024
 int s_slices_delays(s_sched *s, int64_t *delays);
 
-/* s_watch_expired is called when the current tasklet has run for that many checks
+/* s_run_expired is called when the current tasklet has run for that many checks
  * without a switch, or, with `total`, when all together have.  0, S_E_MEMORY. */
-int s_ticks_begin(s_sched *s, int64_t ticks, int total);
-void s_ticks_end(s_sched *s);
+int s_budget_begin(s_sched *s, int64_t ticks, int total);
+void s_budget_end(s_sched *s);
 
 /* What kept the current tasklet from being interrupted is over: delivers what was
  * withheld, at the next check. */
-void s_due(s_sched *s);
+void s_deliver_due(s_sched *s);
 
 /* The scheduler begins or ends to sleep: nothing is to be watched meanwhile. */
 void s_slices_sleep(s_sched *s);

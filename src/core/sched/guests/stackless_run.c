@@ -32,10 +32,10 @@
  * Rejected: a state of its own for run() callers, because every operation on
  * blocked tasklets (kill, throw, deadlines, the collector) would need the case.
  */
-#include "sched/watchdog.h"
+#include "sched/guests/stackless_run.h"
 
+#include "sched/guests/preempt.h"
 #include "sched/internal.h"
-#include "sched/preempt.h"
 
 typedef struct {
     int flags;
@@ -59,7 +59,7 @@ static void pop(s_sched *s, s_tasklet *t)
     s_dequeue(&t->wait.link);
     t->on = NULL;
     if (watch->effective)
-        s_ticks_end(s);
+        s_budget_end(s);
     PyMem_Free(watch);
 }
 
@@ -87,9 +87,10 @@ static PyObject *object(s_tasklet *t)
     return NULL;
 }
 
-const s_wait_kind s_watching = {.name = "run", .detach = detach, .object = object, .stackless = 1};
+const s_wait_kind s_calling_run = {
+    .name = "run", .detach = detach, .object = object, .stackless = 1};
 
-s_tasklet *s_watch_effective(const s_sched *s)
+s_tasklet *s_run_effective_caller(const s_sched *s)
 {
     for (b_link *at = s->watches.next; at != &s->watches; at = at->next) {
         if (watch_of(s_of_link(at))->effective)
@@ -98,9 +99,9 @@ s_tasklet *s_watch_effective(const s_sched *s)
     return NULL;
 }
 
-int s_watch_ignores_nesting(const s_sched *s)
+int s_run_ignores_nesting(const s_sched *s)
 {
-    s_tasklet *t = s_watch_effective(s);
+    s_tasklet *t = s_run_effective_caller(s);
     return t != NULL && watch_of(t)->flags & S_RUN_IGNORE_NESTING;
 }
 
@@ -109,13 +110,13 @@ static int begin(s_sched *s, s_tasklet *me, int64_t ticks, int flags)
     s_watch *watch = c_malloc(sizeof(*watch));
     if (watch == NULL)
         return S_E_MEMORY;
-    *watch = (s_watch){flags, ticks > 0 && s_watch_effective(s) == NULL, 0};
-    if (watch->effective && s_ticks_begin(s, ticks, (flags & S_RUN_TOTAL) != 0) < 0) {
+    *watch = (s_watch){flags, ticks > 0 && s_run_effective_caller(s) == NULL, 0};
+    if (watch->effective && s_budget_begin(s, ticks, (flags & S_RUN_TOTAL) != 0) < 0) {
         PyMem_Free(watch);
         return S_E_MEMORY;
     }
     Py_XSETREF(me->wait.value, Py_NewRef(Py_None));
-    me->kind = &s_watching;
+    me->kind = &s_calling_run;
     me->on = watch;
     me->state = S_BLOCKED;
     me->queued = 1;
@@ -123,11 +124,11 @@ static int begin(s_sched *s, s_tasklet *me, int64_t ticks, int flags)
     return S_OK;
 }
 
-PyObject *s_watch_run(s_sched *s, int64_t ticks, int flags, const c_call_site *site, int *code)
+PyObject *s_run_until_idle(s_sched *s, int64_t ticks, int flags, const c_call_site *site, int *code)
 {
     *code = S_OK;
     s->watched = 1;
-    s_read_mail(s);
+    s_read_inbox(s);
     if (b_list_empty(&s->ready) && !(flags & S_RUN_THREADBLOCK))
         return Py_NewRef(Py_None);
     *code = s_may_block(s);
@@ -141,7 +142,7 @@ PyObject *s_watch_run(s_sched *s, int64_t ticks, int flags, const c_call_site *s
 /* Whether what `t` waits for is of the Stackless face. */
 static int waits_by_stackless(const s_sched *s, const s_tasklet *t)
 {
-    if (t->is_main && !s_by_stackless(s, t))
+    if (t->is_main && !s_follows_stackless(s, t))
         return 0;
     if (t->state == S_PAUSED)
         return t->kind != &s_pausing;
@@ -157,7 +158,7 @@ static int wake_paused(s_sched *s, s_tasklet *t)
     return 1;
 }
 
-int s_watch_wake(s_sched *s)
+int s_run_wake_caller(s_sched *s)
 {
     s_tasklet *t = first(s);
     if (t == NULL)
@@ -171,7 +172,7 @@ int s_watch_wake(s_sched *s)
 static int tell(s_sched *s, s_tasklet *t, int code)
 {
     PyObject *error = s_hook.stackless_error(code);
-    s_tell(s, t, error != NULL ? error : PyErr_GetRaisedException());
+    s_raise_in(s, t, error != NULL ? error : PyErr_GetRaisedException());
     return 1;
 }
 
@@ -182,7 +183,7 @@ static int tell_after_end(s_sched *s)
     return tell(s, s->main, sends ? S_E_NO_RECEIVER : S_E_NO_SENDER);
 }
 
-int s_watch_deadlock(s_sched *s)
+int s_run_deadlock(s_sched *s)
 {
     s_tasklet *me = s->current, *main = s->main;
     int by_main = waits_by_stackless(s, main);
@@ -203,7 +204,7 @@ int s_watch_deadlock(s_sched *s)
 /* The effective caller, taken out; its reference goes to us. */
 static s_tasklet *take_effective(s_sched *s)
 {
-    s_tasklet *t = s_watch_effective(s);
+    s_tasklet *t = s_run_effective_caller(s);
     if (t != NULL) {
         detach(t);
         t->kind = NULL;
@@ -211,9 +212,9 @@ static s_tasklet *take_effective(s_sched *s)
     return t;
 }
 
-int s_watch_expired(s_sched *s, const c_call_site *check)
+int s_run_expired(s_sched *s, const c_call_site *check)
 {
-    s_tasklet *t = s_watch_effective(s), *me = s->current;
+    s_tasklet *t = s_run_effective_caller(s), *me = s->current;
     if (t == NULL)
         return 0;
     if (watch_of(t)->flags & S_RUN_SOFT) {
@@ -227,14 +228,14 @@ int s_watch_expired(s_sched *s, const c_call_site *check)
     Py_XSETREF(me->wait.value, Py_NewRef(Py_None));
     me->state = S_PAUSED;
     me->kind = NULL;
-    PyObject *done = s_transfer_at_check(s, t, check);
+    PyObject *done = s_transfer_at_safepoint(s, t, check);
     Py_XDECREF(done);
     return done != NULL ? 0 : -1;
 }
 
-s_tasklet *s_watch_overdue(s_sched *s)
+s_tasklet *s_run_overdue(s_sched *s)
 {
-    s_tasklet *t = s->overdue ? s_watch_effective(s) : NULL;
+    s_tasklet *t = s->overdue ? s_run_effective_caller(s) : NULL;
     s->overdue = 0;
     s->picks = s_picks(s);
     return t != NULL && watch_of(t)->due ? take_effective(s) : NULL;
@@ -246,14 +247,14 @@ s_tasklet *s_watch_overdue(s_sched *s)
 static void move_to_front(s_sched *s, s_tasklet *t, b_link *place)
 {
     b_unlink(&t->wait.link);
-    s_turn(s, place);
+    s_rotate_queue(s, place);
     b_prepend(&s->ready, &t->wait.link);
 }
 
 static void raise_in(s_sched *s, s_tasklet *t, PyObject *error)
 {
     b_link *place = t->state == S_READY ? t->wait.link.prev : &s->ready;
-    s_tell(s, t, error);
+    s_raise_in(s, t, error);
     if (t->state == S_READY)
         move_to_front(s, t, place);
 }
@@ -265,7 +266,7 @@ static void exit_program(PyObject *failure)
     PyErr_PrintEx(0);
 }
 
-void s_watch_failed(s_sched *s, s_tasklet *t, PyObject *failure)
+void s_run_failed(s_sched *s, s_tasklet *t, PyObject *failure)
 {
     if (PyErr_GivenExceptionMatches(failure, PyExc_SystemExit)) {
         if (c_on_main_thread())

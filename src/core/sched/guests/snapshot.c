@@ -8,33 +8,33 @@
  * the ended one is held, filled, and let go paused.  If the frames do not fit it
  * stays ended.
  */
-#include "sched/snapshot.h"
+#include "sched/guests/snapshot.h"
 #include "sched/internal.h"
 
-int s_image_why(const s_sched *s, const s_tasklet *t)
+int s_snapshot_obstacle(const s_sched *s, const s_tasklet *t)
 {
     if (t == s->current)
-        return S_IMAGE_CURRENT;
+        return S_OBSTACLE_CURRENT;
     if (t->is_main)
-        return S_IMAGE_MAIN;
+        return S_OBSTACLE_MAIN;
     if (t->state == S_DONE)
-        return S_IMAGE_ENDED;
+        return S_OBSTACLE_ENDED;
     if (t->home != s || t->state == S_RUNNING)
-        return S_IMAGE_THREAD;
-    if (t->kept == S_FRESH || s_is_soft(t))
-        return S_IMAGE_OK;
+        return S_OBSTACLE_THREAD;
+    if (t->kept == S_NOT_STARTED || s_is_soft(t))
+        return S_OBSTACLE_NONE;
     if (t->why == C_FROM_C && t->state == S_READY)
-        return S_IMAGE_PREEMPTED;
-    return t->why == C_OPCODE && c_is_traced(&t->c) ? S_IMAGE_TRACED : S_IMAGE_C;
+        return S_OBSTACLE_PREEMPTED;
+    return t->why == C_OPCODE && c_is_traced(&t->c) ? S_OBSTACLE_TRACED : S_OBSTACLE_C_STACK;
 }
 
-int s_image_read(s_tasklet *t, s_image *image)
+int s_snapshot_take(s_tasklet *t, s_snapshot *image)
 {
-    *image = (s_image){.func = Py_XNewRef(t->func),
-                       .context = Py_XNewRef(t->c.context),
-                       .value = Py_XNewRef(t->wait.value),
-                       .error = Py_XNewRef(t->error)};
-    if (t->kept == S_FRESH) {
+    *image = (s_snapshot){.func = Py_XNewRef(t->func),
+                          .context = Py_XNewRef(t->c.context),
+                          .value = Py_XNewRef(t->wait.value),
+                          .error = Py_XNewRef(t->error)};
+    if (t->kept == S_NOT_STARTED) {
         image->args = Py_XNewRef(t->args);
         image->kwnames = Py_XNewRef(t->kwnames);
         return S_OK;
@@ -43,11 +43,11 @@ int s_image_read(s_tasklet *t, s_image *image)
     image->frames = c_frames_read(&t->c);
     if (image->frames != NULL)
         return S_OK;
-    s_image_clear(image);
+    s_snapshot_clear(image);
     return S_E_SET;
 }
 
-void s_image_clear(s_image *image)
+void s_snapshot_clear(s_snapshot *image)
 {
     PyObject **field = (PyObject **)image;
     for (size_t i = 0; i < sizeof(*image) / sizeof(*field); i++)
@@ -56,7 +56,7 @@ void s_image_clear(s_image *image)
 
 /* ---- building ---------------------------------------------------------------------- */
 
-static void take_image(s_tasklet *t, const s_image *image)
+static void take_image(s_tasklet *t, const s_snapshot *image)
 {
     t->cancelled = t->owned = t->due = t->round = 0;
     Py_XSETREF(t->func, Py_XNewRef(image->func));
@@ -67,7 +67,7 @@ static void take_image(s_tasklet *t, const s_image *image)
 }
 
 /* The frames are checked first: nothing of the tasklet has changed when they do not fit. */
-static int build_started(s_tasklet *t, const s_image *image, const char **wrong)
+static int build_started(s_tasklet *t, const s_snapshot *image, const char **wrong)
 {
     size_t size;
     PyThreadState *ts = c_thread_state();
@@ -80,36 +80,36 @@ static int build_started(s_tasklet *t, const s_image *image, const char **wrong)
     c_state_init(ts, &t->c, chunk, size);
     int cut = c_frames_build(ts, &t->c, image->frames);
     take_image(t, image);
-    t->kept = cut ? S_CUT : S_SOFT;
+    t->kept = cut ? S_FRAMES_AT_SAFEPOINT : S_FRAMES;
     return S_OK;
 }
 
-static int begin_started(s_tasklet *t, const s_image *image, const char **wrong)
+static int begin_started(s_tasklet *t, const s_snapshot *image, const char **wrong)
 {
-    int code = s_hold(t, 0, NULL);
+    int code = s_claim_for_rebinding(t, 0, NULL);
     if (code < 0)
         return code;
     code = build_started(t, image, wrong);
     if (code < 0) {
-        s_let_go(t);
+        s_release_claim(t);
         return code;
     }
-    code = s_begin(t);
+    code = s_begin_run(t);
     t->started = 1;
     return code;
 }
 
-static int begin_fresh(s_tasklet *t, const s_image *image)
+static int begin_fresh(s_tasklet *t, const s_snapshot *image)
 {
-    int code = s_hold(t, 0, NULL);
+    int code = s_claim_for_rebinding(t, 0, NULL);
     if (code == S_OK)
-        code = s_renew(t, image->func, image->args, image->kwnames);
+        code = s_rebind(t, image->func, image->args, image->kwnames);
     if (code == S_OK && image->context != NULL)
         Py_XSETREF(t->c.context, Py_NewRef(image->context));
     return code;
 }
 
-int s_image_build(s_tasklet *t, const s_image *image, const char **wrong)
+int s_snapshot_restore(s_tasklet *t, const s_snapshot *image, const char **wrong)
 {
     *wrong = NULL;
     int code = image->frames ? begin_started(t, image, wrong) : begin_fresh(t, image);

@@ -10,12 +10,12 @@
 #include "sched/events.h"
 #include "sched/internal.h"
 
-s_own *s_own_make(s_tasklet *t)
+s_identity *s_identity_make(s_tasklet *t)
 {
     if (t->own != NULL)
         return t->own;
-    s_own *own = c_calloc(sizeof(*own));
-    PyObject *key = own ? PyLong_FromUnsignedLongLong(s_own_number(t)) : NULL;
+    s_identity *own = c_calloc(sizeof(*own));
+    PyObject *key = own ? PyLong_FromUnsignedLongLong(s_identity_number(t)) : NULL;
     if (key == NULL) {
         PyMem_Free(own);
         PyErr_NoMemory();
@@ -28,7 +28,7 @@ s_own *s_own_make(s_tasklet *t)
 
 static int visit_identity(s_tasklet *t, visitproc visit, void *arg)
 {
-    const s_own *own = t->own;
+    const s_identity *own = t->own;
     Py_VISIT(own->locals);
     Py_VISIT(own->end);
     Py_VISIT(own->handle);
@@ -37,7 +37,7 @@ static int visit_identity(s_tasklet *t, visitproc visit, void *arg)
 
 static void free_identity(s_tasklet *t)
 {
-    s_own *own = t->own;
+    s_identity *own = t->own;
     t->own = NULL;
     t->attached &= (unsigned char)~S_HAS_IDENTITY;
     Py_XDECREF(own->locals);
@@ -63,7 +63,7 @@ static void drop_identity(s_sched *s, s_tasklet *t)
 }
 
 /* Its frames cannot go, because no `finally` may run: a reference stays for ever. */
-void s_vanish(s_sched *s, s_tasklet *t)
+void s_retire(s_sched *s, s_tasklet *t)
 {
     if (t->state == S_READY)
         b_unlink(&t->wait.link);
@@ -73,7 +73,7 @@ void s_vanish(s_sched *s, s_tasklet *t)
     t->kind = NULL;
     t->state = S_PAUSED;
     if (!t->is_main)
-        s_leave_roll(t);
+        s_registry_remove(t);
 }
 
 const s_guest s_identity_guest = {

@@ -1,5 +1,5 @@
 /* Entering, leaving and cancelling scopes; the children of groups: see scope.h. */
-#include "sched/scope.h"
+#include "sched/guests/scope.h"
 
 #include "sched/internal.h"
 
@@ -50,7 +50,7 @@ static int add_groups(s_tasklet *t, const s_scope *stop, PyObject *todo)
 static int tell_one(s_sched *s, s_tasklet *t, const s_scope *stop, PyObject *todo)
 {
     if (t->home != s)
-        return s_post(t->home, S_ASK_CANCEL, t, NULL);
+        return s_post_message(t->home, S_ASK_CANCEL, t, NULL);
     if (add_groups(t, stop, todo) < 0)
         return -1;
     t->cancelled = (unsigned char)s_scope_effective(innermost(t));
@@ -99,7 +99,7 @@ static void tell_children(s_sched *s, s_scope *group)
     PyErr_SetRaisedException(pending);
 }
 
-void s_scope_tell(s_sched *s, s_tasklet *t)
+void s_scope_notify(s_sched *s, s_tasklet *t)
 {
     tell(s, t, NULL);
 }
@@ -116,7 +116,7 @@ static int changed(s_sched *s, s_scope *scope, int is_cancel)
     if (t == NULL)
         tell_children(s, scope);
     else if (t->home != s)
-        code = s_post(t->home, S_ASK_CANCEL, t, NULL);
+        code = s_post_message(t->home, S_ASK_CANCEL, t, NULL);
     else if (!is_cancel || !s_scope_outer(scope))
         tell(s, t, scope->parent);
     Py_XDECREF((PyObject *)t);

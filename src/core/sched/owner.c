@@ -8,17 +8,17 @@
  * until it reaches a point where it could lose the GIL, and all threads meet under the
  * same conditions with a GIL and without.
  *
- *   s_rehome  decides and moves while the others are stopped.  It refuses a tasklet that
+ *   s_change_owner  decides and moves while the others are stopped.  It refuses a tasklet that
  *             its thread is about to run, that C frames hold, or that a partner has
  *             claimed (blocked, but in no queue any more).
- *   s_hold    A call is made, and an old one dropped, with Python code running on the
- *             way.  Meanwhile the tasklet is held: to everybody else it has ended, and
- *             nobody else may begin it.
+ *   s_claim_for_rebinding    A call is made, and an old one dropped, with Python code running on
+ * the way.  Meanwhile the tasklet is held: to everybody else it has ended, and nobody else may
+ * begin it.
  *
  * Rejected: a lock per tasklet, which the run queue would have to take at each switch.
  */
+#include "sched/guests/stackless_run.h"
 #include "sched/internal.h"
-#include "sched/watchdog.h"
 
 static uint64_t last_id;
 
@@ -67,7 +67,7 @@ static void sign(s_tasklet *t)
     c_lock_give(&s->all_lock);
 }
 
-void s_enroll(s_sched *s, s_tasklet *t)
+void s_registry_add(s_sched *s, s_tasklet *t)
 {
     c_allow_try_incref((PyObject *)t);
     if (t->id == 0)
@@ -77,7 +77,7 @@ void s_enroll(s_sched *s, s_tasklet *t)
     sign(t);
 }
 
-void s_leave_roll(s_tasklet *t)
+void s_registry_remove(s_tasklet *t)
 {
     if (t->home == NULL)
         return;
@@ -87,9 +87,9 @@ void s_leave_roll(s_tasklet *t)
     c_lock_give(&s->all_lock);
 }
 
-void s_bury(s_tasklet *t)
+void s_registry_add_dead(s_tasklet *t)
 {
-    s_leave_roll(t);
+    s_registry_remove(t);
     sign(t);
 }
 
@@ -97,12 +97,12 @@ void s_adopt(s_sched *s, s_tasklet *t)
 {
     if (t->home == s)
         return;
-    s_leave_roll(t);
+    s_registry_remove(t);
     t->home = s;
     sign(t);
 }
 
-void s_move_roll(s_tasklet *t, s_sched *to)
+void s_registry_move(s_tasklet *t, s_sched *to)
 {
     if (b_linked(&t->all))
         strike(t->home, t);
@@ -110,7 +110,7 @@ void s_move_roll(s_tasklet *t, s_sched *to)
     write_in(to, t);
 }
 
-void s_at_home(const s_tasklet *t, void (*work)(void *arg), void *arg)
+void s_run_on_owner(const s_tasklet *t, void (*work)(void *arg), void *arg)
 {
     if (t->home == s_self_)
         work(arg);
@@ -129,7 +129,7 @@ static int may_move(const s_tasklet *t)
 {
     if (t->state == S_READY || t->state == S_RUNNING || t->held)
         return S_E_BLOCKED;
-    if (t->kept == S_HARD || t->is_main || is_current(t) || s_is_watching(t))
+    if (t->kept == S_C_STACK || t->is_main || is_current(t) || s_is_run_caller(t))
         return S_E_STUCK;
     if (t->state == S_BLOCKED && (!t->queued || !t->kind->anywhere || t->timer != NULL))
         return S_E_BLOCKED;
@@ -147,7 +147,7 @@ static void rehome(void *arg)
     move *m = arg;
     m->code = m->to->ended || m->to->ending ? S_E_THREAD : may_move(m->t);
     if (m->code == S_OK)
-        s_move_roll(m->t, m->to);
+        s_registry_move(m->t, m->to);
 }
 
 /* What is about to run here is in the cache of another core. */
@@ -157,7 +157,7 @@ static void fetch(const s_tasklet *t)
         B_PREFETCH((const char *)t + at);
 }
 
-int s_rehome(s_sched *s, s_tasklet *t)
+int s_change_owner(s_sched *s, s_tasklet *t)
 {
     move m = {t, s, S_OK};
     if (t->home == s)
@@ -186,16 +186,16 @@ static int may_hold(const grip *g)
         return S_E_ALIVE;
     if (t->state == S_DONE)
         return S_OK;
-    int lost = t->home == &s_nowhere && t->state == S_BLOCKED && t->queued;
+    int lost = t->home == &s_detached_owner && t->state == S_BLOCKED && t->queued;
     if (!lost && t->state != S_PAUSED)
         return S_E_BLOCKED;
-    return t->kept == S_HARD || t->is_main || is_current(t) ? S_E_STUCK : S_OK;
+    return t->kept == S_C_STACK || t->is_main || is_current(t) ? S_E_STUCK : S_OK;
 }
 
 /* What it would call next: borrowed, or NULL. */
 static PyObject *bound_to(const s_tasklet *t)
 {
-    PyObject *func = t->state == S_PAUSED && t->kept == S_FRESH ? t->func : t->wait.value;
+    PyObject *func = t->state == S_PAUSED && t->kept == S_NOT_STARTED ? t->func : t->wait.value;
     return func != Py_None ? func : NULL;
 }
 
@@ -221,16 +221,16 @@ static void hold(void *arg)
     t->state = S_DONE;
 }
 
-int s_hold(s_tasklet *t, int alive, PyObject **func)
+int s_claim_for_rebinding(s_tasklet *t, int alive, PyObject **func)
 {
     grip g = {t, alive, S_OK, 0, func};
-    s_at_home(t, hold, &g);
+    s_run_on_owner(t, hold, &g);
     if (g.was_queued)
         Py_DECREF((PyObject *)t);
     return g.code;
 }
 
-void s_let_go(s_tasklet *t)
+void s_release_claim(s_tasklet *t)
 {
     t->held = 0;
 }
@@ -246,15 +246,15 @@ static void begin(void *arg)
     m->t->state = S_PAUSED;
     m->t->started = 0;
     if (s != s_self_)
-        s_move_roll(m->t, s);
+        s_registry_move(m->t, s);
 }
 
-int s_begin(s_tasklet *t)
+int s_begin_run(s_tasklet *t)
 {
     move m = {t, NULL, S_OK};
-    s_at_home(t, begin, &m);
+    s_run_on_owner(t, begin, &m);
     if (m.code == S_OK && t->home == s_self_)
-        s_bury(t); /* from the dead to the others */
-    s_let_go(t);
+        s_registry_add_dead(t); /* from the dead to the others */
+    s_release_claim(t);
     return m.code;
 }

@@ -16,27 +16,27 @@ typedef struct {
     PyObject *handled;               /* the exception that it is handling */
     PyObject *context;
     PyObject *value, *error; /* what its call is going to return, or to raise; a sender's offer */
-} s_image;
+} s_snapshot;
 
 /* Why a tasklet has no image. */
-enum s_no_image {
-    S_IMAGE_OK,
-    S_IMAGE_CURRENT,
-    S_IMAGE_ENDED,
-    S_IMAGE_MAIN,
-    S_IMAGE_THREAD,    /* it belongs to another thread, or is about to run there */
-    S_IMAGE_PREEMPTED, /* it was interrupted between two instructions */
-    S_IMAGE_C,         /* a C stack holds it */
-    S_IMAGE_TRACED     /* because a tracer or debugger is on */
+enum s_obstacle {
+    S_OBSTACLE_NONE,
+    S_OBSTACLE_CURRENT,
+    S_OBSTACLE_ENDED,
+    S_OBSTACLE_MAIN,
+    S_OBSTACLE_THREAD,    /* it belongs to another thread, or is about to run there */
+    S_OBSTACLE_PREEMPTED, /* it was interrupted between two instructions */
+    S_OBSTACLE_C_STACK,   /* a C stack holds it */
+    S_OBSTACLE_TRACED     /* because a tracer or debugger is on */
 };
 /* The caller's own tasklet or one of its thread's. */
-int s_image_why(const s_sched *s, const s_tasklet *t);
+int s_snapshot_obstacle(const s_sched *s, const s_tasklet *t);
 /* 0, or S_E_SET.  Only of one that has an image. */
-int s_image_read(s_tasklet *t, s_image *image);
-void s_image_clear(s_image *image);
+int s_snapshot_take(s_tasklet *t, s_snapshot *image);
+void s_snapshot_clear(s_snapshot *image);
 /* Makes an ended tasklet of this thread a paused one: 0 or S_E_; *wrong says what does not fit
  * (then S_E_SNAPSHOT). */
-int s_image_build(s_tasklet *t, const s_image *image, const char **wrong);
+int s_snapshot_restore(s_tasklet *t, const s_snapshot *image, const char **wrong);
 
 /* Nanoseconds that a blocked tasklet still waits, or S_FOREVER. */
 int64_t s_deadline_left(s_sched *s, const s_tasklet *t);

@@ -8,7 +8,7 @@
  *
  * Invariant.  At rest `cancelled` of a tasklet is s_scope_effective(its scope):
  * some scope around it is cancelled and no shield lies between.  Entering and
- * leaving restore it for the current tasklet; s_scope_tell does so for others,
+ * leaving restore it for the current tasklet; s_scope_notify does so for others,
  * together with an interrupt, which is only ever sent to those it holds for.  So
  * nothing that comes late can cancel somebody who is out already.
  *
@@ -73,7 +73,7 @@ int s_scope_cancel(s_sched *s, s_scope *scope);
 int s_scope_set_deadline(s_sched *s, s_scope *scope, int64_t deadline);
 int s_scope_set_shield(s_sched *s, s_scope *scope, int shield);
 /* Looks at `t` and all in its groups again: their flags, their waits. */
-void s_scope_tell(s_sched *s, s_tasklet *t);
+void s_scope_notify(s_sched *s, s_tasklet *t);
 
 /* `t`, new and of this thread, becomes a child: 0 or S_E_. */
 int s_scope_adopt(s_scope *group, s_tasklet *t);

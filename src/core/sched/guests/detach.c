@@ -1,7 +1,7 @@
 /* Stackless tasklets whose thread ends.
  *
  * What no C frame holds outlives its thread: it leaves the run queue and goes to
- * `s_nowhere`, a scheduler that never runs, until some thread adopts it.  One that
+ * `s_detached_owner`, a scheduler that never runs, until some thread adopts it.  One that
  * waits in a queue that belongs to no thread stays there; if a partner comes before
  * a thread does, it is paused with what it got.  All others, which keep a C stack or
  * wait for their thread's own clock, are killed with the native ones (s_kill_all).
@@ -11,17 +11,17 @@
  * the thread that ends.  What has been sent by then is read before; what comes later
  * finds the mailbox closed (mail.c).
  */
+#include "sched/guests/stackless_run.h"
 #include "sched/internal.h"
-#include "sched/watchdog.h"
 
-s_sched s_nowhere = {.ready = {&s_nowhere.ready, &s_nowhere.ready},
-                     .all = {&s_nowhere.all, &s_nowhere.all},
-                     .dead = {&s_nowhere.dead, &s_nowhere.dead},
-                     .watches = {&s_nowhere.watches, &s_nowhere.watches},
-                     .mail = {&s_nowhere.mail, &s_nowhere.mail},
-                     .letters_end = &s_nowhere.letters,
-                     .closed = 1,
-                     .ended = 1};
+s_sched s_detached_owner = {.ready = {&s_detached_owner.ready, &s_detached_owner.ready},
+                            .all = {&s_detached_owner.all, &s_detached_owner.all},
+                            .dead = {&s_detached_owner.dead, &s_detached_owner.dead},
+                            .watches = {&s_detached_owner.watches, &s_detached_owner.watches},
+                            .mail = {&s_detached_owner.mail, &s_detached_owner.mail},
+                            .letters_end = &s_detached_owner.letters,
+                            .closed = 1,
+                            .ended = 1};
 
 typedef struct {
     s_sched *s;
@@ -32,7 +32,7 @@ typedef struct {
 static int is_soft(const departure *d, const s_tasklet *t)
 {
     return t->stackless && t->home == d->s && t->state != S_DONE &&
-           (s_is_soft(t) || t->kept == S_FRESH);
+           (s_is_soft(t) || t->kept == S_NOT_STARTED);
 }
 
 /* Callers of run() are paused: there is nobody to wake them. */
@@ -40,7 +40,7 @@ static void pause_watching(departure *d)
 {
     for (Py_ssize_t i = 0; i < d->count; i++) {
         s_tasklet *t = d->found[i];
-        if (is_soft(d, t) && s_is_watching(t) && t->kind->detach(t)) {
+        if (is_soft(d, t) && s_is_run_caller(t) && t->kind->detach(t)) {
             t->state = S_PAUSED;
             t->kind = NULL;
             Py_DECREF((PyObject *)t);
@@ -65,14 +65,14 @@ static void depart(void *arg)
             continue;
         if (t->state == S_READY)
             s_unqueue(t);
-        s_move_roll(t, &s_nowhere);
+        s_registry_move(t, &s_detached_owner);
     }
 }
 
-void s_orphan_all(s_sched *s)
+void s_detach_all(s_sched *s)
 {
     departure d = {s, NULL, 0};
-    s_read_mail(s);
+    s_read_inbox(s);
     d.count = s_tasklets(s, &d.found);
     pause_watching(&d);
     c_while_world_stopped(depart, &d);
@@ -87,13 +87,13 @@ static void forget_dead(void *arg)
     s_sched *s = arg;
     for (b_link *at; (at = b_first(&s->dead)) != NULL;) {
         b_unlink(at);
-        B_CONTAINER(at, s_tasklet, all)->home = &s_nowhere;
+        B_CONTAINER(at, s_tasklet, all)->home = &s_detached_owner;
     }
-    s->main->home = &s_nowhere;
+    s->main->home = &s_detached_owner;
     s->main->state = S_DONE;
 }
 
-void s_orphan_dead(s_sched *s)
+void s_detach_dead(s_sched *s)
 {
     c_while_world_stopped(forget_dead, s);
     if (s->current == s->main)

@@ -16,7 +16,7 @@ static void set_only_hard(s_sched *s, int why)
     s->soft = s_soft_mode(s, s->soft);
 }
 
-int s_loop_own(s_sched *s)
+int s_loop_prepare(s_sched *s)
 {
     s_tasklet *t = s->current;
     if (t->loop == NULL)
@@ -28,7 +28,7 @@ int s_loop_own(s_sched *s)
     return S_OK;
 }
 
-void s_loop_settle(s_sched *s)
+void s_loop_update(s_sched *s)
 {
     s_tasklet *t = s->current;
     if (t->loop == NULL || c_event_loop_is_running())

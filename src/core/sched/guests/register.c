@@ -1,5 +1,5 @@
 /* All guests, in the order in which they hear of events. */
-#include "sched/guests.h"
+#include "sched/guests/register.h"
 
 #include "sched/events.h"
 

@@ -22,7 +22,7 @@
  * version (cpython/README.md).
  *
  * Withheld.  Where a tasklet must not be interrupted (held_back) the request stays:
- * t->due is set, and s_due asks again when an atomic section ends.  Elsewhere the
+ * t->due is set, and s_deliver_due asks again when an atomic section ends.  Elsewhere the
  * next check (ticks) or the next slice (slices) tries again.  Ticks also wait until
  * no C caller is half done.
  *
@@ -47,13 +47,13 @@
  * reaches any thread; counting in the switch path; reading the clock at each
  * switch, 20 ns of 90.
  */
-#include "sched/preempt.h"
+#include "sched/guests/preempt.h"
 
 #include <string.h>
 
+#include "sched/guests/stackless_run.h"
+#include "sched/guests/stall.h"
 #include "sched/internal.h"
-#include "sched/stall.h"
-#include "sched/watchdog.h"
 
 /* What tells that the same tasklet has run on. */
 typedef struct {
@@ -134,7 +134,7 @@ static int doze(s_preempt *p)
 static void look(s_preempt *p, int64_t now)
 {
     stretch present = take_stretch(p);
-    __atomic_store_n(&p->s->tick, s_tick_of(now), __ATOMIC_RELAXED);
+    __atomic_store_n(&p->s->tick, s_coarse_ms(now), __ATOMIC_RELAXED);
     if (!same(&present, &p->seen) || __atomic_load_n(&p->s->trap, __ATOMIC_RELAXED)) {
         p->seen = present;
         p->since = present.switches == p->preempted ? p->preempted_at : now;
@@ -277,7 +277,7 @@ static int yield_core(s_preempt *p)
     int moves = next != me;
     if (moves)
         c_interrupt_switch_away(&p->breaker);
-    PyObject *done = s_transfer_at_check(s, next, value || error ? NULL : &site);
+    PyObject *done = s_transfer_at_safepoint(s, next, value || error ? NULL : &site);
     if (moves)
         c_interrupt_switch_back(&p->breaker);
     Py_XSETREF(me->wait.value, value);
@@ -322,7 +322,7 @@ static int may_expire(const s_sched *s)
     const s_tasklet *t = s->current;
     if (held_back(s))
         return 0;
-    return t->ignore_nesting || s_watch_ignores_nesting(s) || c_nesting_level(s->ts, &t->c, 1) == 0;
+    return t->ignore_nesting || s_run_ignores_nesting(s) || c_nesting_level(s->ts, &t->c, 1) == 0;
 }
 
 static int tick(s_preempt *p)
@@ -342,7 +342,7 @@ static int tick(s_preempt *p)
         p->left = p->ticks;
     c_call_site site = this_check(p);
     c_interrupt_switch_away(&p->breaker);
-    int code = s_watch_expired(s, &site);
+    int code = s_run_expired(s, &site);
     c_interrupt_switch_back(&p->breaker);
     return code;
 }
@@ -480,7 +480,7 @@ int s_slices_delays(s_sched *s, int64_t *delays)
     return count;
 }
 
-int s_ticks_begin(s_sched *s, int64_t ticks, int total)
+int s_budget_begin(s_sched *s, int64_t ticks, int total)
 {
     s_preempt *p = record_of(s);
     if (p == NULL)
@@ -492,7 +492,7 @@ int s_ticks_begin(s_sched *s, int64_t ticks, int total)
     return S_OK;
 }
 
-void s_ticks_end(s_sched *s)
+void s_budget_end(s_sched *s)
 {
     if (s->preempt == NULL)
         return;
@@ -500,7 +500,7 @@ void s_ticks_end(s_sched *s)
     adjust(s->preempt);
 }
 
-void s_due(s_sched *s)
+void s_deliver_due(s_sched *s)
 {
     s_preempt *p = s->preempt;
     if (!s->current->due || p == NULL || p->slice == 0)

@@ -18,8 +18,8 @@
 
 #include "heap/heap.h"
 #include "sched/events.h"
+#include "sched/guests/preempt.h"
 #include "sched/internal.h"
-#include "sched/preempt.h"
 
 #define KEY "loomlet.scheduler"
 #define TRIES 10
@@ -63,7 +63,7 @@ static void reset(s_sched *s, PyThreadState *ts)
     s->picks = s_picks(s);
     s->spin = B_SPIN_BEGIN;
     s->virtual_now = -1;
-    s_holds_init(s);
+    s_intervals_init(s);
     s->stack = &s->own_stack;
     b_list_init(&s->ready);
     b_list_init(&s->all);
@@ -143,16 +143,16 @@ static void thread_ends(PyObject *capsule)
         PyObject *pending = PyErr_GetRaisedException();
         s_slices_forget(s);
         if (s->current == s->main)
-            s_orphan_all(s);
+            s_detach_all(s);
         if (s->current == s->main && s_kill_all(s) < 0)
             PyErr_WriteUnraisable(NULL);
         PyErr_SetRaisedException(pending);
         s_self_ = NULL;
-        s_orphan_dead(s);
-        s_close_mail(s);
+        s_detach_dead(s);
+        s_close_inbox(s);
         free_all(s);
     } else {
-        s_close_mail(s);
+        s_close_inbox(s);
     }
     s_poll_end(s);
     release(s);
@@ -203,7 +203,7 @@ s_sched *s_sched_of(PyThreadState *ts)
     return s;
 }
 
-const s_sched *s_first(void)
+const s_sched *s_first_scheduler(void)
 {
     return __atomic_load_n(&every, __ATOMIC_ACQUIRE);
 }
@@ -226,7 +226,7 @@ static void refresh_modes(void *unused)
     }
 }
 
-void s_modes_refresh(void)
+void s_refresh_modes(void)
 {
     c_while_world_stopped(refresh_modes, NULL);
 }
@@ -235,7 +235,7 @@ void s_slow_switches(int change)
 {
     int before = __atomic_fetch_add(&slow_reasons, change, __ATOMIC_SEQ_CST);
     if (before == 0 || before + change == 0)
-        s_modes_refresh();
+        s_refresh_modes();
 }
 
 static void retype_mains(void *arg)
@@ -295,7 +295,7 @@ Py_ssize_t s_tasklets(s_sched *s, s_tasklet ***found)
     return *found ? count : S_E_MEMORY;
 }
 
-void s_for_each(s_sched *s, void (*call)(s_tasklet *t))
+void s_for_each_tasklet(s_sched *s, void (*call)(s_tasklet *t))
 {
     s_tasklet **found;
     Py_ssize_t count = s_tasklets(s, &found);

@@ -16,25 +16,25 @@
  * A tasklet may move while its mail is on the way: the letter is sent on, and who is
  * woken is woken at its home.  A thread that has ended takes no mail.
  */
+#include "sched/guests/scope.h"
+#include "sched/guests/stackless_run.h"
 #include "sched/internal.h"
-#include "sched/scope.h"
-#include "sched/watchdog.h"
 
-static void throw_away(s_letter *letter)
+static void throw_away(s_message *letter)
 {
     Py_DECREF((PyObject *)letter->task);
     Py_XDECREF(letter->error);
     PyMem_RawFree(letter);
 }
 
-int s_post(s_sched *to, enum s_request request, s_tasklet *t, PyObject *error)
+int s_post_message(s_sched *to, enum s_request request, s_tasklet *t, PyObject *error)
 {
-    s_letter *letter = c_out_of_memory() ? NULL : PyMem_RawMalloc(sizeof(*letter));
+    s_message *letter = c_out_of_memory() ? NULL : PyMem_RawMalloc(sizeof(*letter));
     if (letter == NULL) {
         Py_XDECREF(error);
         return S_E_MEMORY;
     }
-    *letter = (s_letter){NULL, request, (s_tasklet *)Py_NewRef((PyObject *)t), error};
+    *letter = (s_message){NULL, request, (s_tasklet *)Py_NewRef((PyObject *)t), error};
     p_lock_take(&to->mail_lock);
     int closed = to->closed;
     if (!closed) {
@@ -47,7 +47,7 @@ int s_post(s_sched *to, enum s_request request, s_tasklet *t, PyObject *error)
         throw_away(letter);
         return S_E_THREAD;
     }
-    s_rouse(to);
+    s_wake_thread(to);
     return S_OK;
 }
 
@@ -69,7 +69,7 @@ static void throw_later(s_sched *s, s_tasklet *t, PyObject *error)
     }
     if (t->state == S_RUNNING || t->state == S_BLOCKED) {
         if (t->state == S_RUNNING || !s_interrupt(s, t, Py_NewRef(error)))
-            s_post(s, S_ASK_THROW, t, Py_NewRef(error));
+            s_post_message(s, S_ASK_THROW, t, Py_NewRef(error));
         Py_DECREF(error);
         return;
     }
@@ -84,7 +84,7 @@ static void obey(s_sched *s, enum s_request request, s_tasklet *t, PyObject *err
 {
     switch (request) {
     case S_ASK_INSERT:
-        if (t->state == S_PAUSED || s_is_watching(t))
+        if (t->state == S_PAUSED || s_is_run_caller(t))
             s_insert(s, t);
         break;
     case S_ASK_REMOVE:
@@ -92,7 +92,7 @@ static void obey(s_sched *s, enum s_request request, s_tasklet *t, PyObject *err
             s_unqueue(t);
         break;
     case S_ASK_RUN:
-        if (s_is_watching(t))
+        if (s_is_run_caller(t))
             s_insert(s, t);
         if (t->state == S_PAUSED || t->state == S_READY) {
             take_out(s, t);
@@ -107,24 +107,24 @@ static void obey(s_sched *s, enum s_request request, s_tasklet *t, PyObject *err
         s_interrupt(s, t, error);
         break;
     case S_ASK_CANCEL:
-        s_scope_tell(s, t);
+        s_scope_notify(s, t);
         break;
     }
 }
 
 /* A tasklet that has moved gets its mail sent on. */
-static void open_letter(s_sched *s, s_letter *letter)
+static void open_letter(s_sched *s, s_message *letter)
 {
     s_tasklet *t = letter->task;
     if (t->home != s)
-        s_post(t->home, letter->request, t, letter->error);
+        s_post_message(t->home, letter->request, t, letter->error);
     else
         obey(s, letter->request, t, letter->error);
     Py_DECREF((PyObject *)t);
     PyMem_RawFree(letter);
 }
 
-static void take_mail(s_sched *s, b_link *woken, s_letter **letters)
+static void take_mail(s_sched *s, b_link *woken, s_message **letters)
 {
     b_list_init(woken);
     p_lock_take(&s->mail_lock);
@@ -138,11 +138,11 @@ static void take_mail(s_sched *s, b_link *woken, s_letter **letters)
 
 /* ---- parcels ------------------------------------------------------------------------ */
 
-static s_parcel closed_box; /* in the place of a first parcel: no more are taken */
+static s_completion closed_box; /* in the place of a first parcel: no more are taken */
 
-int s_send_parcel(s_sched *to, s_parcel *parcel)
+int s_post_completion(s_sched *to, s_completion *parcel)
 {
-    s_parcel *seen = __atomic_load_n(&to->arrived, __ATOMIC_ACQUIRE);
+    s_completion *seen = __atomic_load_n(&to->arrived, __ATOMIC_ACQUIRE);
     do {
         if (seen == &closed_box)
             return S_E_THREAD;
@@ -150,23 +150,23 @@ int s_send_parcel(s_sched *to, s_parcel *parcel)
     } while (!__atomic_compare_exchange_n(&to->arrived, &seen, parcel, 0, __ATOMIC_SEQ_CST,
                                           __ATOMIC_ACQUIRE));
     __atomic_store_n(&to->has_mail, 1, __ATOMIC_SEQ_CST);
-    s_rouse(to);
+    s_wake_thread(to);
     return S_OK;
 }
 
 /* The first one first. */
 static void open_parcels(s_sched *s)
 {
-    s_parcel *rest = s->closed ? &closed_box : NULL, *turned = NULL;
-    s_parcel *at = __atomic_exchange_n(&s->arrived, rest, __ATOMIC_SEQ_CST);
+    s_completion *rest = s->closed ? &closed_box : NULL, *turned = NULL;
+    s_completion *at = __atomic_exchange_n(&s->arrived, rest, __ATOMIC_SEQ_CST);
     while (at != NULL && at != &closed_box) {
-        s_parcel *next = at->next;
+        s_completion *next = at->next;
         at->next = turned;
         turned = at;
         at = next;
     }
     while (turned != NULL) {
-        s_parcel *next = turned->next;
+        s_completion *next = turned->next;
         turned->open(s, turned);
         turned = next;
     }
@@ -174,12 +174,12 @@ static void open_parcels(s_sched *s)
 
 /* ---- all of it ---------------------------------------------------------------------- */
 
-void s_read_mail(s_sched *s)
+void s_read_inbox(s_sched *s)
 {
     if (!__atomic_load_n(&s->has_mail, __ATOMIC_SEQ_CST))
         return;
     b_link woken;
-    s_letter *letter;
+    s_message *letter;
     take_mail(s, &woken, &letter);
     for (b_link *at; (at = b_first(&woken)) != NULL;) {
         s_tasklet *t = s_of_link(at);
@@ -187,7 +187,7 @@ void s_read_mail(s_sched *s)
         s_wake_arrived(s, t);
     }
     while (letter != NULL) {
-        s_letter *next = letter->next;
+        s_message *next = letter->next;
         open_letter(s, letter);
         letter = next;
     }
@@ -195,10 +195,10 @@ void s_read_mail(s_sched *s)
 }
 
 /* Who is woken now has survived being killed, and has nobody to run it. */
-void s_close_mail(s_sched *s)
+void s_close_inbox(s_sched *s)
 {
     b_link woken;
-    s_letter *letter;
+    s_message *letter;
     p_lock_take(&s->mail_lock);
     s->closed = 1;
     p_lock_give(&s->mail_lock);
@@ -209,7 +209,7 @@ void s_close_mail(s_sched *s)
         s_wake_slow(s, s_of_link(at));
     }
     while (letter != NULL) {
-        s_letter *next = letter->next;
+        s_message *next = letter->next;
         throw_away(letter);
         letter = next;
     }
