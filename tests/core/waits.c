@@ -1,5 +1,7 @@
 /* plat/wait_linux.c: no wake-up is lost, no two threads hold a lock. */
+#include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 
 #include "plat/plat.h"
 #include "runner.h"
@@ -201,10 +203,17 @@ static void run_on(void *answer)
     p_lock_give(&running);
 }
 
+static int launch(int *answer, size_t stack)
+{
+    p_launch with = {
+        .name = "test", .stack = stack, .begin = begin_as, .run = run_on, .arg = answer};
+    return p_thread_launch(&with);
+}
+
 TEST(a_launched_thread_begins_before_it_runs)
 {
     int answer = 0;
-    CHECK(p_thread_launch(begin_as, run_on, &answer, 0) == 0);
+    CHECK(launch(&answer, 0) == 0);
     CHECK(begun == 1);
     p_lock_take(&running);
     CHECK(answer == 7);
@@ -213,13 +222,32 @@ TEST(a_launched_thread_begins_before_it_runs)
 TEST(a_thread_that_refuses_does_not_run)
 {
     int answer = -5;
-    CHECK(p_thread_launch(begin_as, run_on, &answer, 1 << 20) == -5);
+    CHECK(launch(&answer, 1 << 20) == -5);
     CHECK(begun == 1 && answer == -5);
 }
 
-TEST(a_thread_that_cannot_be_had_is_told)
+static int signals_are_blocked;
+
+static int read_mask(void *unused)
+{
+    sigset_t mask;
+    (void)unused;
+    pthread_sigmask(SIG_SETMASK, NULL, &mask);
+    signals_are_blocked = sigismember(&mask, SIGUSR1);
+    return -1;
+}
+
+TEST(a_launched_thread_takes_signals_if_asked_to)
+{
+    p_launch with = {.name = "test", .signals = 1, .begin = read_mask};
+    CHECK(p_thread_launch(&with) == -1 && !signals_are_blocked);
+    with.signals = 0;
+    CHECK(p_thread_launch(&with) == -1 && signals_are_blocked);
+}
+
+TEST(a_thread_that_the_system_does_not_give_is_an_error)
 {
     int answer = 0;
-    CHECK(p_thread_launch(begin_as, run_on, &answer, (size_t)1 << 47) == -1);
+    CHECK(launch(&answer, (size_t)1 << 47) == -EAGAIN);
     CHECK(begun == 0);
 }

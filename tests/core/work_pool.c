@@ -1,56 +1,70 @@
-/* plat/work_pool.c: each errand is run once, and those that hang hold up no others. */
+/* plat/work_pool.c: each item is run once, and growth, limits and the end follow the policy. */
+#include "plat/work_pool.h"
+
+#include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <unistd.h>
 
-#include "plat/plat.h"
 #include "runner.h"
 
 #define MANY 20000
 #define FEW 2000
-#define HANGING 100
+#define BLOCKED 100
+#define LONG INT64_C(10000000000)
 
-static long run_count;
+static long run_count, begin_count, end_count, finish_count;
+static int begin_code;
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t news = PTHREAD_COND_INITIALIZER;
-static int arrived, opened;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int inside, opened;
 
-static void count_one(p_work *errand)
+static void add_one(long *count)
 {
-    (void)errand;
-    __atomic_add_fetch(&run_count, 1, __ATOMIC_SEQ_CST);
+    __atomic_add_fetch(count, 1, __ATOMIC_SEQ_CST);
 }
 
-static void hang(p_work *errand)
+static long read_count(long *count)
+{
+    return __atomic_load_n(count, __ATOMIC_SEQ_CST);
+}
+
+static void wait_for_count(long *count, long value)
+{
+    while (read_count(count) < value)
+        usleep(100); /* lets the workers run */
+}
+
+static void *run_quickly(p_work *work)
+{
+    (void)work;
+    add_one(&run_count);
+    return NULL;
+}
+
+static void *run_until_open(p_work *work)
 {
     pthread_mutex_lock(&gate);
-    arrived++;
-    pthread_cond_broadcast(&news);
+    inside++;
+    pthread_cond_broadcast(&changed);
     while (!opened)
-        pthread_cond_wait(&news, &gate);
+        pthread_cond_wait(&changed, &gate);
+    inside--;
     pthread_mutex_unlock(&gate);
-    count_one(errand);
+    return run_quickly(work);
 }
 
-static void wait_for_runs(long count)
+static void *run_with_result(p_work *work)
 {
-    while (__atomic_load_n(&run_count, __ATOMIC_SEQ_CST) < count)
-        usleep(100); /* lets the threads of the errands run */
+    run_quickly(work);
+    return work;
 }
 
-/* All of an array of errands. */
-static void send(p_work *errands, int count, void (*run)(p_work *errand))
-{
-    for (int i = 0; i < count; i++) {
-        errands[i] = (p_work){NULL, run};
-        CHECK(p_work_submit(&errands[i]) == 0);
-    }
-}
-
-static void wait_until_hanging(int count)
+static void wait_until_inside(int count)
 {
     pthread_mutex_lock(&gate);
-    while (arrived < count)
-        pthread_cond_wait(&news, &gate);
+    while (inside < count)
+        pthread_cond_wait(&changed, &gate);
     pthread_mutex_unlock(&gate);
 }
 
@@ -58,61 +72,243 @@ static void open_gate(void)
 {
     pthread_mutex_lock(&gate);
     opened = 1;
-    pthread_cond_broadcast(&news);
+    pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&gate);
 }
 
-static void *send_many(void *errands)
+static int count_begin(void)
 {
-    send(errands, MANY, count_one);
+    add_one(&begin_count);
+    return begin_code;
+}
+
+static void count_end(void)
+{
+    add_one(&end_count);
+}
+
+static void count_finish(void *result)
+{
+    CHECK(result != NULL);
+    add_one(&finish_count);
+}
+
+static int launch_none(p_launch *launch)
+{
+    launch->stack = (size_t)1 << 47; /* more than the system has */
+    return p_thread_launch(launch);
+}
+
+static const p_pool_policy monitored = {
+    .name = "monitored", .at_once = 4, .period = 2000000, .launch = p_thread_launch};
+static const p_pool_policy unlimited = {.name = "unlimited",
+                                        .at_once = INT_MAX,
+                                        .launch = p_thread_launch,
+                                        .begin = count_begin,
+                                        .end = count_end,
+                                        .finished = count_finish};
+static const p_pool_policy threadless = {
+    .name = "threadless", .at_once = INT_MAX, .launch = launch_none};
+
+static p_pool short_items = {.policy = &monitored, .limits = {INT64_MAX, LONG}};
+static p_pool calls = {.policy = &unlimited, .limits = {BLOCKED, LONG}};
+
+static void submit_all(p_pool *pool, p_work *work, int count, void *(*run)(p_work *work))
+{
+    for (int i = 0; i < count; i++) {
+        work[i] = (p_work){NULL, run};
+        CHECK(p_pool_submit(pool, &work[i]) == 0);
+    }
+}
+
+static void wait_for_threads(p_pool *pool, int all, int idle)
+{
+    int found;
+    while (p_pool_threads(pool, &found) != all || found != idle)
+        usleep(100); /* lets the workers run */
+}
+
+static void *submit_many(void *work)
+{
+    submit_all(&short_items, work, MANY, run_quickly);
     return NULL;
 }
 
-TEST(each_errand_is_run_once_whoever_sends_it)
+TEST(each_item_is_run_once_however_many_submit)
 {
-    static p_work errands[3][MANY];
-    pthread_t senders[3];
+    static p_work work[3][MANY];
+    pthread_t submitters[3];
     for (int i = 0; i < 3; i++)
-        CHECK(pthread_create(&senders[i], NULL, send_many, errands[i]) == 0);
+        CHECK(pthread_create(&submitters[i], NULL, submit_many, work[i]) == 0);
     for (int i = 0; i < 3; i++)
-        pthread_join(senders[i], NULL);
-    wait_for_runs(3 * MANY);
+        pthread_join(submitters[i], NULL);
+    wait_for_count(&run_count, 3 * MANY);
     usleep(2000); /* one that is run twice would be so by now */
     CHECK(run_count == 3 * MANY);
 }
 
-TEST(errands_that_follow_each_other_find_a_thread_each_time)
+static void submit_one_by_one(p_pool *pool)
 {
-    p_work errand;
+    p_work work;
     for (long i = 1; i <= FEW; i++) {
-        send(&errand, 1, count_one);
-        wait_for_runs(i);
+        submit_all(pool, &work, 1, run_quickly);
+        wait_for_count(&run_count, i);
     }
     CHECK(run_count == FEW);
 }
 
-TEST(errands_that_hang_are_all_begun)
+TEST(items_one_after_another_find_a_worker_each_time)
 {
-    static p_work errands[HANGING];
-    send(errands, HANGING, hang);
-    wait_until_hanging(HANGING);
-    CHECK(run_count == 0);
-    CHECK(p_work_busy() == HANGING);
-    open_gate();
-    wait_for_runs(HANGING);
-    while (p_work_busy() > 0)
-        usleep(100); /* lets the threads find out that nothing is left */
+    submit_one_by_one(&short_items);
 }
 
-TEST(who_hangs_holds_up_nobody)
+TEST(items_one_after_another_find_a_worker_of_an_unlimited_pool_too)
 {
-    static p_work hanging[HANGING], quick[MANY];
-    send(hanging, HANGING / 2, hang);
-    send(quick, MANY, count_one);
-    send(hanging + HANGING / 2, HANGING / 2, hang);
-    wait_for_runs(MANY);
-    wait_until_hanging(HANGING);
+    int idle;
+    submit_one_by_one(&calls);
+    CHECK(p_pool_threads(&calls, &idle) <= 2);
+}
+
+TEST(a_monitor_starts_all_items_that_block)
+{
+    static p_work work[BLOCKED];
+    submit_all(&short_items, work, BLOCKED, run_until_open);
+    wait_until_inside(BLOCKED);
+    CHECK(run_count == 0);
+    CHECK(p_pool_busy(&short_items) == BLOCKED);
+    open_gate();
+    wait_for_count(&run_count, BLOCKED);
+    while (p_pool_busy(&short_items) > 0)
+        usleep(100); /* lets the workers find out that nothing is left */
+}
+
+TEST(blocked_items_do_not_hold_up_quick_ones)
+{
+    static p_work blocked[BLOCKED], quick[MANY];
+    submit_all(&short_items, blocked, BLOCKED / 2, run_until_open);
+    submit_all(&short_items, quick, MANY, run_quickly);
+    submit_all(&short_items, blocked + BLOCKED / 2, BLOCKED / 2, run_until_open);
+    wait_for_count(&run_count, MANY);
+    wait_until_inside(BLOCKED);
     CHECK(run_count == MANY);
     open_gate();
-    wait_for_runs(MANY + HANGING);
+    wait_for_count(&run_count, MANY + BLOCKED);
+}
+
+TEST(an_unlimited_pool_starts_each_item_at_once_up_to_its_limit)
+{
+    static p_work work[BLOCKED + 1];
+    int idle;
+    submit_all(&calls, work, BLOCKED + 1, run_until_open);
+    wait_until_inside(BLOCKED);
+    CHECK(p_pool_threads(&calls, &idle) == BLOCKED && idle == 0);
+    open_gate();
+    wait_for_count(&run_count, BLOCKED + 1);
+    CHECK(begin_count == BLOCKED);
+}
+
+TEST(a_raised_limit_starts_queued_items)
+{
+    static p_work work[BLOCKED];
+    p_pool_limits before = p_pool_configure(&calls, (p_pool_limits){1, -1});
+    CHECK(before.threads == BLOCKED && before.idle_time == LONG);
+    submit_all(&calls, work, BLOCKED, run_until_open);
+    wait_until_inside(1);
+    before = p_pool_configure(&calls, (p_pool_limits){BLOCKED, -1});
+    CHECK(before.threads == 1 && before.idle_time == LONG);
+    wait_until_inside(BLOCKED);
+    open_gate();
+    wait_for_count(&run_count, BLOCKED);
+}
+
+TEST(a_limit_of_one_keeps_the_order)
+{
+    static p_work work[FEW];
+    p_pool_configure(&calls, (p_pool_limits){1, -1});
+    submit_all(&calls, work, FEW, run_with_result);
+    wait_for_count(&finish_count, FEW);
+    CHECK(run_count == FEW);
+    CHECK(begin_count == 1);
+}
+
+TEST(idle_workers_end_and_new_ones_begin)
+{
+    static p_work work[BLOCKED];
+    submit_all(&calls, work, BLOCKED, run_until_open);
+    wait_until_inside(BLOCKED);
+    open_gate();
+    wait_for_threads(&calls, BLOCKED, BLOCKED);
+    p_pool_configure(&calls, (p_pool_limits){-1, 1000});
+    wait_for_threads(&calls, 0, 0);
+    CHECK(end_count == BLOCKED);
+    submit_all(&calls, work, FEW / BLOCKED, run_with_result);
+    wait_for_count(&finish_count, FEW / BLOCKED);
+    wait_for_threads(&calls, 0, 0);
+    CHECK(end_count == begin_count);
+}
+
+TEST(submissions_race_with_workers_that_end)
+{
+    p_work work;
+    p_pool_configure(&calls, (p_pool_limits){-1, 0});
+    for (long i = 1; i <= FEW; i++) {
+        submit_all(&calls, &work, 1, run_with_result);
+        wait_for_count(&finish_count, i);
+    }
+    CHECK(run_count == FEW);
+}
+
+TEST(without_a_thread_nothing_is_submitted)
+{
+    static p_pool pool = {.policy = &threadless, .limits = {10, LONG}};
+    p_work work = {NULL, run_quickly};
+    int idle;
+    CHECK(p_pool_submit(&pool, &work) == -EAGAIN);
+    CHECK(p_pool_submit(&pool, &work) == -EAGAIN);
+    CHECK(p_pool_threads(&pool, &idle) == 0 && idle == 0);
+    CHECK(p_pool_close(&pool) == NULL);
+}
+
+TEST(a_worker_that_cannot_begin_is_an_error)
+{
+    p_work blocked, work = {NULL, run_quickly};
+    int idle;
+    submit_all(&calls, &blocked, 1, run_until_open);
+    wait_until_inside(1);
+    begin_code = -ENOMEM;
+    CHECK(p_pool_submit(&calls, &work) == -ENOMEM);
+    CHECK(p_pool_threads(&calls, &idle) == 1 && idle == 0);
+    begin_code = 0;
+    CHECK(p_pool_submit(&calls, &work) == 0);
+    wait_for_count(&run_count, 1);
+    open_gate();
+    wait_for_count(&run_count, 2);
+}
+
+TEST(a_closed_pool_returns_what_was_not_started)
+{
+    static p_work work[3];
+    p_pool_configure(&calls, (p_pool_limits){1, -1});
+    submit_all(&calls, work, 3, run_until_open);
+    wait_until_inside(1);
+    CHECK(p_pool_close(&calls) == &work[1] && work[1].next == &work[2] && work[2].next == NULL);
+    CHECK(p_pool_submit(&calls, &work[1]) == -ESHUTDOWN);
+    CHECK(p_pool_await_end(&calls, p_now() + 1000000) == 1);
+    open_gate();
+    while (p_pool_await_end(&calls, p_now() + LONG) > 0)
+        continue;
+    CHECK(run_count == 1 && end_count == 1);
+}
+
+TEST(a_closed_pool_ends_its_idle_workers)
+{
+    static p_work work[BLOCKED];
+    submit_all(&calls, work, BLOCKED, run_until_open);
+    wait_until_inside(BLOCKED);
+    open_gate();
+    wait_for_count(&run_count, BLOCKED);
+    CHECK(p_pool_close(&calls) == NULL);
+    while (p_pool_await_end(&calls, p_now() + LONG) > 0)
+        continue;
+    CHECK(end_count == BLOCKED);
 }

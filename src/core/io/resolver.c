@@ -1,15 +1,16 @@
-/* Lookups of names.  See resolver.h. */
+/* Name lookups.  See resolver.h. */
 #include "io/resolver.h"
 
 #include <string.h>
 
+#include "io/pools.h"
 #include "sched/inbox.h"
 
 typedef struct {
-    p_work errand;
+    p_work work;
     s_completion parcel;
     s_sched *home;
-    s_tasklet *waiter; /* the place in a queue that it has: owned; NULL: it went on; atomic */
+    s_tasklet *waiter; /* owned, as by a queue; NULL: it no longer waits; atomic */
     PyObject *asked;
     int kind[4];
     const char *host, *service;
@@ -19,9 +20,9 @@ typedef struct {
 
 /* ---- the wait ------------------------------------------------------------------- */
 
-/* It does not wait any more; its reference is the caller's.  That is said last: then the lookup
- * may be gone. */
-static s_tasklet *release(lookup *l)
+/* Ends the wait; the tasklet's reference is the caller's.  `waiter` is cleared last: after that
+ * the lookup may be gone. */
+static s_tasklet *release_waiter(lookup *l)
 {
     s_tasklet *t = l->waiter;
     t->on = NULL;
@@ -31,31 +32,32 @@ static s_tasklet *release(lookup *l)
     return t;
 }
 
-static int is_wanted(const lookup *l)
+static int lookup_is_wanted(const lookup *l)
 {
     return __atomic_load_n(&l->waiter, __ATOMIC_ACQUIRE) != NULL;
 }
 
-static int leave(s_tasklet *t)
+static int leave_lookup(s_tasklet *t)
 {
     lookup *l = t->on;
     if (l == NULL)
         return 0;
-    release(l);
+    release_waiter(l);
     return 1;
 }
 
-static PyObject *asked_by(s_tasklet *t)
+static PyObject *asked_name(s_tasklet *t)
 {
     lookup *l = t->on;
     return l != NULL ? Py_NewRef(l->asked) : NULL;
 }
 
-static const s_wait_kind waiting = {.name = "getaddrinfo", .detach = leave, .object = asked_by};
+static const s_wait_kind waiting_for_lookup = {
+    .name = "getaddrinfo", .detach = leave_lookup, .object = asked_name};
 
 /* ---- what was found -------------------------------------------------------------- */
 
-static PyObject *target_of(const p_address *a)
+static PyObject *socket_address(const p_address *a)
 {
     if (!a->has_host)
         return Py_BuildValue("(iy)", a->family, "");
@@ -63,26 +65,26 @@ static PyObject *target_of(const p_address *a)
                       : Py_BuildValue("(si)", a->host, a->port);
 }
 
-static int add(PyObject *list, const p_address *a)
+static int append_address(PyObject *list, const p_address *a)
 {
     PyObject *item =
-        Py_BuildValue("(iiisN)", a->family, a->type, a->protocol, a->name, target_of(a));
+        Py_BuildValue("(iiisN)", a->family, a->type, a->protocol, a->name, socket_address(a));
     int code = item != NULL ? PyList_Append(list, item) : -1;
     Py_XDECREF(item);
     return code;
 }
 
-static PyObject *list_of(p_resolved *found)
+static PyObject *address_list(p_resolved *found)
 {
     p_address address;
     PyObject *list = PyList_New(0);
     while (list != NULL && p_resolve_next(found, &address))
-        if (add(list, &address) < 0)
+        if (append_address(list, &address) < 0)
             Py_CLEAR(list);
     return list;
 }
 
-/* socket.gaierror: found before it is needed, because nothing may be imported between tasklets. */
+/* socket.gaierror: imported before it is needed, because between tasklets nothing may be. */
 static PyObject *gaierror; /* atomic */
 
 static int find_gaierror(void)
@@ -96,8 +98,8 @@ static int find_gaierror(void)
     return type != NULL ? S_OK : S_E_SET;
 }
 
-/* Made and not raised: what the current tasklet handles just now is none of its context. */
-static PyObject *refusal(const p_resolved *found)
+/* Made and not raised: the exception that the current tasklet is handling is not its context. */
+static PyObject *lookup_error(const p_resolved *found)
 {
     if (found->error != 0)
         return PyObject_CallFunction(PyExc_OSError, "is", found->error, strerror(found->error));
@@ -106,40 +108,41 @@ static PyObject *refusal(const p_resolved *found)
 
 /* ---- there and back ---------------------------------------------------------------- */
 
-static void end(lookup *l)
+static void free_lookup(lookup *l)
 {
     p_resolve_end(&l->found);
     PyMem_RawFree(l);
 }
 
-static void come_home(s_sched *s, s_completion *parcel)
+static void complete_lookup(s_sched *s, s_completion *parcel)
 {
     lookup *l = B_CONTAINER(parcel, lookup, parcel);
     if (l->waiter != NULL) {
         PyObject *pending = PyErr_GetRaisedException();
         int failed = l->found.code != 0;
-        PyObject *made = failed ? refusal(&l->found) : list_of(&l->found);
+        PyObject *made = failed ? lookup_error(&l->found) : address_list(&l->found);
         failed |= made == NULL;
-        s_tasklet *t = release(l);
+        s_tasklet *t = release_waiter(l);
         *(failed ? &t->error : &t->wait.value) = made != NULL ? made : PyErr_GetRaisedException();
         s_wake(s, t);
         PyErr_SetRaisedException(pending);
     }
-    end(l);
+    free_lookup(l);
 }
 
-/* On a thread of the errands'.  When home has ended with somebody who still waits there he keeps
- * what he waits for. */
-static void find(p_work *errand)
+/* On a worker.  If the scheduler has ended with the tasklet still waiting, the tasklet keeps the
+ * lookup that it waits for. */
+static void *make_lookup(p_work *work)
 {
-    lookup *l = B_CONTAINER(errand, lookup, errand);
-    if (is_wanted(l))
+    lookup *l = B_CONTAINER(work, lookup, work);
+    if (lookup_is_wanted(l))
         p_resolve(&l->found, l->host, l->service, l->kind);
-    if (s_post_completion(l->home, &l->parcel) < 0 && !is_wanted(l))
-        end(l);
+    if (s_post_completion(l->home, &l->parcel) < 0 && !lookup_is_wanted(l))
+        free_lookup(l);
+    return NULL;
 }
 
-static char *copy(const char **to, char *at, const char *from, size_t size)
+static char *copy_word(const char **to, char *at, const char *from, size_t size)
 {
     if (from != NULL)
         *to = memcpy(at, from, size);
@@ -153,51 +156,56 @@ static lookup *new_lookup(s_sched *s, const i_resolve_query *q)
     lookup *l = c_out_of_memory() ? NULL : PyMem_RawCalloc(1, sizeof(*l) + host + service);
     if (l == NULL)
         return NULL;
-    *l = (lookup){.errand.run = find, .parcel.open = come_home, .home = s};
+    *l = (lookup){.work.run = make_lookup, .parcel.open = complete_lookup, .home = s};
     memcpy(l->kind, q->kind, sizeof(l->kind));
-    copy(&l->service, copy(&l->host, l->words, q->host, host), q->service, service);
+    copy_word(&l->service, copy_word(&l->host, l->words, q->host, host), q->service, service);
     l->asked = Py_NewRef(q->asked);
     return l;
 }
 
-/* As it was before: nobody looks for anything. */
-static void undo(lookup *l)
+/* As before the lookup. */
+static void undo_lookup(lookup *l)
 {
-    s_tasklet *t = release(l);
+    s_tasklet *t = release_waiter(l);
     t->kind = NULL;
     t->state = S_RUNNING;
-    end(l);
+    free_lookup(l);
 }
 
-PyObject *i_resolve(s_sched *s, const i_resolve_query *question, const c_call_site *site, int *code)
+PyObject *i_resolve(s_sched *s, const i_resolve_query *query, const c_call_site *site, int *code)
 {
     s_tasklet *me = s->current;
     *code = s_may_block(s);
     if (*code == S_OK)
         *code = find_gaierror();
-    lookup *l = *code == S_OK ? new_lookup(s, question) : NULL;
+    lookup *l = *code == S_OK ? new_lookup(s, query) : NULL;
     if (l == NULL) {
         *code = *code == S_OK ? S_E_MEMORY : *code;
         return NULL;
     }
     l->waiter = me;
-    me->kind = &waiting;
+    me->kind = &waiting_for_lookup;
     me->on = l;
     me->state = S_BLOCKED;
     s->parcels++;
-    if (p_work_submit(&l->errand) == 0)
+    *code = i_pool_submit(I_LOOKUPS, &l->work);
+    if (*code == S_OK)
         return s_suspend(s, site);
-    undo(l);
-    *code = S_E_NO_THREAD;
+    undo_lookup(l);
     return NULL;
+}
+
+int i_resolver_busy(void)
+{
+    return p_pool_busy(&i_pools[I_LOOKUPS]);
 }
 
 /* ---- fork --------------------------------------------------------------------------------- */
 
-/* Its thread is not here, nor what it has found. */
-static void tell(s_tasklet *t)
+/* Neither its worker nor its result is here. */
+static void fail_forked_lookup(s_tasklet *t)
 {
-    lookup *l = t->state == S_BLOCKED && t->kind == &waiting ? t->on : NULL;
+    lookup *l = t->state == S_BLOCKED && t->kind == &waiting_for_lookup ? t->on : NULL;
     if (l == NULL)
         return;
     PyObject *error = s_hook.error(S_E_FORKED, NULL);
@@ -207,10 +215,10 @@ static void tell(s_tasklet *t)
 
 void i_resolver_after_fork(s_sched *s)
 {
-    p_work_after_fork();
+    p_pool_after_fork(&i_pools[I_LOOKUPS]);
     if (s == NULL)
         return;
     __atomic_store_n(&s->has_mail, 1, __ATOMIC_SEQ_CST);
     s_read_inbox(s);
-    s_for_each_tasklet(s, tell);
+    s_for_each_tasklet(s, fail_forked_lookup);
 }

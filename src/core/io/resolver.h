@@ -1,18 +1,18 @@
-/* Lookups: names of hosts, found on a thread without Python while the tasklet waits.
+/* Name lookups: made on a thread without Python while the tasklet waits.
  *
- * The C library's getaddrinfo blocks and wants nothing of Python, so it is an errand
- * (plat/work_pool.c): a thousand lookups neither fight for the GIL nor wake a thread each.  What is
- * found comes home as a parcel (sched/inbox.c) and is made into objects there.
+ * The C library's getaddrinfo blocks and needs nothing of Python, so each lookup is a work item of
+ * the pool I_LOOKUPS (pools.h): a thousand lookups neither compete for the GIL nor wake a thread
+ * each.  The result is sent back as a completion (sched/inbox.h), and is made into Python objects
+ * by the tasklet's scheduler.
  *
- * Who owns a lookup.  The errand, from the sending until its parcel is opened; the tasklet only
- * points to it.  `waiter` belongs to the home thread: one that is interrupted takes itself out,
- * and what is found is dropped.  A lookup whose tasklet does not wait any more when its turn comes
- * is not made; its thread reads `waiter` for that, and no more of it.
+ * Ownership.  The pool owns a lookup until its completion is handled; the tasklet only points to
+ * it.  `waiter` belongs to the tasklet's scheduler: an interrupted tasklet clears it, and the
+ * result is dropped.  The worker reads `waiter` once, to skip a lookup whose tasklet no longer
+ * waits, and touches no other part of the tasklet.
  *
- * Fork.  In the child no errand is on its way: who waits for one is told.
+ * Fork.  In the child no lookup is on its way: tasklets that wait for one get an error.
  *
- * Threads.  The caller's, attached; on the errand's thread nothing but the lookup itself is
- * touched.  Soft like every wait of the kind.
+ * Threads.  The caller's, attached.  The wait is soft, like every other.
  */
 #ifndef LOOMLET_IO_RESOLVER_H
 #define LOOMLET_IO_RESOLVER_H
@@ -28,8 +28,9 @@ typedef struct {
 
 /* The list that socket.getaddrinfo returns (new), while the current tasklet waits; or NULL and
  * *code as in io.h. */
-PyObject *i_resolve(s_sched *s, const i_resolve_query *question, const c_call_site *site,
-                    int *code);
+PyObject *i_resolve(s_sched *s, const i_resolve_query *query, const c_call_site *site, int *code);
+/* How many threads are making lookups, including those that no tasklet waits for. */
+int i_resolver_busy(void);
 /* In the child of a fork. */
 void i_resolver_after_fork(s_sched *s);
 

@@ -364,28 +364,21 @@ int p_thread_start(p_thread *thread, void (*run)(void));
 /* Waits until run() has returned. */
 void p_thread_join(p_thread *thread);
 
-/* A thread that may run any code, as one of the program's own: with the caller's signal mask, and
- * `stack` bytes of C stack (0: the system's choice).  begin(arg) is called on it first, and waited
- * for; when that is 0 run(arg) follows, else the thread ends.  Nobody joins it.  What begin(arg)
- * returned, or -1 when the system gives no thread. */
-int p_thread_launch(int (*begin)(void *arg), void (*run)(void *arg), void *arg, size_t stack);
-/* One that knows no Python and takes no signals: 0, or -1.  Nobody joins it. */
-int p_thread_detached(void (*run)(void *arg), void *arg);
+/* A thread that nobody joins.  It lies on the stack of the starter, until begin() has returned. */
+typedef struct {
+    const char *name; /* at most 15 characters */
+    size_t stack;     /* bytes of C stack; 0: the system's choice */
+    int signals;      /* 1: it has the caller's signal mask; 0: it takes none */
+    int (*begin)(void *arg);
+    void (*run)(void *arg);
+    void *arg;
+    int begun; /* this and the next: its own */
+    p_lock starting;
+} p_launch;
 
-/* ---- errands (work_pool.c) ------------------------------------------------------------- */
-
-/* Something that blocks and knows no Python, done on a thread that others wait for only if they
- * want to.  It is its sender's again when run() is called. */
-typedef struct p_work {
-    struct p_work *next;
-    void (*run)(struct p_work *errand);
-} p_work;
-
-/* Any thread.  0, or -1: there is no thread for it, and nothing has happened. */
-int p_work_submit(p_work *errand);
-/* How many threads are at work on errands; 0: none is left. */
-int p_work_busy(void);
-/* In the child of a fork: none is on its way. */
-void p_work_after_fork(void);
+/* Starts it.  begin(arg) is called on it first and waited for; when that returns 0, run(arg)
+ * follows, else the thread ends.  What begin(arg) returned, or -EAGAIN when the system gives no
+ * thread. */
+int p_thread_launch(p_launch *launch);
 
 #endif

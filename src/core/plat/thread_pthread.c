@@ -8,6 +8,7 @@
  * the sanitizers take locks of their own on it (ASan the allocator's, to ask for the
  * stack's limits), and a fork at that moment would leave them taken in the child.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -17,7 +18,7 @@
 
 #define STACK 131072
 
-static void *enter(void *thread)
+static void *enter_thread(void *thread)
 {
     p_thread *self = thread;
     prctl(PR_SET_NAME, "loomlet");
@@ -50,7 +51,7 @@ int p_thread_start(p_thread *thread, void (*run)(void))
     pthread_attr_setstacksize(&attributes, STACK);
     *thread = (p_thread){.run = run, .starting = {1}};
     block_signals(&before);
-    int code = pthread_create(&made, &attributes, enter, thread);
+    int code = pthread_create(&made, &attributes, enter_thread, thread);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     if (code != 0)
@@ -65,59 +66,39 @@ void p_thread_join(p_thread *thread)
     pthread_join((pthread_t)thread->handle, NULL);
 }
 
-/* Lies on the stack of the thread that starts another one, until that has begun. */
-typedef struct {
-    int (*begin)(void *arg);
-    void (*run)(void *arg);
-    void *arg;
-    int begun;
-    p_lock starting;
-} launch;
-
 static void *enter_launched(void *arg)
 {
-    launch *with = arg;
-    void (*run)(void *arg) = with->run;
-    arg = with->arg;
-    prctl(PR_SET_NAME, "loomlet pool");
-    int begun = with->begun = with->begin(arg);
-    p_lock_give(&with->starting);
+    p_launch *launch = arg;
+    void (*run)(void *arg) = launch->run;
+    arg = launch->arg;
+    prctl(PR_SET_NAME, launch->name);
+    int begun = launch->begun = launch->begin(arg);
+    p_lock_give(&launch->starting);
     if (begun == 0)
         run(arg);
     return NULL;
 }
 
-int p_thread_launch(int (*begin)(void *arg), void (*run)(void *arg), void *arg, size_t stack)
+int p_thread_launch(p_launch *launch)
 {
-    launch with = {begin, run, arg, 0, {1}};
     pthread_attr_t attributes;
+    sigset_t before;
     pthread_t made;
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    if (stack != 0)
-        pthread_attr_setstacksize(&attributes, stack);
-    int code = pthread_create(&made, &attributes, enter_launched, &with);
+    if (launch->stack != 0)
+        pthread_attr_setstacksize(&attributes, launch->stack);
+    launch->starting = (p_lock){1};
+    if (!launch->signals)
+        block_signals(&before);
+    int code = pthread_create(&made, &attributes, enter_launched, launch);
+    if (!launch->signals)
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     if (code != 0)
-        return -1;
-    p_lock_take(&with.starting);
-    return with.begun;
-}
-
-static int begin_spare(void *unused)
-{
-    (void)unused;
-    prctl(PR_SET_NAME, "loomlet errands");
-    return 0;
-}
-
-int p_thread_detached(void (*run)(void *arg), void *arg)
-{
-    sigset_t before;
-    block_signals(&before);
-    int code = p_thread_launch(begin_spare, run, arg, 0);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return code;
+        return -EAGAIN;
+    p_lock_take(&launch->starting);
+    return launch->begun;
 }
 
 int p_process_id(void)

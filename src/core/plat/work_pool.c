@@ -1,289 +1,440 @@
-/* Errands: what blocks and knows no Python, on threads of our own.
- *
- * The pool of the io room starts a thread for every call that finds none idle, because it cannot
- * know what a call of Python will wait for.  Errands are many small ones of one kind, most of them
- * over in microseconds, so threads are had late:
- *
- * - up to AT_ONCE errands each get a thread at once;
- * - those beyond wait in a queue, first come, first served, for one that is through;
- * - and a keeper, one more thread, looks every TICK whether they move.  If fewer were begun
- *   than there are threads at work, these wait for something, and as many again are set to
- *   work, or as many as there are errands.
- *
- * So a thousand that are quick are done by a few threads that never sleep, and a thousand that
- * hang are on a thousand threads after ten ticks; nobody waits for ever behind somebody else's.
- *
- * A thread that finds nothing to do is idle; the one that was so last is taken first, and one
- * that was so for long (IDLE) ends.  It stays awake for a moment first where errands follow each
- * other (b_spin.h).  The records of threads are never freed, only used again, because a wake-up
- * may be on its way to one.
- *
- * Threads.  Everything is guarded by one lock, held for a few loads and stores.  The threads take
- * no signals.  A process may end while they work: nobody waits for them.  The child of a fork
- * has none of them, and none of the errands.
- *
- * Rejected: a fixed number of threads (four that hang stop all names of the program; asyncio
- * and libuv have that ceiling); a thread for each (a wake-up or a start for each, which costs more
- * than the errand); a timer of the sender's instead of a keeper (senders are many, and may be
- * busy).
- */
+/* The workers of a pool: claimed, started, idle, ended.  See work_pool.h. */
+#include "plat/work_pool.h"
+
+#include <errno.h>
 #include <stdlib.h>
 
-#include "plat/plat.h"
+enum { TASK_IDLE, TASK_WORK, TASK_MONITOR, TASK_END };
 
-#define AT_ONCE 4
-#define TICK 2000000
-#define IDLE INT64_C(10000000000)
-
-enum { NOTHING, WORK, KEEP };
-
-typedef struct runner {
-    struct runner *below; /* in the stack of the idle or unused */
+typedef struct p_worker {
+    struct p_worker *below, *older; /* in the stack of the idle or unused; in the list of all */
+    p_pool *pool;
     p_parker parker;
     b_spin spin;
-    int task; /* what it was woken or started for */
-} runner;
+    int task;                  /* TASK_IDLE, TASK_WORK or TASK_MONITOR; under lock */
+    int coming;                /* claimed for work, and not there yet; under lock */
+    int64_t idle_since, until; /* when it became idle, and ends; its own */
+} p_worker;
 
-static p_lock lock; /* guards all below, and each `task` */
-static p_work *first, **last = &first;
-static runner *idle, *unused;
-static int working; /* threads that take errands */
-static int keeping; /* whether there is a keeper */
-static unsigned begun;
+static __thread p_worker *self_worker;
 
 /* ---- under the lock ------------------------------------------------------------------ */
 
-static p_work *take_first(void)
+static void push_work(p_pool *pool, p_work *work)
 {
-    p_work *errand = first;
-    if (errand == NULL)
+    work->next = NULL;
+    if (pool->first == NULL)
+        pool->first = work;
+    else
+        pool->last->next = work;
+    pool->last = work;
+}
+
+static p_work *pop_work(p_pool *pool)
+{
+    p_work *work = pool->first;
+    if (work == NULL)
         return NULL;
-    first = errand->next;
-    if (first == NULL)
-        last = &first;
-    begun++;
-    return errand;
+    pool->first = work->next;
+    pool->started++;
+    return work;
 }
 
-static void count(int task, int by)
+static void count_task(p_pool *pool, int task, int by)
 {
-    if (task == KEEP)
-        keeping += by;
+    if (task == TASK_MONITOR)
+        pool->monitored += by;
     else
-        working += by;
+        pool->working += by;
 }
 
-/* An idle thread for a task, or the record for a new one; NULL without memory. */
-static runner *engage(int task, int *is_new)
+/* A worker that was claimed for work is there, or could not be started. */
+static void stop_coming(p_worker *worker)
 {
-    runner **from = idle != NULL ? &idle : &unused, *r = *from;
-    *is_new = from == &unused;
-    if (r != NULL)
-        *from = r->below;
-    else
-        r = calloc(1, sizeof(*r));
-    if (r != NULL) {
-        r->task = task;
-        count(task, 1);
+    worker->pool->coming -= worker->coming;
+    worker->coming = 0;
+}
+
+static int may_grow(const p_pool *pool)
+{
+    return pool->idle != NULL || pool->working + pool->idle_count < pool->limits.threads;
+}
+
+/* What the work that was just queued needs: a worker, a monitor, or nothing. */
+static int wanted_task(const p_pool *pool)
+{
+    if (pool->working < pool->policy->at_once && may_grow(pool))
+        return TASK_WORK;
+    return pool->policy->period > 0 && !pool->monitored ? TASK_MONITOR : TASK_IDLE;
+}
+
+static p_worker *pop_idle(p_pool *pool)
+{
+    p_worker *worker = pool->idle;
+    if (worker != NULL) {
+        pool->idle = worker->below;
+        pool->idle_count--;
     }
-    return r;
+    return worker;
 }
 
-static void retire(runner *r)
+static p_worker *pop_unused(p_pool *pool)
 {
-    r->task = NOTHING;
-    r->below = unused;
-    unused = r;
+    p_worker *worker = pool->unused;
+    if (worker != NULL) {
+        pool->unused = worker->below;
+    } else if ((worker = calloc(1, sizeof(*worker))) != NULL) {
+        worker->pool = pool;
+        worker->older = pool->all;
+        pool->all = worker;
+    }
+    if (worker != NULL)
+        pool->alive++;
+    return worker;
 }
 
-static void leave_idle(runner *r)
+/* An idle worker for a task, or the record of a new one; NULL without memory. */
+static p_worker *claim_worker(p_pool *pool, int task, int *is_new)
 {
-    runner **at = &idle;
-    while (*at != r)
+    p_worker *worker = pop_idle(pool);
+    *is_new = worker == NULL;
+    if (worker == NULL)
+        worker = pop_unused(pool);
+    if (worker != NULL) {
+        worker->task = task;
+        worker->coming = task == TASK_WORK;
+        pool->coming += worker->coming;
+        count_task(pool, task, 1);
+        pool->changes++;
+    }
+    return worker;
+}
+
+static void go_idle(p_worker *me, int64_t now)
+{
+    p_pool *pool = me->pool;
+    count_task(pool, me->task, -1);
+    me->task = TASK_IDLE;
+    me->idle_since = now;
+    me->until = pool->closed ? 0 : now + pool->limits.idle_time;
+    me->below = pool->idle;
+    pool->idle = me;
+    pool->idle_count++;
+}
+
+static void leave_idle(p_worker *me)
+{
+    p_pool *pool = me->pool;
+    p_worker **at = &pool->idle;
+    while (*at != me)
         at = &(*at)->below;
-    *at = r->below;
+    *at = me->below;
+    pool->idle_count--;
 }
 
-static int task_of(runner *me)
+/* Whether an idle worker that is awake is to end: it can no longer be claimed then. */
+static int idle_is_over(p_worker *me, int64_t now)
 {
-    p_lock_take(&lock);
-    int task = me->task;
-    p_lock_give(&lock);
-    return task;
+    p_pool *pool = me->pool;
+    me->until = pool->closed ? 0 : me->idle_since + pool->limits.idle_time;
+    if (now < me->until)
+        return 0;
+    leave_idle(me);
+    return 1;
 }
 
-/* ---- threads --------------------------------------------------------------------------- */
-
-static void live(void *arg);
-
-/* 0, or -1 when there is nobody for it. */
-static int set_going(runner *r, int is_new, int task)
+static int recycle_worker(p_worker *worker)
 {
-    if (r == NULL)
-        return -1;
+    p_pool *pool = worker->pool;
+    worker->below = pool->unused;
+    pool->unused = worker;
+    return --pool->alive;
+}
+
+/* ---- starting workers ---------------------------------------------------------------- */
+
+static void run_worker(void *arg);
+
+static int begin_worker(void *arg)
+{
+    self_worker = arg;
+    int (*begin)(void) = self_worker->pool->policy->begin;
+    return begin != NULL ? begin() : 0;
+}
+
+static int launch_worker(p_worker *worker)
+{
+    const p_pool_policy *policy = worker->pool->policy;
+    worker->spin = B_SPIN_BEGIN;
+    p_launch launch = {
+        .name = policy->name, .begin = begin_worker, .run = run_worker, .arg = worker};
+    return policy->launch(&launch);
+}
+
+/* Wakes or starts a claimed worker: 0 or -errno. */
+static int start_worker(p_worker *worker, int is_new)
+{
+    if (worker == NULL)
+        return -ENOMEM;
     if (!is_new) {
-        p_unpark(&r->parker);
+        p_unpark(&worker->parker);
         return 0;
     }
-    r->spin = B_SPIN_BEGIN;
-    if (p_thread_detached(live, r) == 0)
-        return 0;
-    p_lock_take(&lock);
-    count(task, -1);
-    retire(r);
-    p_lock_give(&lock);
-    return -1;
+    int code = launch_worker(worker);
+    if (code < 0) {
+        p_pool *pool = worker->pool;
+        p_lock_take(&pool->lock);
+        stop_coming(worker);
+        count_task(pool, worker->task, -1);
+        recycle_worker(worker);
+        p_lock_give(&pool->lock);
+    }
+    return code;
 }
 
-static int call_for(int task)
+/* One more worker for the queue: 0, or below 0 when there can be none. */
+static int add_worker(p_pool *pool)
 {
     int is_new;
-    p_lock_take(&lock);
-    runner *r = engage(task, &is_new);
-    p_lock_give(&lock);
-    return set_going(r, is_new, task);
+    p_lock_take(&pool->lock);
+    int grows = may_grow(pool);
+    p_worker *worker = grows ? claim_worker(pool, TASK_WORK, &is_new) : NULL;
+    p_lock_give(&pool->lock);
+    return grows ? start_worker(worker, is_new) : -EAGAIN;
 }
 
-/* Under the lock. */
-static void rest(runner *me)
+static void add_workers(p_pool *pool, int count)
 {
-    count(me->task, -1);
-    me->task = NOTHING;
-    me->below = idle;
-    idle = me;
+    while (count > 0 && add_worker(pool) == 0)
+        count--;
 }
 
-/* The next errand, or NULL: idle from now on. */
-static p_work *settle(runner *me)
+/* How many items have no worker on its way. */
+static int count_uncovered(const p_pool *pool)
 {
-    p_park_prepare(&me->parker);
-    p_lock_take(&lock);
-    p_work *errand = take_first();
-    if (errand == NULL)
-        rest(me);
-    p_lock_give(&lock);
-    return errand;
+    int count = -pool->coming;
+    for (const p_work *at = pool->first; at != NULL; at = at->next)
+        count++;
+    return count;
 }
 
-static void work(runner *me)
-{
-    for (p_work *errand; (errand = settle(me)) != NULL;)
-        errand->run(errand);
-}
+/* ---- the life of a worker -------------------------------------------------------------- */
 
-/* Under the lock: how many threads are to be set to work, when `moved` errands were begun. */
-static int wanted(int moved)
+/* How many workers are wanted, when `moved` items were started in a period. */
+static int count_wanted(const p_pool *pool, int moved)
 {
-    int more = 0, most = working > 0 ? working : 1;
+    int wanted = 0, most = pool->working > 0 ? pool->working : 1;
     if (moved < most)
-        for (p_work *at = first; at != NULL && more < most; at = at->next)
-            more++;
-    return more;
+        for (const p_work *at = pool->first; at != NULL && wanted < most; at = at->next)
+            wanted++;
+    return wanted;
 }
 
-/* The same after a tick; below 0: nothing is left to be kept, idle from now on. */
-static int look_after(runner *me, unsigned *seen)
+/* The same after a period; below 0: nothing is left to be monitored, idle from now on. */
+static int sample_queue(p_worker *me, unsigned *seen)
 {
+    p_pool *pool = me->pool;
+    int64_t now = p_now();
     p_park_prepare(&me->parker);
-    p_lock_take(&lock);
-    int more = first != NULL ? wanted((int)(begun - *seen)) : -1;
-    *seen = begun;
-    if (more < 0)
-        rest(me);
-    p_lock_give(&lock);
-    return more;
+    p_lock_take(&pool->lock);
+    int wanted = pool->first != NULL ? count_wanted(pool, (int)(pool->started - *seen)) : -1;
+    *seen = pool->started;
+    if (wanted < 0)
+        go_idle(me, now);
+    p_lock_give(&pool->lock);
+    return wanted;
 }
 
-static void keep(runner *me)
+static void monitor_queue(p_worker *me)
 {
-    p_lock_take(&lock);
-    unsigned seen = begun;
-    p_lock_give(&lock);
-    int more;
-    do {
+    p_pool *pool = me->pool;
+    p_lock_take(&pool->lock);
+    unsigned seen = pool->started;
+    p_lock_give(&pool->lock);
+    for (int wanted = 0; wanted >= 0; wanted = sample_queue(me, &seen)) {
+        add_workers(pool, wanted);
         p_park_prepare(&me->parker);
-        p_park(&me->parker, p_now() + TICK);
-        more = look_after(me, &seen);
-        for (int i = 0; i < more && call_for(WORK) == 0; i++)
-            continue;
-    } while (more >= 0);
+        p_park(&me->parker, p_now() + pool->policy->period);
+    }
 }
 
-/* Idle until there is a task, or for long enough: 0. */
-static int await_task(runner *me)
+/* What a worker does next: its item, TASK_MONITOR, TASK_IDLE (it sleeps until `until` and asks
+ * again), or TASK_END. */
+static int next_task(p_worker *me, p_work **work)
 {
-    int64_t until = p_now() + IDLE;
-    int task;
-    while ((task = task_of(me)) == NOTHING && p_now() < until) {
-        p_park_adaptive(&me->parker, &me->spin, until, NULL);
-        p_park_prepare(&me->parker);
-    }
-    p_lock_take(&lock);
-    task = me->task;
-    if (task == NOTHING) {
-        leave_idle(me);
-        retire(me);
-    }
-    p_lock_give(&lock);
+    p_pool *pool = me->pool;
+    int64_t now = p_now();
+    p_park_prepare(&me->parker);
+    p_lock_take(&pool->lock);
+    stop_coming(me);
+    int over = me->task == TASK_IDLE && idle_is_over(me, now);
+    if (me->task == TASK_WORK && (*work = pop_work(pool)) == NULL)
+        go_idle(me, now);
+    int task = over ? TASK_END : me->task;
+    p_lock_give(&pool->lock);
     return task;
 }
 
-static void live(void *arg)
+static void end_worker(p_worker *me)
 {
-    runner *me = arg;
-    for (int task = task_of(me); task != NOTHING; task = await_task(me))
-        if (task == KEEP)
-            keep(me);
-        else
-            work(me);
+    p_pool *pool = me->pool;
+    if (pool->policy->end != NULL)
+        pool->policy->end();
+    p_lock_take(&pool->lock);
+    int left = recycle_worker(me);
+    p_lock_give(&pool->lock);
+    if (left == 0)
+        p_unpark(&pool->closer);
 }
 
-/* ---- for all ----------------------------------------------------------------------------- */
-
-/* Takes back the errand that was sent last of all; 0 when a thread has it already. */
-static int take_back(p_work *errand)
+static void run_worker(void *arg)
 {
-    p_lock_take(&lock);
-    p_work **at = &first;
-    while (*at != NULL && *at != errand)
-        at = &(*at)->next;
-    int found = *at != NULL && working == 0;
-    if (found && (*at = errand->next) == NULL)
-        last = at;
-    p_lock_give(&lock);
+    p_worker *me = arg;
+    const p_pool_policy *policy = me->pool->policy;
+    p_work *work = NULL;
+    void *result = NULL;
+    for (int task; (task = next_task(me, &work)) != TASK_END;) {
+        if (result != NULL)
+            policy->finished(result);
+        result = NULL;
+        if (task == TASK_WORK)
+            result = work->run(work);
+        else if (task == TASK_MONITOR)
+            monitor_queue(me);
+        else
+            p_park_adaptive(&me->parker, &me->spin, me->until, policy->after_spin);
+    }
+    end_worker(me);
+}
+
+/* ---- for submitters ---------------------------------------------------------------------- */
+
+/* Takes an item back for which no thread was found; 0 when a thread has it or will come to it. */
+static int take_back(p_pool *pool, p_work *work)
+{
+    p_work *before = NULL;
+    p_lock_take(&pool->lock);
+    p_work *at = pool->first;
+    for (; at != NULL && at != work; at = at->next)
+        before = at;
+    int found = at != NULL && (pool->policy->period == 0 || pool->working == 0);
+    if (found) {
+        *(before != NULL ? &before->next : &pool->first) = work->next;
+        if (pool->last == work)
+            pool->last = before;
+    }
+    p_lock_give(&pool->lock);
     return found;
 }
 
-int p_work_submit(p_work *errand)
+int p_pool_submit(p_pool *pool, p_work *work)
 {
-    int is_new = 0;
-    runner *r = NULL;
-    errand->next = NULL;
-    p_lock_take(&lock);
-    *last = errand;
-    last = &errand->next;
-    int task = working < AT_ONCE ? WORK : keeping ? NOTHING : KEEP;
-    if (task != NOTHING)
-        r = engage(task, &is_new);
-    p_lock_give(&lock);
-    if (task == NOTHING || set_going(r, is_new, task) == 0)
-        return 0;
-    return take_back(errand) ? -1 : 0;
+    int is_new = 0, task = TASK_IDLE;
+    p_worker *worker = NULL;
+    p_lock_take(&pool->lock);
+    int closed = pool->closed;
+    if (!closed) {
+        push_work(pool, work);
+        pool->changes++;
+        task = wanted_task(pool);
+        if (task != TASK_IDLE)
+            worker = claim_worker(pool, task, &is_new);
+    }
+    p_lock_give(&pool->lock);
+    if (closed)
+        return -ESHUTDOWN;
+    int code = task == TASK_IDLE ? 0 : start_worker(worker, is_new);
+    return code < 0 && take_back(pool, work) ? code : 0;
 }
 
-int p_work_busy(void)
+static void wake_idle(const p_pool *pool)
 {
-    p_lock_take(&lock);
-    int left = working > 0 || first == NULL ? working : 1;
-    p_lock_give(&lock);
+    for (p_worker *at = pool->idle; at != NULL; at = at->below)
+        p_unpark(&at->parker);
+}
+
+p_pool_limits p_pool_configure(p_pool *pool, p_pool_limits limits)
+{
+    p_lock_take(&pool->lock);
+    p_pool_limits before = pool->limits;
+    if (limits.threads >= 0)
+        pool->limits.threads = limits.threads;
+    if (limits.idle_time >= 0)
+        pool->limits.idle_time = limits.idle_time;
+    int waiting = limits.threads > before.threads ? count_uncovered(pool) : 0;
+    wake_idle(pool);
+    p_lock_give(&pool->lock);
+    add_workers(pool, waiting);
+    return before;
+}
+
+int p_pool_threads(p_pool *pool, int *idle)
+{
+    p_lock_take(&pool->lock);
+    int count = pool->alive;
+    *idle = pool->idle_count;
+    p_lock_give(&pool->lock);
+    return count;
+}
+
+int p_pool_busy(p_pool *pool)
+{
+    p_lock_take(&pool->lock);
+    int busy = pool->working > 0 || pool->first == NULL ? pool->working : 1;
+    p_lock_give(&pool->lock);
+    return busy;
+}
+
+int64_t p_pool_idle(p_pool *pool, int *idle)
+{
+    p_lock_take(&pool->lock);
+    *idle = pool->idle_count;
+    int64_t changes = pool->changes;
+    p_lock_give(&pool->lock);
+    return changes;
+}
+
+/* ---- the end, fork --------------------------------------------------------------------- */
+
+p_work *p_pool_close(p_pool *pool)
+{
+    p_lock_take(&pool->lock);
+    p_work **end = &pool->first;
+    for (int i = 0; i < pool->coming && *end != NULL; i++) {
+        pool->last = *end;
+        end = &(*end)->next;
+    }
+    p_work *left = *end;
+    *end = NULL;
+    pool->closed = 1;
+    wake_idle(pool);
+    p_lock_give(&pool->lock);
     return left;
 }
 
-void p_work_after_fork(void)
+int p_pool_await_end(p_pool *pool, int64_t until)
 {
-    lock.word = 0;
-    first = NULL;
-    last = &first;
-    idle = unused = NULL;
-    working = keeping = 0;
+    int idle;
+    p_park_prepare(&pool->closer);
+    if (p_pool_threads(pool, &idle) > 0)
+        p_park(&pool->closer, until);
+    else
+        p_park_cancel(&pool->closer);
+    return p_pool_threads(pool, &idle);
+}
+
+void p_pool_after_fork(p_pool *pool)
+{
+    p_worker *self = self_worker != NULL && self_worker->pool == pool ? self_worker : NULL;
+    pool->lock.word = 0;
+    pool->first = NULL;
+    pool->idle = pool->unused = NULL;
+    for (p_worker *at = pool->all; at != NULL; at = at->older) {
+        if (at == self)
+            continue;
+        at->below = pool->unused;
+        pool->unused = at;
+    }
+    pool->working = pool->alive = self != NULL;
+    pool->idle_count = pool->monitored = pool->coming = 0;
 }

@@ -30,7 +30,7 @@ def test_a_timeout_ends_the_wait(mode, gate, until):
     """At its time."""
 
     def body():
-        with loomlet.timeout(0.01):
+        with loomlet.timeout(0.1):  # long enough for a thread to begin
             run_blocking(gate.wait)
 
     task = loomlet.spawn(body)

@@ -113,7 +113,7 @@ static PyObject *resolver_look_up(PyObject *module, PyObject *const *args, Py_ss
 static PyObject *resolver_lookups_left(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    return PyLong_FromLong(p_work_busy());
+    return PyLong_FromLong(i_resolver_busy());
 }
 
 PyMethodDef bind_resolver_functions[] = {
