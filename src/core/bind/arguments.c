@@ -1,4 +1,4 @@
-/* Checks of arguments that several functions share. */
+/* Reading arguments: see arguments.h. */
 #include <math.h>
 
 #include "bind/arguments.h"

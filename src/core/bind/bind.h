@@ -1,9 +1,9 @@
 /* The border between Python and the rooms below: what all its sub-rooms share.
  *
  * A function checks what it was given (arguments.h), notes how it was called (the call site, from
- * which the rooms below tell whether the caller can be suspended softly), calls one of them, and
- * turns an error code into an exception (errors.h).  Blocking functions are METH_FASTCALL, so
- * that the address of the arguments shows where they lie in the caller's frame.
+ * which the rooms below decide whether the caller can be suspended softly), calls one of them, and
+ * turns an error code into an exception (errors.h).  Blocking functions are METH_FASTCALL, because
+ * the address of the arguments then shows where they lie in the caller's frame.
  */
 #ifndef LOOMLET_BIND_H
 #define LOOMLET_BIND_H

@@ -1,13 +1,12 @@
-/* The one place where a code of the core becomes a Python exception.
+/* The one place where an error code becomes a Python exception.
  *
- * The texts are written in Python (loomlet.errors.make): they name what was
- * expected, what was found and what to do, and need not be fast.  Until that
- * module has handed its functions down, a plain RuntimeError serves.
+ * The texts are written in Python (loomlet.errors.make), because they need not be fast.  Until that
+ * module has handed its functions down, the exception is a plain RuntimeError.
  */
 #include "bind/errors.h"
 
 static PyObject *make_error, *report_failure, *warn_abandoned, *exit_types;
-/* The exit of another API, see bind_add_exit(). */
+/* The exit exception of another API: see bind_add_exit(). */
 static PyObject *added_exit;
 static int (*added_exit_applies)(const s_tasklet *t);
 
@@ -21,8 +20,8 @@ int bind_is_cancelled(PyObject *exception)
     return exit_types != NULL && PyErr_GivenExceptionMatches(exception, cancelled_type());
 }
 
-/* Cancelled is made without running Python code, in which a signal could come and
- * take its place. */
+/* Cancelled is made without running Python code: a signal handler could run there, and its
+ * exception would replace it. */
 static PyObject *new_error(int code, PyObject *about)
 {
     if (code == S_E_CANCELLED && exit_types != NULL)
@@ -66,7 +65,7 @@ static void call_hook_quietly(PyObject *function, PyObject *a, PyObject *b)
     Py_XDECREF(done);
 }
 
-/* That of a thread is told as the interpreter tells it. */
+/* The exception of a thread is reported the way the interpreter reports it. */
 static void report_failed(s_tasklet *t, PyObject *exception)
 {
     if (s_is_thread(t)) {

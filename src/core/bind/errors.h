@@ -7,7 +7,7 @@
 /* Raises the exception for a negative code; `about` is the object it concerns. */
 PyObject *bind_fail(int code, PyObject *about);
 
-/* The end of every call that returns an object: passes it on, or raises by `fail`. */
+/* How every call that returns an object ends: passes the object on, or raises with `fail`. */
 static inline PyObject *bind_result_by(PyObject *(*fail)(int code, PyObject *about),
                                        PyObject *result, int code, PyObject *about)
 {
@@ -21,8 +21,8 @@ static inline PyObject *bind_result(PyObject *result, int code, PyObject *about)
 
 int bind_is_cancelled(PyObject *exception);
 
-/* From now on `type` too ends a tasklet silently, and kill() raises it in those for which
- * `applies` says so. */
+/* Registers another exception that ends a tasklet silently; kill() raises it in the tasklets to
+ * which it `applies`. */
 void bind_add_exit(PyObject *type, int (*applies)(const s_tasklet *t));
 
 extern PyMethodDef bind_error_functions[];

@@ -31,7 +31,7 @@ static int add_types(PyObject *module)
     return c_with_install(&bind_lock_type, &bind_lock_with);
 }
 
-/* Their tp_name is that of the reference's module, so their names here are given apart. */
+/* Their tp_name names the module of Stackless, so their names in this module are given here. */
 static int add_stackless_types(PyObject *module)
 {
     static const struct {
@@ -65,7 +65,8 @@ static int add_stackless(PyObject *module)
     return bind_stackless_extend(&bind_stackless_tasklet_type);
 }
 
-/* _after_fork(): each room forgets in the child what belongs to threads that are not there. */
+/* _after_fork(): in the child, each room forgets what belongs to threads that do not exist there.
+ */
 static PyObject *forget_after_fork(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;

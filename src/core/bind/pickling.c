@@ -1,9 +1,9 @@
-/* Ordinary pickles: the methods of the types call two functions of loomlet.snapshot. */
+/* Ordinary pickles: __reduce__() and __setstate__() call two functions of loomlet.snapshot. */
 #include "bind/pickling.h"
 
-static PyObject *reduce, *set_state; /* Python functions, from _set_pickling() */
+static PyObject *reduce, *set_state; /* Python functions, set by _set_pickling() */
 
-/* _set_pickling(reduce, set_state): what __reduce__() and __setstate__() call with self. */
+/* _set_pickling(reduce, set_state): the functions that both methods call with self. */
 static PyObject *set_pickling(PyObject *module, PyObject *args)
 {
     PyObject *first, *second;

@@ -121,11 +121,11 @@ def test_misuse_is_an_error():
 
     task = loomlet.spawn(inside)
     loomlet.schedule()
-    with pytest.raises(RuntimeError, match="no other tasklet is inside"):
+    with pytest.raises(RuntimeError, match="another tasklet is inside"):
         guard.__enter__()
     ch.send(None)
     task.join()
-    with pytest.raises(RuntimeError, match="expected an entered"):
+    with pytest.raises(RuntimeError, match="is not entered"):
         guard.__exit__(None, None, None)
     with pytest.raises(TypeError):
         nopreempt(1)

@@ -3,7 +3,7 @@
 
 #include "debug/debug.h"
 
-/* _debug_socket_open(path): a thread answers there from now on. */
+/* _debug_socket_open(path): starts a thread that answers at that path. */
 static PyObject *debug_socket_open(PyObject *module, PyObject *path)
 {
     (void)module;
@@ -14,21 +14,22 @@ static PyObject *debug_socket_open(PyObject *module, PyObject *path)
     return code < 0 ? bind_fail(code, path) : Py_NewRef(Py_None);
 }
 
-/* _debug_socket_close(): whether there was one. */
+/* _debug_socket_close(): returns whether there was one. */
 static PyObject *debug_socket_close(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     return PyBool_FromLong(d_socket_close());
 }
 
-/* _debug_socket_after_fork(): in the child; whether the parent had one. */
+/* _debug_socket_after_fork(): called in the child; returns whether the parent had one. */
 static PyObject *debug_socket_after_fork(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     return PyBool_FromLong(d_socket_after_fork());
 }
 
-/* _dump_at_signal((program, argument, ...)): see p_command_at_signal; whether it is ours now. */
+/* _dump_at_signal((program, argument, ...)): see p_command_at_signal; returns whether the signal
+ * is ours now. */
 static PyObject *dump_at_signal(PyObject *module, PyObject *words)
 {
     const char *texts[P_WORDS + 1] = {NULL};

@@ -1,4 +1,4 @@
-/* Looking from outside: see debug_socket.c. */
+/* Functions of the debug socket for loomlet.observe: see debug_socket.c. */
 #ifndef LOOMLET_BIND_DEBUG_SOCKET_H
 #define LOOMLET_BIND_DEBUG_SOCKET_H
 

@@ -1,4 +1,4 @@
-/* run_blocking(), and what loomlet.blocking needs to know and to set of the pool behind it. */
+/* run_blocking(), and the settings and figures of its thread pool for loomlet.blocking. */
 #include "io/blocking.h"
 #include "bind/native/native.h"
 
@@ -25,7 +25,7 @@ static int read_limit(PyObject *seconds, int64_t *nanoseconds)
     return seconds == Py_None ? 0 : bind_read_seconds(seconds, nanoseconds);
 }
 
-/* _pool_limits(threads, idle, exit): None leaves one as it is; what they were. */
+/* _pool_limits(threads, idle, exit): sets those that are not None; returns the old ones. */
 static PyObject *pool_limits(PyObject *module, PyObject *args)
 {
     i_blocking_limits wanted = {-1, -1, -1};
@@ -43,7 +43,7 @@ static PyObject *pool_limits(PyObject *module, PyObject *args)
                          (double)before.exit / 1e9);
 }
 
-/* _pool_threads(): how many there are, and how many of them have nothing to do. */
+/* _pool_threads() -> (number of threads, number of idle ones). */
 static PyObject *pool_threads(PyObject *module, PyObject *unused)
 {
     int idle;
@@ -52,7 +52,7 @@ static PyObject *pool_threads(PyObject *module, PyObject *unused)
     return Py_BuildValue("(ii)", count, idle);
 }
 
-/* _pool_close(): at interpreter exit; how many threads have not ended. */
+/* _pool_close(): at interpreter exit; returns how many threads have not ended. */
 static PyObject *pool_close(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
@@ -66,9 +66,9 @@ PyMethodDef bind_blocking_functions[] = {
                "Calls func(*args, **kwargs) on an OS thread of a pool, in a copy of the caller's\n"
                "contextvars, while the calling tasklet waits and others run.  Returns its result\n"
                "or raises its exception.\n\n"
-               "A tasklet that is killed, cancelled or out of time goes on at once; the function\n"
+               "A tasklet that is killed, cancelled or out of time resumes at once; the function\n"
                "runs to its end and its outcome is dropped.  Raises RuntimeError when the system\n"
-               "gives no thread, and while the interpreter ends.  Any thread.")},
+               "gives no thread, and while the interpreter shuts down.  Any thread.")},
     {"_pool_limits", pool_limits, METH_VARARGS, NULL},
     {"_pool_threads", pool_threads, METH_NOARGS, NULL},
     {"_pool_close", pool_close, METH_NOARGS, NULL},

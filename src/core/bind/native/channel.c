@@ -1,4 +1,4 @@
-/* loomlet.Channel */
+/* loomlet.Channel, and the registry of named channels. */
 #include <stddef.h>
 
 #include "bind/native/native.h"
@@ -141,7 +141,7 @@ static PyObject *channel_make(PyTypeObject *type, Py_ssize_t capacity, PyObject 
     return self;
 }
 
-/* The channel of that name, made on first use. */
+/* The channel of that name, created on first use. */
 static PyObject *find_named_channel(PyTypeObject *type, Py_ssize_t capacity, int given,
                                     PyObject *name)
 {
@@ -245,12 +245,12 @@ static PyGetSetDef getset[] = {
     {"name", channel_get_name, NULL, PyDoc_STR("Its name in this process, or None."), NULL},
     {"preference", channel_get_preference, channel_set_preference,
      PyDoc_STR("Who runs next when partners meet: -1 the receiver at once, 1 the sender at once,\n"
-               "0 (default) whoever acted goes on and the partner is put at the tail."),
+               "0 (default) the caller continues and its partner is put at the tail."),
      NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-/* An empty channel is still a channel: `if channel:` asks whether there is one. */
+/* An empty channel is true: `if channel:` asks whether there is one. */
 static int channel_bool(PyObject *self)
 {
     (void)self;

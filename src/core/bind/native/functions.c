@@ -1,4 +1,4 @@
-/* The functions that programs call: spawn, schedule, sleep, current. */
+/* Functions of loomlet: spawn, schedule, sleep, select, current, now; and those behind run(). */
 #include "bind/native/native.h"
 #include "sched/guests/scope.h"
 
@@ -54,7 +54,7 @@ static PyObject *native_sleep(PyObject *module, PyObject *const *args, Py_ssize_
     return bind_result(done, code, (PyObject *)s->current);
 }
 
-/* _pause(): stops the running tasklet until somebody inserts it. */
+/* _pause(): stops the running tasklet until it is inserted. */
 static PyObject *native_pause(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     int code;
@@ -111,9 +111,9 @@ PyMethodDef bind_native_functions[] = {
     {"spawn", BIND_FN(bind_spawn), METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("spawn(func, /, *args, **kwargs)\n--\n\n"
                "Makes a tasklet that calls func(*args, **kwargs) and puts it at the tail of the\n"
-               "calling thread's run queue; the caller goes on.  Returns the Tasklet.\n\n"
-               "It gets a copy of the caller's contextvars.  An exception that ends it while\n"
-               "nobody joins it goes to the error handler.")},
+               "calling thread's run queue; the caller continues.  Returns the Tasklet.\n\n"
+               "It gets a copy of the caller's contextvars.  An exception that ends it and that\n"
+               "no join() receives goes to the error handler.")},
     {"schedule", BIND_FN(native_schedule), METH_FASTCALL,
      PyDoc_STR(
          "schedule()\n--\n\n"
@@ -124,7 +124,7 @@ PyMethodDef bind_native_functions[] = {
                "Lets others run for at least that long (int or float; 0 or less: as schedule()).")},
     {"select", BIND_FN(bind_select), METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("select(cases, /, timeout=None)\n--\n\n"
-               "Waits until one of several channel operations can go on and does that one.\n\n"
+               "Waits until one of several channel operations is possible and does that one.\n\n"
                "cases: a list or tuple; a Channel is a receive, (Channel, value) a send.\n"
                "Returns (index of the case, received value or None).  Chooses fairly.  Raises\n"
                "TimeoutError when the time (seconds) is over, ChannelClosed (with the channel as\n"

@@ -1,5 +1,4 @@
-/* loomlet._core.Group: what TaskGroup is made of.  Which exception leaves a group is
- * decided in loomlet.scopes. */
+/* loomlet._core.Group, the base of TaskGroup, which decides in Python which exception leaves it. */
 #include "bind/native/native.h"
 #include "sched/guests/scope.h"
 
@@ -21,7 +20,7 @@ static PyObject *group_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     return self;
 }
 
-/* Nothing can come between the spawn and the adoption: the child has not run yet. */
+/* The child cannot run between the spawn and its adoption. */
 static PyObject *group_spawn(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                              PyObject *kwnames)
 {
@@ -41,14 +40,14 @@ static PyObject *group_spawn(PyObject *self, PyObject *const *args, Py_ssize_t n
     return bind_fail(code, self);
 }
 
-/* It cannot wait here at all: its children are cancelled and left to themselves. */
+/* Where the group cannot wait for its children, it cancels them and leaves. */
 static void abandon_group(s_sched *s, s_scope *group)
 {
     s_scope_cancel(s, group);
     s_scope_leave(s, group, 1);
 }
 
-/* _wait(shielded): until there are no children. */
+/* _wait(shielded): waits until there are no children. */
 static PyObject *group_wait(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     int code;
@@ -65,8 +64,8 @@ static PyObject *group_wait(PyObject *self, PyObject *const *args, Py_ssize_t na
     return bind_result(done, code, self);
 }
 
-/* _leave() -> True when the group is left, False while it has children, and the error
- * when it is left out of order. */
+/* _leave() -> True when the group is left, False while it has children, an exception when it is
+ * left out of order. */
 static PyObject *group_leave(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -130,8 +129,9 @@ static PyMethodDef methods[] = {
     {"spawn", BIND_FN(group_spawn), METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR(
          "spawn($self, func, /, *args, **kwargs)\n--\n\n"
-         "As loomlet.spawn(); the tasklet belongs to the group, which waits for it, takes its\n"
-         "failure and cancels it with the others.  Any thread.  ScopeError when the group is\n"
+         "As loomlet.spawn(); the tasklet belongs to the group, which waits for it, collects\n"
+         "its exception and cancels it with the others.  Any thread.  ScopeError when the group "
+         "is\n"
          "not open: before its block, after it, and once it is cancelled.")},
     {"_wait", BIND_FN(group_wait), METH_FASTCALL, NULL},
     {"_leave", group_leave, METH_NOARGS, NULL},

@@ -1,16 +1,16 @@
-/* Looking and testing: counters, soft switching on and off, clocks, seeds, yardsticks. */
+/* For tests and benchmarks: counters, soft switching on and off, clocks, seeds, yardsticks. */
 #include "base/b_check.h"
 #include "bind/native/native.h"
 
-/* noop(): a call that does nothing; what a switch is measured against. */
+/* noop(): a call that does nothing, as a yardstick for switches. */
 static PyObject *inspect_noop(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)module, (void)args, (void)nargs;
     Py_RETURN_NONE;
 }
 
-/* soft(flag=None): whether this thread may switch softly; sets it for this thread
- * and for those that come. */
+/* soft(flag=None): whether this thread may switch softly; a flag sets it, for this thread and for
+ * new ones. */
 static PyObject *inspect_soft(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)module;
@@ -28,8 +28,8 @@ static PyObject *inspect_soft(PyObject *module, PyObject *const *args, Py_ssize_
     return PyBool_FromLong(before);
 }
 
-/* _fail_allocation(n): the n-th allocation of the core from now on fails; 0: none.
- * Returns what was left to count. */
+/* _fail_allocation(n): the n-th allocation from now on fails; 0: none.  Returns what was left to
+ * count. */
 static PyObject *inspect_fail_allocation(PyObject *module, PyObject *count)
 {
     (void)module;
@@ -75,7 +75,7 @@ static PyObject *inspect_stats(PyObject *module, PyObject *unused)
                          (Py_ssize_t)sizeof(s_tasklet));
 }
 
-/* tasklets(): those of the calling thread that have not ended, oldest first. */
+/* tasklets(): the main tasklet, then the others that have not ended, oldest first. */
 static PyObject *inspect_tasklets(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
@@ -97,8 +97,8 @@ static PyObject *inspect_tasklets(PyObject *module, PyObject *unused)
     return list;
 }
 
-/* _virtual_clock(seconds or None): stands still and jumps to the next timer.  Returns
- * what it was: for nested use. */
+/* _virtual_clock(seconds or None): from now on the clock stands still and jumps to the next timer.
+ * Returns the old setting, for nested use. */
 static PyObject *inspect_virtual_clock(PyObject *module, PyObject *value)
 {
     int64_t nanoseconds = -1;
@@ -111,8 +111,8 @@ static PyObject *inspect_virtual_clock(PyObject *module, PyObject *value)
     return before < 0 ? Py_NewRef(Py_None) : PyFloat_FromDouble((double)before / 1e9);
 }
 
-/* _seed(n): run order chosen at random from this seed; 0: first in, first out.
- * Returns a negative n that brings back the order that was, or 0. */
+/* _seed(n): the run order is drawn from this seed; 0: first in, first out.  Returns a negative n
+ * that restores the previous order, or 0. */
 static PyObject *inspect_seed(PyObject *module, PyObject *value)
 {
     (void)module;
@@ -151,7 +151,7 @@ static void switch_back(void)
         p_switch(&back_sp, forth_sp);
 }
 
-/* Puts `words` machine words of stack under the switches. */
+/* Switches with `words` machine words of stack in use. */
 static B_NOINLINE void switch_forth(long rounds, long words)
 {
     volatile uintptr_t below[words + 1];

@@ -7,7 +7,7 @@
 
 #define SELF ((y_lock *)self)
 
-/* acquire(blocking=True, timeout=-1), as threading.Lock has it. */
+/* acquire(blocking=True, timeout=-1), like threading.Lock. */
 static int read_acquire_arguments(s_sched *s, PyObject *const *args, Py_ssize_t nargs,
                                   PyObject *kwnames, int64_t *until)
 {
@@ -131,7 +131,7 @@ static PyMethodDef methods[] = {
     {"acquire", BIND_FN(lock_acquire), METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("acquire($self, /, blocking=True, timeout=-1)\n--\n\n"
                "Takes the lock; waits for it, first come, first served.  Returns True, or False\n"
-               "when it is not to be had without waiting or within `timeout` seconds.\n"
+               "when it is not free at once, or within `timeout` seconds.\n"
                "Tasklets and OS threads alike.")},
     {"release", lock_release, METH_NOARGS,
      PyDoc_STR("release($self, /)\n--\n\n"
@@ -143,10 +143,10 @@ static PyMethodDef methods[] = {
 
 PyTypeObject bind_lock_type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "loomlet.Lock",
-    .tp_doc =
-        PyDoc_STR("Lock()\n--\n\n"
-                  "A lock for tasklets and OS threads: `with lock:`.  Not reentrant; who took it\n"
-                  "is not recorded."),
+    .tp_doc = PyDoc_STR(
+        "Lock()\n--\n\n"
+        "A lock for tasklets and OS threads: `with lock:`.  Not reentrant, and it may be\n"
+        "released by another tasklet or thread than took it."),
     .tp_basicsize = sizeof(y_lock),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE,
     .tp_weaklistoffset = offsetof(y_lock, weakrefs),

@@ -1,4 +1,4 @@
-/* The native API: its types, and what the Stackless API shares with it. */
+/* The native API: its types, and what other sub-rooms share with it. */
 #ifndef LOOMLET_BIND_NATIVE_H
 #define LOOMLET_BIND_NATIVE_H
 
@@ -42,7 +42,7 @@ static inline PyObject *bind_receive_with(PyObject *self, const c_call_site *sit
 
 /* ---- trace.c ------------------------------------------------------------------------ */
 
-/* At import: sys.settrace and sys.setprofile are the running tasklet's. */
+/* At import: makes sys.settrace and sys.setprofile set the functions of the running tasklet. */
 int bind_replace_tracing(void);
 /* Getter and setter of trace_function (closure NULL) and profile_function (any other). */
 PyObject *bind_get_trace(PyObject *self, void *which);

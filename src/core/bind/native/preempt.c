@@ -1,4 +1,4 @@
-/* loomlet.nopreempt, and what loomlet.runtime and loomlet.stall set up: slices and stalls. */
+/* loomlet.nopreempt, and the settings of time slices and stall warnings. */
 #include <stddef.h>
 
 #include "bind/native/native.h"
@@ -7,7 +7,7 @@
 
 typedef struct {
     PyObject_HEAD
-    s_tasklet *entered; /* who is inside; owned */
+    s_tasklet *entered; /* owned; NULL: not entered */
     int depth;
 } nopreempt;
 
@@ -30,8 +30,8 @@ static PyObject *nopreempt_enter(PyObject *self, PyObject *unused)
         return NULL;
     if (SELF->depth > 0 && SELF->entered != s->current) {
         PyErr_SetString(PyExc_RuntimeError,
-                        "expected a nopreempt() that no other tasklet is inside of; make a new "
-                        "one for each `with`");
+                        "another tasklet is inside this nopreempt(); make a new one for each "
+                        "`with`");
         return NULL;
     }
     if (SELF->depth++ == 0)
@@ -47,7 +47,7 @@ static PyObject *nopreempt_exit(PyObject *self, PyObject *const *args, Py_ssize_
     if (s == NULL || bind_check_count("__exit__", nargs, 3) < 0)
         return NULL;
     if (SELF->depth == 0) {
-        PyErr_SetString(PyExc_RuntimeError, "expected an entered nopreempt(); use it in `with`");
+        PyErr_SetString(PyExc_RuntimeError, "this nopreempt() is not entered; use it in `with`");
         return NULL;
     }
     s_tasklet *t = SELF->entered;
@@ -93,7 +93,7 @@ PyTypeObject bind_nopreempt_type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "loomlet.nopreempt",
     .tp_doc = PyDoc_STR(
         "nopreempt()\n--\n\n"
-        "`with nopreempt():` the running tasklet keeps the core until it blocks or yields\n"
+        "`with nopreempt():` the running tasklet runs until it blocks or yields\n"
         "by itself; time slices do not interrupt it.  Blocks nest, also with one object in\n"
         "one tasklet.  Other threads run on: this is no lock.\n\n"
         "RuntimeError when another tasklet is inside the same object."),
@@ -141,8 +141,8 @@ static PyObject *set_stall_callback(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* _set_stall_report(after): stalls are reported on stderr after so many seconds, 0: never;
- * what it was. */
+/* _set_stall_report(after): reports stalls on stderr after so many seconds, 0: never; returns the
+ * old setting. */
 static PyObject *set_stall_report(PyObject *module, PyObject *after)
 {
     int64_t nanoseconds;
@@ -153,7 +153,7 @@ static PyObject *set_stall_report(PyObject *module, PyObject *after)
     return PyFloat_FromDouble((double)before / 1e9);
 }
 
-/* _slices(seconds or None): time slices of the calling thread on or off. */
+/* _slices(seconds or None): turns time slices of the calling thread on or off. */
 static PyObject *set_slices(PyObject *module, PyObject *value)
 {
     int64_t nanoseconds = 0;
@@ -169,7 +169,7 @@ static PyObject *set_slices(PyObject *module, PyObject *value)
     return code < 0 ? bind_fail(code, NULL) : Py_NewRef(Py_None);
 }
 
-/* _slice_budget(checks): a slice is that many checks of the interpreter; 0: off. */
+/* _slice_budget(safepoints): a slice ends after that many safepoints; 0: off. */
 static PyObject *set_counted_slices(PyObject *module, PyObject *value)
 {
     (void)module;
@@ -181,7 +181,7 @@ static PyObject *set_counted_slices(PyObject *module, PyObject *value)
     return code < 0 ? bind_fail(code, NULL) : Py_NewRef(Py_None);
 }
 
-/* _delays(): how many ns each request for a slice's end waited; forgets them. */
+/* _delays(): for each interrupt request, how many ns it took until it was served; forgets them. */
 static PyObject *take_slice_delays(PyObject *module, PyObject *unused)
 {
     int64_t found[S_DELAYS];

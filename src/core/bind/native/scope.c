@@ -53,7 +53,7 @@ static PyObject *timeout_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     return scope_make(type, time, 1, 0);
 }
 
-/* timeout(seconds), the common way. */
+/* timeout(seconds), called from Python without keywords. */
 static PyObject *timeout_call(PyObject *type, PyObject *const *args, size_t nargsf,
                               PyObject *kwnames)
 {
@@ -85,7 +85,7 @@ static PyObject *scope_enter(PyObject *self, PyObject *unused)
     return code < 0 ? bind_fail(code, self) : Py_NewRef(self);
 }
 
-/* TimeoutError, caused by the Cancelled that was absorbed. */
+/* Raises TimeoutError, caused by the Cancelled that was absorbed. */
 static PyObject *raise_scope_late(PyObject *self, PyObject *cause)
 {
     PyObject *error = s_hook.error(S_E_SCOPE_LATE, self);
@@ -97,7 +97,7 @@ static PyObject *raise_scope_late(PyObject *self, PyObject *cause)
     return NULL;
 }
 
-/* Whether this scope is the one that a Cancelled was meant for. */
+/* Whether a Cancelled ends here: this is the outermost cancelled scope. */
 static int absorbs_cancel(s_scope *scope, PyObject *exception)
 {
     return scope->called && scope->state == S_SCOPE_ENTERED && !s_scope_outer(scope) &&

@@ -1,4 +1,4 @@
-/* select(): from a list of cases to the core's array. */
+/* select(): makes an array of a list of cases, and waits. */
 #include "bind/native/native.h"
 
 #define ON_STACK 16
@@ -22,7 +22,7 @@ static int read_case(PyObject *item, n_case *out)
     return 0;
 }
 
-/* The cases borrow from `fast`, which the caller keeps. */
+/* The cases borrow from `fast`, which the caller keeps alive. */
 static n_case *read_cases(PyObject *fast, n_case *room)
 {
     Py_ssize_t count = PySequence_Fast_GET_SIZE(fast);
@@ -48,8 +48,8 @@ static PyObject *closed_channel(const n_case *cases, int at, int code)
     return code == S_E_CLOSED ? Py_NewRef((PyObject *)cases[at].channel) : NULL;
 }
 
-/* Nothing may be owned by this function when it suspends, for then the stack may
- * be abandoned; a waiting select has its own references to the channels. */
+/* This function owns nothing when it suspends, because its C frame may be abandoned then; a waiting
+ * select has references of its own to the channels. */
 static PyObject *select_cases(s_sched *s, PyObject *fast, int64_t until, const c_call_site *site)
 {
     n_case room[ON_STACK], *cases = read_cases(fast, room);

@@ -49,7 +49,7 @@ static PyObject *tasklet_kill(PyObject *self, PyObject *const *args, Py_ssize_t 
     return bind_result(done, code, self);
 }
 
-/* What `raise` would make of the argument: a new reference. */
+/* The exception that `raise` would make of the argument: a new reference. */
 static PyObject *exception_of(PyObject *value)
 {
     if (PyExceptionInstance_Check(value))
@@ -119,8 +119,8 @@ static PyObject *tasklet_run(PyObject *self, PyObject *const *args, Py_ssize_t n
     return bind_result(done, code, self);
 }
 
-/* _interrupt(exception): ends its wait; False when it does not wait.  From
- * another thread it is asked for and True is returned. */
+/* _interrupt(exception): ends its wait; False when it does not wait.  From another thread this is
+ * requested, and True is returned. */
 static PyObject *tasklet_interrupt(PyObject *self, PyObject *error)
 {
     s_sched *s = s_self();
@@ -344,12 +344,12 @@ static PyMethodDef methods[] = {
      PyDoc_STR(
          "kill($self, /)\n--\n\n"
          "Raises TaskletExit in this tasklet, now: it leaves whatever it waits for, its\n"
-         "`finally` blocks run, and the caller goes on when it has ended or blocked again.\n"
-         "Of a tasklet that has ended: nothing.  From another thread: it happens there, soon.")},
+         "`finally` blocks run, and the caller continues when it has ended or blocked again.\n"
+         "A tasklet that has ended is left alone.  From another thread: it happens there, soon.")},
     {"throw", BIND_FN(tasklet_throw), METH_FASTCALL,
      PyDoc_STR("throw($self, exception, /)\n--\n\n"
                "Raises an exception (class or instance) in this tasklet as kill() does.\n"
-               "One that has not started ends with it, its function does not run.")},
+               "A tasklet that has not started ends with it; its function does not run.")},
     {"insert", BIND_FN(tasklet_insert), METH_FASTCALL,
      PyDoc_STR("insert($self, /)\n--\n\n"
                "Puts a paused tasklet at the tail of its thread's run queue; returns it.")},
@@ -358,18 +358,18 @@ static PyMethodDef methods[] = {
                "Takes a runnable tasklet out of the run queue: it is paused; returns it.")},
     {"switch", BIND_FN(tasklet_switch), METH_FASTCALL,
      PyDoc_STR("switch($self, /)\n--\n\n"
-               "Runs this tasklet now and pauses the caller until somebody inserts it.")},
+               "Runs this tasklet now and pauses the caller until it is inserted again.")},
     {"run", BIND_FN(tasklet_run), METH_FASTCALL,
      PyDoc_STR("run($self, /)\n--\n\n"
                "Runs this tasklet now; the caller stays runnable, first in the queue.")},
     {"bind_thread", BIND_FN(tasklet_bind_thread), METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR(
          "bind_thread($self, /, thread_id=None)\n--\n\n"
-         "Gives this tasklet to another OS thread, where it goes on; any thread may call.\n\n"
+         "Moves this tasklet to another OS thread, where it continues; any thread may call.\n\n"
          "thread_id: as threading.get_ident(), of a thread that has used loomlet; None: the\n"
          "calling one.  The tasklet is new, paused, or waits for a channel, lock or tasklet\n"
-         "without a timeout.  TaskletError if it is runnable or C code on its stack holds it\n"
-         "where it is, WrongThread if there is no such thread.")},
+         "without a timeout.  TaskletError if it is runnable or C code is on its stack,\n"
+         "WrongThread if there is no such thread.")},
     {"__reduce__", bind_reduce, METH_NOARGS, NULL},
     {"__setstate__", bind_set_state, METH_O, NULL},
     {"_interrupt", tasklet_interrupt, METH_O, NULL},
@@ -388,7 +388,7 @@ static PyGetSetDef getset[] = {
     {"waiting_for", tasklet_get_waiting_for, NULL,
      PyDoc_STR("What a blocked tasklet waits for: a channel, a tuple of channels (select), a\n"
                "tasklet or group (join), a lock, a stream or listener, a function (run_blocking),\n"
-               "a name of a host (getaddrinfo), a float (sleep: the time of waking).\n"
+               "a host name (getaddrinfo), a float (sleep: the time of waking).\n"
                "None otherwise."),
      NULL},
     {"waiting_in", tasklet_get_waiting_in, NULL,
@@ -396,8 +396,8 @@ static PyGetSetDef getset[] = {
                "'acquire', 'sleep', 'read', 'write', 'accept', 'connect', 'run_blocking',\n"
                "'getaddrinfo'; None otherwise."),
      NULL},
-    {"is_main", tasklet_get_is_main, NULL, PyDoc_STR("True for the thread's own flow of control."),
-     NULL},
+    {"is_main", tasklet_get_is_main, NULL,
+     PyDoc_STR("True for the thread's original thread of control."), NULL},
     {"_failure", tasklet_get_failure, NULL, NULL, NULL},
     {"_cancelled", FLAG(cancelled)},
     {"_owned", FLAG(owned)},
@@ -408,7 +408,7 @@ static PyGetSetDef getset[] = {
 PyTypeObject bind_tasklet_type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "loomlet.Tasklet",
     .tp_doc = PyDoc_STR(
-        "A function that runs beside others and is switched by loomlet; made by spawn()."),
+        "A function that runs beside others and is switched by loomlet; created by spawn()."),
     .tp_basicsize = sizeof(s_tasklet),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .tp_weaklistoffset = offsetof(s_tasklet, weakrefs),

@@ -1,8 +1,8 @@
 /* loomlet._core.Timer: calls a function at a time of the scheduler's clock.
  *
- * Timer(callback) is made once and armed as often as wanted; the callback runs
- * on the scheduler's thread, between two switches, and must not block.  An armed
- * timer keeps itself alive.  Belongs to the thread that arms it.
+ * Timer(callback) is created once and armed as often as needed.  The callback runs on the
+ * scheduler's thread, between two switches, and must not block.  An armed timer keeps itself alive
+ * and belongs to the thread that armed it.
  */
 #include <stddef.h>
 
@@ -97,10 +97,10 @@ static void timer_dealloc(PyObject *self)
 
 static PyMethodDef methods[] = {
     {"arm", timer_arm, METH_O,
-     PyDoc_STR("arm($self, when, /)\n--\n\nCalls at that time of now(); armed again, forgets the "
-               "old one.")},
+     PyDoc_STR("arm($self, when, /)\n--\n\nCalls at that time of now(); arming again "
+               "replaces the old time.")},
     {"cancel", timer_cancel, METH_NOARGS,
-     PyDoc_STR("cancel($self, /)\n--\n\nDoes not call; nothing if it is not armed.")},
+     PyDoc_STR("cancel($self, /)\n--\n\nDisarms it; nothing if it is not armed.")},
     {NULL, NULL, 0, NULL},
 };
 

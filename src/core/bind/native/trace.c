@@ -1,8 +1,8 @@
-/* sys.settrace() and sys.setprofile() of the running tasklet, and the attributes by which a
- * Stackless tasklet's are read and set.
+/* sys.settrace() and sys.setprofile() per tasklet, and the attributes by which those of a Stackless
+ * tasklet are read and set.
  *
- * The C functions behind both names are exchanged at import, as builtin_lock.c does it with
- * methods: the new ones tell the core whose function it is and call the old ones.
+ * At import the C functions behind both names are replaced.  The replacements record to which
+ * tasklet the trace function belongs and call the originals.
  */
 #include "bind/native/native.h"
 

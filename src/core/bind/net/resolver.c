@@ -1,9 +1,9 @@
-/* getaddrinfo for tasklets: what is asked, in the C library's terms.
+/* getaddrinfo() for tasklets: reads the arguments and calls the resolver of `io`.
  *
- * The arguments are read here as _socket.getaddrinfo reads them, the audit event is the same, and
- * the lookup itself needs no Python (io/resolver.h).  Whatever is not read at once, wrong types,
- * names that cannot be encoded or are too long, numbers out of range, goes to the original on a
- * thread of the pool, which knows what to say of it.
+ * The arguments are read as _socket.getaddrinfo reads them, and the audit event is the same; the
+ * lookup itself needs no Python (io/resolver.h).  Arguments that this file does not understand
+ * (wrong types, names that cannot be encoded or are too long, numbers out of range) go to the
+ * original function on a thread of the pool, which raises the right exception.
  */
 #include "bind/net/resolver.h"
 #include "io/blocking.h"
@@ -12,14 +12,14 @@
 #include <limits.h>
 #include <string.h>
 
-#define LONGEST 1025 /* bytes of a name, with the end */
+#define LONGEST 1025 /* bytes of a name, with the final NUL */
 
 typedef struct {
     i_resolve_query question;
     char host[LONGEST], service[LONGEST];
 } lookup_request;
 
-/* 1, or 0: it does not fit, or has a NUL. */
+/* 1, or 0 if the text does not fit or contains a NUL. */
 static int copy_name(char *to, const char **place, const char *text, Py_ssize_t size)
 {
     if (text == NULL || size >= LONGEST || strlen(text) != (size_t)size)
@@ -59,7 +59,7 @@ static int read_service(lookup_request *r, PyObject *service)
     return 1;
 }
 
-/* Family, type, protocol and flags, as far as they are given. */
+/* Family, type, protocol and flags: those that are given. */
 static int read_numbers(lookup_request *r, PyObject *const *args, Py_ssize_t count)
 {
     for (Py_ssize_t i = 0; i < count; i++) {
@@ -109,7 +109,7 @@ static PyObject *resolver_look_up(PyObject *module, PyObject *const *args, Py_ss
     return bind_resolve_name(s, args[0], args + 1, nargs - 1, &site);
 }
 
-/* _resolver_threads(): how many threads look names up, also for those who wait no more. */
+/* _resolver_threads(): how many threads are busy with lookups, abandoned ones included. */
 static PyObject *resolver_lookups_left(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;

@@ -1,4 +1,4 @@
-/* loomlet._core.Stream: bytes that come and go, and loomlet._core.Listener. */
+/* loomlet._core.Stream, bytes both ways, and loomlet._core.Listener. */
 #include "bind/net/descriptor.h"
 
 #define SELF BIND_DESC(self)
@@ -7,7 +7,7 @@
 
 /* ---- streams ------------------------------------------------------------------- */
 
-/* An int of at least `least`; `what` is what a refusal calls it. */
+/* Reads an int of at least `least`; `what` names it in the exception. */
 static int read_count(const char *what, PyObject *value, Py_ssize_t least, Py_ssize_t *count)
 {
     *count = PyNumber_AsSsize_t(value, PyExc_OverflowError);
@@ -27,7 +27,7 @@ static PyObject *receive_bytes(PyObject *self, Py_ssize_t most, const c_call_sit
     return s ? bind_result(got, code, self) : NULL;
 }
 
-/* What is told nothing but who calls. */
+/* An operation without arguments. */
 typedef PyObject *operation(s_sched *s, i_desc *d, const c_call_site *site, int *code);
 
 static PyObject *call_operation(PyObject *self, operation *function, const c_call_site *site)
@@ -130,7 +130,7 @@ static PyObject *stream_send_eof(PyObject *self, PyObject *unused)
     return code < 0 ? bind_fail(code, self) : Py_NewRef(Py_None);
 }
 
-/* _connected(): waits until the connection attempt of its socket has ended. */
+/* _connected(): waits until connect() of its socket has succeeded or failed. */
 static PyObject *stream_connected(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     if (bind_check_count("_connected", nargs, 0) < 0)
@@ -154,18 +154,18 @@ static PyMethodDef stream_methods[] = {
                "and returns how many bytes; 0 when the peer has ended its side.")},
     {"send_all", BIND_FN(stream_send_all), METH_FASTCALL,
      PyDoc_STR("send_all($self, data, /)\n--\n\n"
-               "Sends all of it; waits while the peer does not take it.  When it is interrupted,\n"
-               "nobody can tell how much was sent: close the stream.")},
+               "Sends all of it; waits while the peer takes nothing.  After an interruption\n"
+               "it is unknown how much was sent: close the stream.")},
     {"send_file", BIND_FN(stream_send_file), METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR(
          "send_file($self, file, offset=0, count=None)\n--\n\n"
          "Sends a regular file (anything with fileno(), or a descriptor number) from `offset`\n"
          "on: `count` bytes, or all there is.  Returns how many were sent, less than `count`\n"
-         "when the file ends before.  Its position stays as it is, and what a buffered file\n"
-         "has not yet written is not sent.  Else as send_all().")},
+         "when the file ends before that.  The file position does not change, and data that a\n"
+         "buffered file has not yet written is not sent.  Otherwise as send_all().")},
     {"send_eof", stream_send_eof, METH_NOARGS,
      PyDoc_STR("send_eof($self, /)\n--\n\n"
-               "Tells the peer that nothing more will come; receiving goes on.")},
+               "Tells the peer that nothing more will come; receiving is still possible.")},
     {"_connected", BIND_FN(stream_connected), METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };

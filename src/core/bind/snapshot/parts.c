@@ -1,4 +1,4 @@
-/* What frozen tasklets hold: generators, channels, scopes and locks as plain values. */
+/* Generators, channels, scopes and locks as plain values: what frozen tasklets hold. */
 #include "bind/snapshot/snapshot.h"
 #include "sched/guests/scope.h"
 #include "sync/sync.h"
@@ -13,7 +13,7 @@ static int want_generator(PyObject *object)
     return 0;
 }
 
-/* _generator_tasklet(generator): the tasklet of this thread that it runs in, or None. */
+/* _generator_tasklet(generator): the tasklet of this thread in which it runs, or None. */
 static PyObject *generator_tasklet(PyObject *module, PyObject *gen)
 {
     (void)module;
@@ -35,14 +35,14 @@ static PyObject *generator_tasklet(PyObject *module, PyObject *gen)
     return found;
 }
 
-/* _generator_snapshot(generator): without its frame if it runs. */
+/* _generator_snapshot(generator): its snapshot, without its frame if it runs. */
 static PyObject *generator_snapshot(PyObject *module, PyObject *gen)
 {
     (void)module;
     return want_generator(gen) ? c_generator_read(gen, c_generator_is_running(gen)) : NULL;
 }
 
-/* A function of the same code that can be called without arguments. */
+/* A function with the same code that can be called without arguments. */
 static PyObject *bare_function(PyFunctionObject *function)
 {
     PyCodeObject *code = (PyCodeObject *)function->func_code;
@@ -64,8 +64,7 @@ static PyObject *bare_function(PyFunctionObject *function)
     return bare;
 }
 
-/* _generator_empty(function): a generator, coroutine or asynchronous generator of its code that
- * has not begun. */
+/* _generator_empty(function): a new generator, coroutine or asynchronous generator of its code. */
 static PyObject *generator_empty(PyObject *module, PyObject *function)
 {
     (void)module;
@@ -79,7 +78,7 @@ static PyObject *generator_empty(PyObject *module, PyObject *function)
     return gen;
 }
 
-/* _generator_fill(generator, record): the generator is new. */
+/* _generator_fill(generator, snapshot): fills a new generator. */
 static PyObject *generator_fill(PyObject *module, PyObject *args)
 {
     PyObject *gen, *record;
@@ -90,8 +89,8 @@ static PyObject *generator_fill(PyObject *module, PyObject *args)
     return wrong != NULL ? bind_raise_thaw_error(wrong) : Py_NewRef(Py_None);
 }
 
-/* _generator_finalizer(generator, new=None): that of an asynchronous one, or None; a callable
- * takes its place. */
+/* _generator_finalizer(generator, new=None): the finalizer of an asynchronous generator, or None;
+ * replaced by `new` if that is given. */
 static PyObject *generator_finalizer(PyObject *module, PyObject *args)
 {
     PyObject *gen, *new = Py_None;
@@ -104,7 +103,7 @@ static PyObject *generator_finalizer(PyObject *module, PyObject *args)
     return old;
 }
 
-/* _shim_learn(), called in an __init__: whether the frame below is known by now. */
+/* _shim_learn(), called in an __init__: returns whether the frame below it is known now. */
 static PyObject *shim_learn(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
@@ -144,7 +143,7 @@ static PyObject *channel_snapshot(PyObject *module, PyObject *object)
                          channel_part(ch, N_SENDERS), channel_part(ch, N_RECEIVERS));
 }
 
-/* _channel_fill(channel, preference, closed, closing, schedule_all, values): an empty one. */
+/* _channel_fill(channel, preference, closed, closing, schedule_all, values): fills an empty one. */
 static PyObject *channel_fill(PyObject *module, PyObject *args)
 {
     PyObject *object, *values;
@@ -155,7 +154,7 @@ static PyObject *channel_fill(PyObject *module, PyObject *args)
                                        &closing, &schedule_all, &PyTuple_Type, &values))
         return NULL;
     if (!bind_is_channel(object) || preference < -1 || preference > 1)
-        return bind_raise_thaw_error("the channel is none");
+        return bind_raise_thaw_error("what should be a channel is none");
     n_channel *ch = (n_channel *)object;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(values); i++) {
         int done = n_try_send(s, ch, PyTuple_GET_ITEM(values, i));
@@ -173,14 +172,14 @@ static PyObject *channel_fill(PyObject *module, PyObject *args)
 
 /* ---- scopes ------------------------------------------------------------------------------- */
 
-/* _scope_snapshot(scope): (state, seconds or None, relative, called, expired, caught, shield), who
- * has entered it or None, the living children of a group, how many have failed. */
+/* _scope_snapshot(scope): ((state, seconds or None, relative, called, expired, caught, shield), the
+ * tasklet that has entered it or None, the children of a group, how many have failed). */
 static PyObject *scope_snapshot(PyObject *module, PyObject *object)
 {
     (void)module;
     s_sched *s = s_self();
     if (s == NULL || !bind_is_scope(object))
-        return s ? bind_raise_thaw_error("the scope is none") : NULL;
+        return s ? bind_raise_thaw_error("what should be a scope is none") : NULL;
     s_scope *scope = (s_scope *)object;
     int64_t left = scope->deadline;
     if (left != S_FOREVER && !scope->relative)
@@ -194,7 +193,7 @@ static PyObject *scope_snapshot(PyObject *module, PyObject *object)
                          bind_or_none((PyObject *)scope->task), children, failed);
 }
 
-/* _scope_fill(scope, record): one that was not entered.  One that was is not yet: _scope_enter. */
+/* _scope_fill(scope, snapshot): fills a new scope; _scope_enter() makes a tasklet enter it. */
 static PyObject *scope_fill(PyObject *module, PyObject *args)
 {
     PyObject *object, *seconds;
@@ -206,7 +205,7 @@ static PyObject *scope_fill(PyObject *module, PyObject *args)
                                        &relative, &called, &expired, &caught, &shield))
         return NULL;
     if (!bind_is_scope(object) || ((s_scope *)object)->state != S_SCOPE_NEW)
-        return bind_raise_thaw_error("the scope is none, or was entered");
+        return bind_raise_thaw_error("what should be a new scope is none");
     if (seconds != Py_None && bind_read_seconds(seconds, &left) < 0)
         return NULL;
     s_scope *scope = (s_scope *)object;
@@ -221,7 +220,7 @@ static PyObject *scope_fill(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* _scope_enter(scope, tasklet): a paused tasklet is inside; the outermost scope first. */
+/* _scope_enter(scope, tasklet): makes a paused tasklet enter a scope; the outermost scope first. */
 static PyObject *scope_reenter(PyObject *module, PyObject *args)
 {
     PyObject *scope, *t;
@@ -236,7 +235,7 @@ static PyObject *scope_reenter(PyObject *module, PyObject *args)
     return code < 0 ? bind_fail(code, scope) : Py_NewRef(Py_None);
 }
 
-/* _scope_adopt(group, tasklet): a paused tasklet becomes a child. */
+/* _scope_adopt(group, tasklet): makes a paused tasklet a child of the group. */
 static PyObject *scope_adopt(PyObject *module, PyObject *args)
 {
     PyObject *group, *t;
@@ -250,8 +249,8 @@ static PyObject *scope_adopt(PyObject *module, PyObject *args)
     return code < 0 ? bind_fail(code, group) : Py_NewRef(Py_None);
 }
 
-/* _tasklet_scopes(tasklet): (its own scopes, outermost first; the group it is a child of, or
- * None). */
+/* _tasklet_scopes(tasklet): (the scopes it has entered, outermost first; the group of which it is
+ * a child, or None). */
 static PyObject *tasklet_scopes(PyObject *module, PyObject *object)
 {
     (void)module;
@@ -281,7 +280,7 @@ static PyObject *lock_snapshot(PyObject *module, PyObject *lock)
     return PyLong_FromUnsignedLongLong(((y_lock *)lock)->holder);
 }
 
-/* _lock_fill(lock, tasklet): a free lock is held by that tasklet. */
+/* _lock_fill(lock, tasklet): makes that tasklet the holder of a free lock. */
 static PyObject *lock_fill(PyObject *module, PyObject *args)
 {
     PyObject *object, *t;

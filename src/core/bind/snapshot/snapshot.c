@@ -1,8 +1,8 @@
 /* Tasklets as plain values, for loomlet.snapshot.
  *
- * A tasklet is (func, args, kwnames, frames, exception, context, wait, value, error):
- * its frames are described in cpython/frame_snapshot.h, `wait` in wait.c, `value` is
- * what its call will return, or what a sender offers.
+ * The snapshot of a tasklet is (func, args, kwnames, frames, exception, context, wait, value,
+ * error).  `frames` is described in cpython/frame_snapshot.h, `wait` in wait.c; `value` is what its
+ * call will return, or what a sender offers.
  */
 #include "bind/snapshot/snapshot.h"
 
@@ -21,9 +21,10 @@ static int want_tasklet(PyObject *object)
     return 0;
 }
 
-/* ---- why there is none ------------------------------------------------------------ */
+/* ---- why there is no snapshot ---------------------------------------------------------- */
 
-/* (why, code or None, line, callee or None, opcode), or None when it has an image. */
+/* Why a tasklet cannot be frozen, (why, code or None, line, callee or None, opcode, tasklet); None
+ * when it can. */
 static PyObject *explain_not_freezable(s_sched *s, s_tasklet *t)
 {
     PyObject *code = NULL, *callee = NULL;
@@ -43,7 +44,7 @@ static PyObject *explain_not_freezable(s_sched *s, s_tasklet *t)
     return found;
 }
 
-/* _tasklet_why(tasklet): a str, or None when it can be frozen. */
+/* _tasklet_why(tasklet): why it cannot be frozen, a str; None when it can. */
 static PyObject *tasklet_why(PyObject *module, PyObject *t)
 {
     (void)module;
@@ -103,7 +104,7 @@ PyObject *bind_raise_thaw_error(const char *wrong)
     return NULL;
 }
 
-/* _tasklet_empty(type): a tasklet that has ended, to be filled. */
+/* _tasklet_empty(type): a tasklet to be filled; until then it counts as ended. */
 static PyObject *tasklet_empty(PyObject *module, PyObject *object)
 {
     (void)module;
@@ -121,7 +122,7 @@ static PyObject *tasklet_empty(PyObject *module, PyObject *object)
     return (PyObject *)t;
 }
 
-/* Whether a call that has not begun can be made of it. */
+/* Whether the snapshot describes a call that has not begun. */
 static int parse_call(const s_snapshot *image)
 {
     Py_ssize_t names =
@@ -154,19 +155,19 @@ static int parse_snapshot(PyObject *record, s_snapshot *image, PyObject **wait)
            (image->context == NULL || PyContext_CheckExact(image->context));
 }
 
-/* None, or the error for a code; `wrong`: what does not fit, NULL when it is the wait. */
+/* None, or raises for a code; `wrong`: what does not fit, NULL when it is the wait. */
 static PyObject *fill_outcome(PyObject *t, int code, const char *wrong)
 {
     if (code == S_E_ALIVE)
-        return bind_raise_thaw_error("the tasklet is alive, only a new one can be filled");
+        return bind_raise_thaw_error("the tasklet has begun, and only a new one can be filled");
     if (code == S_E_SNAPSHOT) {
         PyErr_Clear();
-        return bind_raise_thaw_error(wrong ? wrong : "what the tasklet waited for is not known");
+        return bind_raise_thaw_error(wrong ? wrong : "what the tasklet waited for is unknown");
     }
     return code < 0 ? bind_fail(code, t) : Py_NewRef(Py_None);
 }
 
-/* _tasklet_fill(tasklet, record, block) */
+/* _tasklet_fill(tasklet, snapshot, block): with `block` it waits again, if it waited. */
 static PyObject *tasklet_fill(PyObject *module, PyObject *args)
 {
     PyObject *t, *record, *wait, *held;
@@ -188,7 +189,7 @@ static PyObject *tasklet_fill(PyObject *module, PyObject *args)
     return fill_outcome(t, code, wrong);
 }
 
-/* _tasklet_wait(tasklet, wait, value): a paused one waits again. */
+/* _tasklet_wait(tasklet, wait, value): makes a paused tasklet wait again. */
 static PyObject *tasklet_wait(PyObject *module, PyObject *args)
 {
     PyObject *t, *wait, *value;

@@ -1,4 +1,4 @@
-/* What the files of the snapshot functions share. */
+/* Snapshots of tasklets as Python values: what the files of this sub-room share. */
 #ifndef LOOMLET_BIND_SNAPSHOT_H
 #define LOOMLET_BIND_SNAPSHOT_H
 
@@ -12,11 +12,12 @@ static inline PyObject *bind_or_none(PyObject *object)
     return object != NULL ? object : Py_None;
 }
 
-/* Raises ThawError: NULL. */
+/* Raises ThawError; returns NULL. */
 PyObject *bind_raise_thaw_error(const char *wrong);
-/* In what a tasklet waits: a new tuple, or None when it does not. */
+/* What a tasklet waits for: a new tuple, or None when it does not wait. */
 PyObject *bind_read_wait(s_sched *s, s_tasklet *t);
-/* A paused tasklet of this thread waits so again; `value`: what a sender offers.  0 or S_E_. */
+/* Makes a paused tasklet of this thread wait again; `value`: what a sender offers.  0 or an error
+ * code. */
 int bind_restore_wait(s_sched *s, s_tasklet *t, PyObject *wait, PyObject *value);
 
 extern PyMethodDef bind_snapshot_functions[], bind_snapshot_part_functions[];

@@ -1,4 +1,4 @@
-/* In what a frozen tasklet waits, as a tuple, and waiting so again.
+/* What a tasklet waits for, as a tuple, and waiting for it again.
  *
  *   ("send" | "receive" | "iterate", channel, seconds or None)
  *   ("select", ((channel, is_send, value), ...), seconds or None)
@@ -6,7 +6,7 @@
  *   ("join", tasklet, seconds or None, wants its result)
  *   ("group", group)                          for the end of its children
  *   ("acquire", lock, seconds or None)        a loomlet.Lock
- *   ("other", the name of the wait, object or None)    only told
+ *   ("other", the name of the wait, object or None)    read only
  */
 #include "bind/snapshot/snapshot.h"
 
@@ -24,7 +24,7 @@ static int is_wait_kind(const s_tasklet *t, const char *name)
     return strcmp(t->kind->name, name) == 0;
 }
 
-/* Of a wait for one object (stolen). */
+/* A wait for one object, whose reference is stolen. */
 static PyObject *read_wait_for_object(s_sched *s, s_tasklet *t, PyObject *object)
 {
     const char *name = t->kind->name;

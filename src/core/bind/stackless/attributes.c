@@ -1,9 +1,8 @@
-/* The attributes of a Stackless tasklet: section 3 of the API, and its flags and context.
+/* The attributes of a Stackless tasklet, its flags and its context.
  *
- * Any thread may read them.  What could be taken away while it is looked at is read
- * while the tasklet's thread is stopped (`look`).  Of a tasklet that another thread is
- * about to wake or run, the answer may be old when it arrives, as with every look at
- * another thread's work.
+ * Any thread may read them.  What the owner thread could free meanwhile is read while that thread
+ * is stopped (read_on_owner).  An answer about a tasklet that another thread is about to wake or
+ * run may be out of date when it arrives.
  */
 #include <stddef.h>
 
@@ -11,19 +10,19 @@
 
 #define SELF ((s_tasklet *)self)
 
-/* The current tasklet of its own thread. */
+/* Whether it is the current tasklet of its own thread. */
 static int is_current_tasklet(const s_tasklet *t)
 {
     return t->home != NULL && t->home->current == t;
 }
 
-/* ... and that thread is the caller's. */
+/* Whether it is the current tasklet of the calling thread. */
 static int runs_here(const s_tasklet *t)
 {
     return s_self_ != NULL && s_self_->current == t;
 }
 
-/* ---- looking --------------------------------------------------------------------------- */
+/* ---- states ---------------------------------------------------------------------------- */
 
 typedef PyObject *(*reader)(s_tasklet *t);
 
@@ -39,7 +38,7 @@ static void read_now(void *arg)
     g->seen = g->read(g->t);
 }
 
-/* The getter of an attribute; `closure` is its reader, which runs no Python code. */
+/* The getter of an attribute: `closure` reads it on the owner thread, without Python code. */
 static PyObject *read_on_owner(PyObject *self, void *closure)
 {
     reading g = {SELF, (reader)closure, NULL};
@@ -47,13 +46,13 @@ static PyObject *read_on_owner(PyObject *self, void *closure)
     return g.seen;
 }
 
-/* Claimed by a partner of another thread, whose mail is on the way. */
+/* Claimed by a partner on another thread, whose message is on its way. */
 static int is_claimed(const s_tasklet *t)
 {
     return n_channel_of(t) != NULL && !t->queued;
 }
 
-/* To ask for the state is a moment to see what others have done to it. */
+/* Before the state is read: handles what other threads have sent. */
 static void read_inbox(const s_tasklet *t)
 {
     if (t->home == s_self_ && s_self_ != NULL)
@@ -116,9 +115,9 @@ static PyObject *stackless_get_thread_id(PyObject *self, void *unused)
     return PyLong_FromUnsignedLong(SELF->home->thread_id);
 }
 
-/* ---- the mail slot ------------------------------------------------------------------- */
+/* ---- tempval ------------------------------------------------------------------------- */
 
-/* The exception in it, or the value. */
+/* The exception in tempval, or the value. */
 static PyObject *read_slot(s_tasklet *t)
 {
     PyObject *held = t->error != NULL ? t->error : t->wait.value;
@@ -184,7 +183,7 @@ static int stackless_set_block_trap(PyObject *self, PyObject *value, void *unuse
     return flag < 0 ? -1 : 0;
 }
 
-/* An interruption that was withheld is delivered at once, if the reason was this flag. */
+/* A preemption that only this flag has withheld happens at once. */
 static PyObject *change_flag(PyObject *self, unsigned char *flag, int wanted)
 {
     int before = *flag;
@@ -264,7 +263,7 @@ static PyObject *stackless_get_cstate(PyObject *self, void *unused)
 
 /* ---- neighbours ---------------------------------------------------------------------------- */
 
-/* The ring is the current tasklet and, behind it, the run queue. */
+/* The ring is the current tasklet followed by the run queue. */
 static s_tasklet *neighbour_in_ring(s_tasklet *t, int forward)
 {
     s_sched *s = t->home;
@@ -300,7 +299,7 @@ static PyObject *read_channel(s_tasklet *t)
     return Py_NewRef(ch != NULL ? (PyObject *)ch : Py_None);
 }
 
-/* Of a queue that other threads may change too. */
+/* The getter of an attribute that depends on a queue that other threads may change. */
 static PyObject *read_while_stopped(PyObject *self, void *closure)
 {
     reading g = {SELF, (reader)closure, NULL};
@@ -336,7 +335,7 @@ static void give_context(s_tasklet *t, PyObject *context)
     Py_XDECREF(s.context);
 }
 
-/* The context of a tasklet, made if it has none yet: a new reference. */
+/* The context of a tasklet, created if it has none: a new reference. */
 static PyObject *make_context_of(s_tasklet *t)
 {
     PyObject *context = runs_here(t) ? Py_XNewRef(c_context(s_self_->ts))
@@ -386,10 +385,10 @@ PyObject *bind_stackless_context_run(PyObject *self, PyObject *const *args, Py_s
     return done;
 }
 
-/* ---- names that are ours ------------------------------------------------------------- */
+/* ---- extensions ---------------------------------------------------------------------- */
 
-/* An attribute of loomlet.Tasklet that Stackless does not have: as a descriptor that only
- * reads, so that programs may use the name for an attribute of their own. */
+/* An attribute of loomlet.Tasklet that Stackless does not have.  It is a descriptor without a
+ * setter, so programs may use the name for an attribute of their own. */
 typedef struct {
     PyObject_HEAD
     PyObject *original;

@@ -1,8 +1,8 @@
-/* _stackless.bomb: an exception as a value, type, value and traceback.
+/* _stackless.bomb: an exception as a value, with type, value and traceback.
  *
- * Wherever a value goes from tasklet to tasklet, a bomb is raised instead: in a
- * channel (chan/stackless.c) and in a tasklet's mail slot.  Only the traceback is
- * checked when it is made; what cannot be raised shows where it explodes.
+ * A bomb that is received from a channel (chan/stackless.c), or that is the tempval of a tasklet,
+ * is raised instead of being returned.  Only the traceback is checked when a bomb is made; what
+ * cannot be raised is noticed when it is raised.
  */
 #include <stddef.h>
 
@@ -11,7 +11,7 @@
 
 typedef struct {
     PyObject_HEAD
-    PyObject *type, *value, *traceback; /* NULL: unset */
+    PyObject *type, *value, *traceback; /* NULL: not set */
 } bomb;
 
 #define SELF ((bomb *)self)

@@ -1,9 +1,9 @@
 /* What a Stackless tasklet calls: bind(), setup(), and the call itself.
  *
- * Dead, a tasklet holds the function to be called in its mail slot (tempval).  bind()
- * with arguments, or setup(), make the call and begin a new run of the same object.
- * Arguments are taken apart by Python code of anybody's, so the tasklet is looked at
- * again, and held (s_claim_for_rebinding), before anything of it changes.
+ * A dead tasklet keeps the function to be called as its tempval.  bind() with arguments and
+ * setup() make the call and begin a new run of the same object.  Reading the arguments may run
+ * Python code, so the tasklet is checked again and claimed (s_claim_for_rebinding) before it is
+ * changed.
  */
 #include "bind/stackless/stackless.h"
 
@@ -51,7 +51,7 @@ static int may_bind(s_tasklet *t, int unbinds)
     return 0;
 }
 
-/* 0, or -1 with what keeps the tasklet from being held. */
+/* 0, or -1 with an exception that says why it cannot be claimed. */
 static int claim_tasklet(s_tasklet *t, int alive, PyObject **func)
 {
     int code = s_claim_for_rebinding(t, alive, func);
@@ -62,7 +62,7 @@ static int claim_tasklet(s_tasklet *t, int alive, PyObject **func)
     return code < 0 ? -1 : 0;
 }
 
-/* Begins a new run, paused.  func NULL: of what it is bound to.  0 or -1. */
+/* Begins a new run, paused.  func NULL: of the function it is bound to.  0 or -1. */
 static int begin_run(s_tasklet *t, int alive, PyObject *func, PyObject *items, PyObject *names)
 {
     PyObject *called = func;

@@ -1,12 +1,11 @@
-/* What the Stackless face tells programs: of each switch, of each channel action, of the
- * exception that ends a tasklet; and the switch trap.
+/* Callbacks of the Stackless API: for each switch, for each channel action, and for the exception
+ * that ends a tasklet; and the switch trap.
  *
- * One callback of each kind for the process.  While a callback runs nothing may
- * switch (`trap`), and its thread is marked (`in_callback`): a channel action inside
- * a channel callback is refused, a switch inside a schedule callback is not told
- * again.  A schedule callback that raises is reported as unraisable; the exception
- * of a channel callback is raised by the action that was announced, which then does
- * not happen (or has happened, with a partner of another thread).
+ * There is one callback of each kind per process.  While a callback runs its thread must not switch
+ * (`trap`) and is marked (`in_callback`): a channel action inside a channel callback is refused,
+ * and no schedule callback is called inside another one.  An exception of a schedule callback is
+ * reported as unraisable; that of a channel callback is raised by the action it was called for,
+ * which then does not happen (or has happened, with a partner on another thread).
  */
 #include "bind/stackless/stackless.h"
 

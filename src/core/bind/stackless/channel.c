@@ -1,19 +1,17 @@
 /* _stackless.channel: a channel that follows the rules of Stackless Python.
  *
- * A subtype of loomlet.Channel over the same structure, without a buffer, so every
- * native operation takes it; tasklets of both faces may meet in it.  What differs is
- * in chan/stackless.c: who runs next, what close() means, and bombs, which are raised
- * in the receiver.  A native operation that receives (select, try_receive) hands a
- * bomb over as the object that it is.
+ * A subtype of loomlet.Channel over the same structure, without a buffer, so every native operation
+ * accepts it, and tasklets of both APIs may meet in it.  What differs is in chan/stackless.c: who
+ * runs next, what close() means, and bombs, which are raised in the receiver.  A native operation
+ * that receives (select, try_receive) returns a bomb as an object.
  *
- * send_sequence() is a loop around send(), and a loop in C could only be switched
- * hard.  So it is a Python function that is handed down at import (loomlet._sequence)
- * and put into the type.  Rejected: a Python class on top with that method, because
- * the interpreter calls a method in its short way only for objects of the very type
- * that has it.
+ * send_sequence() is a loop around send(), and a loop in C could only be switched hard.  So it is
+ * a Python function (loomlet._sequence) that is put into the type at import.  Rejected: a Python
+ * subclass with that method, because the interpreter's fast method call works only for objects of
+ * the exact type that has the method.
  *
- * `name` and `capacity` of the native face are read-only; here they are plain values
- * of the class, so that objects of derived classes may have such attributes.
+ * `name` and `capacity` of the native API are read-only; here they are plain values of the class,
+ * so that objects of derived classes may have such attributes.
  */
 #include "bind/stackless/stackless.h"
 
@@ -32,7 +30,7 @@ static PyObject *stackless_channel_send(PyObject *self, PyObject *const *args, P
     return bind_stackless_result(done, code, self);
 }
 
-/* Sends an exception (stolen). */
+/* Sends an exception, whose reference is stolen. */
 static PyObject *send_bomb(PyObject *self, PyObject *error, const c_call_site *site)
 {
     s_sched *s = s_self();

@@ -1,8 +1,8 @@
-/* What a code of the core (S_E_...) means on the Stackless face, in its own words:
- * programs and their tests compare the texts, so they follow the reference to the
- * letter (capitals and full stops too).  A code without a text here is one that only
- * extensions can meet: loomlet's own error serves.  The text of one check of one
- * method stands with it.
+/* The exceptions of the Stackless API for error codes.
+ *
+ * Programs and their tests compare the texts, so they are those of Stackless to the letter, with
+ * capitals and full stops.  A code without a text here can only come from an extension of loomlet,
+ * and raises loomlet's own exception.  A text that only one method raises stands in that method.
  */
 #include <string.h>
 

@@ -1,9 +1,8 @@
-/* The small types of the Stackless face: atomic, cframe, cstack.
+/* The small types of the Stackless API: atomic, cframe, cstack.
  *
- * atomic keeps the tasklet's flag while its block runs; it prevents preemption only.
- * cframe and cstack show internals of the reference that loomlet does not have; they
- * exist so that code that looks at them goes on.  One cstack stands for all: a ring
- * of itself that belongs to no tasklet.
+ * atomic sets the tasklet's flag while its block runs; it prevents preemption only.  cframe and
+ * cstack are internals of Stackless that loomlet does not have; they exist so that code that reads
+ * them still works.  There is one cstack, a ring of itself that belongs to no tasklet.
  */
 #include "bind/stackless/stackless.h"
 
@@ -105,7 +104,7 @@ static PyGetSetDef cstack_getset[] = {
 
 PyTypeObject bind_cframe_type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "_stackless.cframe",
-    .tp_doc = PyDoc_STR("A frame of C code in the reference; loomlet has none."),
+    .tp_doc = PyDoc_STR("A frame of C code in Stackless; loomlet has none."),
     .tp_basicsize = sizeof(PyObject),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .tp_getset = cframe_getset,
@@ -113,7 +112,7 @@ PyTypeObject bind_cframe_type = {
 
 PyTypeObject bind_cstack_type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "_stackless.cstack",
-    .tp_doc = PyDoc_STR("A saved C stack in the reference; here one dummy stands for all."),
+    .tp_doc = PyDoc_STR("A saved C stack in Stackless; here one dummy stands for all."),
     .tp_basicsize = sizeof(PyObject),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .tp_getset = cstack_getset,

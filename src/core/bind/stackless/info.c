@@ -1,4 +1,4 @@
-/* The functions of the Stackless module that look: who runs, how many, in which threads.
+/* The functions of the Stackless module that only read: which tasklets run, in which threads.
  *
  * What belongs to another thread is read while that thread is stopped.
  */
@@ -18,7 +18,7 @@ static PyObject *stackless_getmain(PyObject *module, PyObject *unused)
     return s ? Py_NewRef((PyObject *)s->main) : NULL;
 }
 
-/* With the running one. */
+/* How many are runnable, the running one included. */
 static long count_runnable(s_sched *s)
 {
     long count = s->current != s->idler;
@@ -89,8 +89,8 @@ static int has_thread_id(PyThreadState *other, void *id)
     return other->thread_id == *(unsigned long *)id;
 }
 
-/* Item 0 is the one with the timeout, or None, then from the outermost inwards; None when
- * run() was never called. */
+/* The callers of run(): the one whose timeout applies, or None, then all from the outermost
+ * inwards; None when run() was never called. */
 static PyObject *list_run_callers(s_sched *s)
 {
     if (s == NULL || !s->watched)

@@ -1,14 +1,13 @@
 /* The functions of the Stackless module, under the prefix _stackless_.
  *
- * loomlet.compat.stackless gives them their names.  They belong to the calling
- * thread's scheduler unless they say otherwise; soft switching and the default of the
- * pickle flags belong to the process.
+ * loomlet.compat.stackless gives them their names.  They act on the calling thread's scheduler
+ * unless they say otherwise; soft switching and the default pickle flags are set for the process.
  */
 #include "bind/stackless/stackless.h"
 
 /* ---- switching --------------------------------------------------------------------- */
 
-/* The optional first argument, or the current tasklet: borrowed, NULL with TypeError. */
+/* The optional first argument, or the current tasklet: borrowed; NULL with TypeError. */
 static PyObject *retval_of(s_sched *s, const char *function, PyObject *const *args,
                            Py_ssize_t nargs, PyObject *kwnames)
 {
@@ -153,7 +152,7 @@ static PyObject *stackless_pickle_flags_default(PyObject *module, PyObject *cons
 
 /* ---- for tests ------------------------------------------------------------------------------- */
 
-/* test_cframe_nr(switches): schedules that often from C. */
+/* test_cframe_nr(switches): calls schedule() from C that many times. */
 static PyObject *stackless_test_cframe_nr(PyObject *module, PyObject *count)
 {
     (void)module;
@@ -170,7 +169,7 @@ static PyObject *stackless_test_cframe_nr(PyObject *module, PyObject *count)
     Py_RETURN_NONE;
 }
 
-/* test_outside(): runs the others until the run queue is empty. */
+/* test_outside(): runs the other tasklets until the run queue is empty. */
 static PyObject *stackless_test_outside(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     int code;
@@ -182,7 +181,7 @@ static PyObject *stackless_test_outside(PyObject *module, PyObject *const *args,
     return bind_stackless_result(done, code, (PyObject *)s->current);
 }
 
-/* _test_nostacklesscall(f, *args, **kwargs): calls f with a C frame below it. */
+/* _test_nostacklesscall(f, *args, **kwargs): calls f from C. */
 static PyObject *stackless_test_nostacklesscall(PyObject *module, PyObject *const *args,
                                                 Py_ssize_t nargs, PyObject *kwnames)
 {
@@ -213,7 +212,7 @@ static int follows_stackless(const s_tasklet *t)
     return t->stackless;
 }
 
-/* _stackless_install(TaskletExit): main tasklets follow Stackless from now on. */
+/* _stackless_install(TaskletExit): main tasklets follow the rules of Stackless from now on. */
 static PyObject *stackless_install(PyObject *module, PyObject *type)
 {
     (void)module;
@@ -238,10 +237,11 @@ PyMethodDef bind_stackless_functions[] = {
      PyDoc_STR("_stackless_schedule_remove($module, /, retval=None)\n--\n\n"
                "As schedule(), but the caller is paused.")},
     {"_stackless_run", BIND_FN(stackless_run), KEYWORDS,
-     PyDoc_STR("_stackless_run($module, /, timeout=0, threadblock=False, soft=False, "
-               "ignore_nesting=False, totaltimeout=False)\n--\n\n"
-               "Runs the other tasklets until none is runnable, and returns None; or the one that\n"
-               "ran for `timeout` ticks without switching.  Raises what a tasklet died of.")},
+     PyDoc_STR(
+         "_stackless_run($module, /, timeout=0, threadblock=False, soft=False, "
+         "ignore_nesting=False, totaltimeout=False)\n--\n\n"
+         "Runs the other tasklets until none is runnable, and returns None; or the one that\n"
+         "ran for `timeout` ticks without switching.  Raises the exception that ended a tasklet.")},
     {"_stackless_enable_softswitch", stackless_enable_softswitch, METH_O,
      PyDoc_STR("_stackless_enable_softswitch($module, flag, /)\n--\n\n"
                "Allows soft switching or not (None: only asks); returns the old value.")},

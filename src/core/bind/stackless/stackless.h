@@ -21,9 +21,10 @@ static inline PyObject *bind_stackless_result(PyObject *result, int code, PyObje
 {
     return bind_result_by(bind_stackless_fail, result, code, about);
 }
-/* The truth of a bool or int, else -1 with TypeError. */
+/* The truth of a bool or int; -1 with TypeError for other values. */
 int bind_read_flag(PyObject *value, const char *refusal);
-/* What `raise` makes of the three (None: not given): a new reference, or NULL with TypeError. */
+/* The exception that `raise` makes of the three (None: not given): a new reference, or NULL with
+ * TypeError. */
 PyObject *bind_stackless_exception(PyObject *exc, PyObject *value, PyObject *traceback);
 /* cls(*args) for method(cls, *args), "tasklet.raise_exception" or "channel.send_exception". */
 PyObject *bind_exception_to_raise(const char *method, PyObject *const *args, Py_ssize_t nargs);
@@ -32,9 +33,9 @@ PyObject *bind_exception_to_raise(const char *method, PyObject *const *args, Py_
 
 extern PyTypeObject bind_bomb_type;
 #define bind_is_bomb(o) Py_IS_TYPE((o), &bind_bomb_type)
-/* A bomb around an exception (borrowed), or NULL. */
+/* A new bomb with that exception, or NULL. */
 PyObject *bind_bomb_around(PyObject *error);
-/* What a bomb raises, or the exception that came up on the way; never NULL. */
+/* The exception that a bomb raises, or the one that says why it cannot; never NULL. */
 PyObject *bind_bomb_exception(PyObject *bomb);
 
 /* ---- channel.c, callbacks.c, extras.c -------------------------------------------------- */
@@ -45,7 +46,7 @@ int bind_stackless_channel_ready(void);
 PyObject *bind_set_send_sequence(PyObject *module, PyObject *function);
 extern PyTypeObject bind_atomic_type, bind_cframe_type, bind_cstack_type;
 extern PyMethodDef bind_stackless_callback_functions[];
-/* The cstack of a tasklet, one that stands for all: a new reference. */
+/* The cstack of a tasklet, the same for all: a new reference. */
 PyObject *bind_cstack_for(s_tasklet *t);
 
 /* ---- call.c ------------------------------------------------------------------ */
@@ -59,7 +60,7 @@ PyObject *bind_stackless_call(PyObject *self, PyObject *args, PyObject *kwargs);
 
 /* ---- attributes.c -------------------------------------------------------------- */
 
-/* Gives the type, made ready, the names that are extensions. */
+/* Adds the extensions to the type, which is ready. */
 int bind_stackless_extend(PyTypeObject *type);
 PyObject *bind_stackless_set_atomic(PyObject *self, PyObject *flag);
 PyObject *bind_stackless_set_ignore_nesting(PyObject *self, PyObject *flag);
@@ -85,9 +86,9 @@ static inline PyObject *bind_stackless_refuse(const char *text)
 
 /* ---- callbacks.c, module.c ------------------------------------------- */
 
-/* s_hook.handled: asks the error handler of the Stackless face. */
+/* s_hook.handled: calls the error handler of the Stackless API. */
 PyObject *bind_stackless_handle_error(s_tasklet *t, PyObject *exception);
-/* s_hook.refused: into gc.garbage with it. */
+/* s_hook.refused: puts the tasklet into gc.garbage. */
 void bind_stackless_keep_garbage(s_tasklet *t);
 
 #endif

@@ -1,17 +1,16 @@
 /* _stackless.tasklet: a tasklet that follows the rules of Stackless Python.
  *
- * A subtype of loomlet.Tasklet over the same structure, so every native operation
- * takes it.  What differs:
+ * A subtype of loomlet.Tasklet over the same structure, so every native operation accepts it.
+ * What differs:
  *
  *   life     The object outlives its runs: call.c.
- *   order    run() and throw() keep the caller's place in the ring (S_RING).
- *   slot     tempval is wait.value; a bomb in it is `error`.
- *   waiting  A caller of the module's run() is paused to a reader, though blocked to
- *            the scheduler: stackless_run.c.
- *   threads  An operation on a tasklet whose thread has ended (its home is s_detached_owner)
- *            is refused, but for kill(), which drops its frames, and bind_thread().
+ *   order    run() and throw() keep the caller's position in the ring (S_RING).
+ *   tempval  It is wait.value; a bomb in it is `error`.
+ *   waiting  A caller of the module's run() is blocked for the scheduler, but reads as paused.
+ *   threads  Operations on a tasklet whose thread has ended are refused, except kill(), which
+ *            drops its frames, and bind_thread().
  *
- * The methods that switch own nothing when they call the core, as everywhere.
+ * Methods that switch own nothing when they suspend, as everywhere.
  */
 #include "bind/pickling.h"
 #include "bind/stackless/stackless.h"
@@ -83,7 +82,7 @@ static PyObject *stackless_tasklet_switch(PyObject *self, PyObject *const *args,
 
 /* ---- exceptions ------------------------------------------------------------------------ */
 
-/* Into one that cannot run: an exit is what it has already. */
+/* Into a tasklet that cannot run: an exit exception has no effect, others are refused. */
 static PyObject *throw_into_dead(s_tasklet *t, PyObject *error)
 {
     int quiet = s_hook.is_exit(error);
@@ -219,8 +218,8 @@ static PyMethodDef methods[] = {
                "Takes a tasklet out of the run queue: it is paused; returns it.")},
     {"run", BIND_FN(stackless_tasklet_run), METH_FASTCALL,
      PyDoc_STR("run($self, /)\n--\n\n"
-               "Runs this tasklet now; execution goes on from its place in the run queue.\n"
-               "Of another thread: it runs there next, the caller goes on.")},
+               "Runs this tasklet now; execution continues from its position in the run queue.\n"
+               "A tasklet of another thread runs there next, and the caller continues.")},
     {"switch", BIND_FN(stackless_tasklet_switch), METH_FASTCALL,
      PyDoc_STR("switch($self, /)\n--\n\nAs run(), but the caller is paused.")},
     {"throw", BIND_FN(stackless_tasklet_throw), METH_FASTCALL | METH_KEYWORDS,
