@@ -21,8 +21,8 @@ from campaign import Fuzzer, changed, main
 
 import loomlet
 from loomlet import Channel, Lock, observe
-from loomlet.observe import text
-from loomlet.observe.reading import FORMAT, Reader
+from loomlet._debug import render
+from loomlet._debug.parser import FORMAT, Reader
 
 NUMBERS = ("", "0", "-", "-1", "7", "1e9", "inf", "9" * 30, "9" * 400, "9" * 5000, "\N{DIGIT FOUR}")
 WORDS = ("\t", "\1", "\2", "\2\1", ":", "+", "+-1", "ok", "no", "\0", "\x1b[2J", "\udcff", "main")
@@ -97,7 +97,7 @@ def read(data: bytes) -> object:
         raise ValueError(f"expected {FORMAT}")
     reader = Reader()
     reader.take(lines)
-    return [list(text.render(reader.dump, every)) for every in (False, True)]
+    return [list(render.render(reader.dump, every)) for every in (False, True)]
 
 
 FUZZER = Fuzzer(__file__, inputs, read, (ValueError,))

@@ -26,8 +26,8 @@ import loomlet
 from loomlet import CancelScope, Channel, Tasklet, ThawError, timeout
 from loomlet.bench.programs import frozen
 from loomlet.compat import stackless
-from loomlet.snapshot.ordinary import Box
-from loomlet.snapshot.reduced import Call, Frame, Pending
+from loomlet.snapshot._copyreg_support import Box
+from loomlet.snapshot._stackless_pickle import Call, Frame, Pending
 
 Reduced = tuple[Any, tuple[Any, ...], Any]
 

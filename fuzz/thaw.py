@@ -21,9 +21,9 @@ from campaign import Fuzzer, changed, main
 import loomlet
 from loomlet import Channel, ThawError
 from loomlet.bench.programs import frozen
-from loomlet.snapshot import envelope
+from loomlet.snapshot import _envelope
 
-HEAD = envelope.HEAD.size + envelope.PLAIN_CHECK
+HEAD = _envelope.HEAD.size + _envelope.PLAIN_CHECK
 
 
 def seeds() -> list[bytes]:
@@ -48,7 +48,7 @@ def inputs(source: random.Random) -> Iterator[bytes]:
         if source.random() < 0.5:
             yield changed(source, data)
         else:
-            yield envelope.seal(changed(source, data[HEAD:]), None)
+            yield _envelope.seal(changed(source, data[HEAD:]), None)
 
 
 FUZZER = Fuzzer(__file__, inputs, loomlet.thaw, (ThawError, MemoryError))

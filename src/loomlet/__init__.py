@@ -17,6 +17,11 @@ from loomlet._core import (
     sleep,
     spawn,
 )
+from loomlet._debug.stalls import on_stall
+from loomlet._old_names import install as _install_old_names
+from loomlet._public import show_in as _show_in
+from loomlet._runtime import run, set_error_handler
+from loomlet._scopes import CancelScope, TaskGroup, timeout
 from loomlet.blocking import run_blocking
 from loomlet.errors import (
     Cancelled,
@@ -35,14 +40,11 @@ from loomlet.errors import (
     ThawError,
     WrongThread,
 )
-from loomlet.runtime import run, set_error_handler
-from loomlet.scopes import CancelScope, TaskGroup, timeout
-from loomlet.stall import on_stall
 
 if TYPE_CHECKING:
     from loomlet.snapshot import clone, freeze, thaw, why_not_freezable
 else:
-    from loomlet._lazy import find as __getattr__  # noqa: F401
+    from loomlet._lazy_snapshot import find as __getattr__  # noqa: F401
 
 __all__ = [
     "CancelScope",
@@ -82,3 +84,6 @@ __all__ = [
     "timeout",
     "why_not_freezable",
 ]
+
+_show_in("loomlet", TaskGroup, on_stall, run, set_error_handler)
+_install_old_names()

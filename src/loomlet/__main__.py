@@ -10,10 +10,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from loomlet import launch
+from loomlet import _run_cli
+from loomlet._debug import cli as observe
 from loomlet.bench import cli as bench
 from loomlet.doctor import cli as doctor
-from loomlet.observe import cli as observe
 
 
 def parser() -> argparse.ArgumentParser:
@@ -25,7 +25,7 @@ def parser() -> argparse.ArgumentParser:
     commands = whole.add_subparsers(metavar="COMMAND", required=True)
     bench.add_parser(commands)
     doctor.add_parser(commands)
-    launch.add_parser(commands)
+    _run_cli.add_parser(commands)
     observe.add_parser(commands)
     return whole
 

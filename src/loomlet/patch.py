@@ -23,8 +23,8 @@ import os
 import sys
 from typing import Any
 
-from loomlet import _core, _records
-from loomlet._threads import Sentinel
+from loomlet import _core, _log_records
+from loomlet._pseudo_threads import Sentinel
 
 __all__ = ["install", "installed", "uninstall"]
 
@@ -42,7 +42,7 @@ def install(*, threads: bool = False) -> None:
     """
     if not _core._patch(True):
         _tell_psycopg()
-        _records.add_tasklets()
+        _log_records.add_tasklets()
     if threads:
         _core._patch_threads(Sentinel)
 
@@ -56,7 +56,7 @@ def uninstall() -> None:
     _core._patch_threads(None)
     if _core._patch(False):
         _tell_psycopg_no_more()
-        _records.remove_tasklets()
+        _log_records.remove_tasklets()
 
 
 def installed() -> bool:

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from loomlet.snapshot import pickler
-from loomlet.snapshot.envelope import HEAD, PLAIN_CHECK, SIGNED, SIGNED_CHECK
+from loomlet.snapshot import _pickler
+from loomlet.snapshot._envelope import HEAD, PLAIN_CHECK, SIGNED, SIGNED_CHECK
 
 MODULE = re.compile(r"loomlet(\.\w+)*")
 GETS = {"BINGET", "LONG_BINGET", "GET"}
@@ -24,7 +24,7 @@ def payload(file: Path) -> tuple[bytes, int]:
         return data, 0
     flags = HEAD.unpack_from(data)[2]
     start = HEAD.size + (SIGNED_CHECK if flags & SIGNED else PLAIN_CHECK)
-    return data[start:], len(pickler.VOCABULARY)
+    return data[start:], len(_pickler.VOCABULARY)
 
 
 def values(file: Path) -> Iterator[Any]:
@@ -49,7 +49,7 @@ def values(file: Path) -> Iterator[Any]:
             yield last
 
 
-def ours(file: Path) -> set[str]:
+def in_file(file: Path) -> set[str]:
     """ "module name" for each name, "module" for one that stands alone."""
     found = set()
     module = None

@@ -468,7 +468,7 @@ def look_at_public(found: Any) -> Any:
 
 def kept_values() -> list[Any]:
     """Values of public types."""
-    stall: Any = sys.modules[loomlet.on_stall.__module__]
+    stall: Any = sys.modules[loomlet.on_stall.__globals__["__name__"]]
     thread = Thread(1, 2, True, 3.0, 4, Hold(1, "name", 2.0, "f", "file", 3))
     task = Task(1, "name", "blocked", 2.0, "receive", None, (Target(1, "t", "n", 2, 3),), ())
     thread.tasks.append(task._replace(stack=(Frame("f", "file", 1),)))

@@ -6,7 +6,6 @@ import pickle
 from pathlib import Path
 
 import helpers_kept
-import helpers_names
 import old_functions
 import pytest
 from helpers_programs import FROZEN, KEY, PICKLED, end_all
@@ -16,7 +15,6 @@ from loomlet import _core
 
 HERE = Path(__file__).parent
 FILES = sorted(HERE.glob(f"*/{helpers_kept.BUILD}/*"))
-NAMES = HERE / "names.txt"
 pytestmark = pytest.mark.skipif(not _core.soft(), reason="nothing is soft here")
 
 
@@ -62,15 +60,3 @@ def test_a_pickled_program_goes_on(file: Path) -> None:
 def test_every_program_has_bytes_of_this_cpython() -> None:
     """This CPython was there when the format was made."""
     assert {file.name for file in FILES} == {name for name, _ in helpers_kept.everything()}
-
-
-def test_the_names_in_the_bytes_are_listed() -> None:
-    """names.txt holds every name of ours that stands in bytes of any CPython."""
-    found = {name for file in HERE.glob("*/*/*.*") for name in helpers_names.ours(file)}
-    assert sorted(found) == NAMES.read_text().splitlines()
-
-
-@pytest.mark.parametrize("name", NAMES.read_text().splitlines())
-def test_every_listed_name_is_found(name: str) -> None:
-    """A pickle that names it can be loaded."""
-    assert helpers_names.found(name) is not None

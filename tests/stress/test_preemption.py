@@ -24,7 +24,7 @@ import pytest
 
 import loomlet
 import loomlet.compat.stackless as stackless
-from loomlet import Channel, _core, runtime
+from loomlet import Channel, _core, _runtime
 
 SECONDS = float(os.environ.get("LOOMLET_STRESS_SECONDS", "10"))
 TASKS = 6
@@ -244,7 +244,7 @@ def any_torture(seed):
     sys.meta_path.append(Made)
     _core._torture(random.Random(seed).randrange(8))
     yield
-    _core._torture(runtime._torture_bits(before))
+    _core._torture(_runtime._torture_bits(before))
     sys.meta_path.remove(Made)
 
 

@@ -49,25 +49,24 @@ ONE_VERSION = re.compile(r"py3\d\d")
 # Modules by level; a name ending in "." stands for a whole package.  `loomlet` itself, the public
 # face, lies between the modules that it is made of and those that are made with it.
 PYTHON_LEVELS = (
-    ("loomlet._core",),
+    ("loomlet._core", "loomlet._old_names", "loomlet._public"),
     ("loomlet.errors",),
     (
-        "loomlet._records",
+        "loomlet._debug.",
+        "loomlet._log_records",
+        "loomlet._pseudo_threads",
+        "loomlet._scopes",
         "loomlet._selftest",
         "loomlet._sequence",
-        "loomlet._threads",
         "loomlet.blocking",
-        "loomlet.scopes",
-        "loomlet.serving",
-        "loomlet.stall",
     ),
-    ("loomlet.runtime",),
+    ("loomlet._runtime",),
     ("loomlet.snapshot.", "loomlet.net.", "loomlet.aio.", "loomlet.patch"),
-    ("loomlet._lazy",),
+    ("loomlet._lazy_snapshot",),
     ("loomlet",),
     ("loomlet.compat.",),
     ("loomlet.testing.", "loomlet.observe.", "loomlet.doctor."),
-    ("loomlet.launch",),
+    ("loomlet._run_cli",),
     ("loomlet.bench.",),
     ("loomlet.__main__",),
 )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from loomlet.observe import graph, text
-from loomlet.observe.model import Dump, Frame, Hold, Target, Task, Thread
-from loomlet.observe.reading import Reader
+from loomlet._debug import graph, render
+from loomlet._debug.model import Dump, Frame, Hold, Target, Task, Thread
+from loomlet._debug.parser import Reader
 
 STACK = (Frame("main", "app.py", 10), Frame("work", "app.py", 20))
 
@@ -47,7 +47,7 @@ def test_equal_ones_stand_together() -> None:
     tasks = [task(n, state="paused") for n in range(10)] + [task(99, 5, seconds=0.5)]
     hold = Hold(7, "t7", 2.5, "work", "app.py", 21)
     dump = Dump(5, 0.002, [Thread(77, 99, False, 3.0, 4, hold, tasks)], whole=True)
-    assert "\n".join(text.render(dump)) == (
+    assert "\n".join(render.render(dump)) == (
         "process 5: 11 tasklets in 1 thread; it stood still for 2.0 ms\n\n"
         "thread 77: 11 tasklets, 4 of them runnable\n"
         "  no tasklet has run for 3.0 s\n"
@@ -60,14 +60,14 @@ def test_equal_ones_stand_together() -> None:
         "who waits for whom:\n"
         "  t99 waits for t5 (join, loomlet.Tasklet)"
     )
-    every = "\n".join(text.render(dump, every=True))
+    every = "\n".join(render.render(dump, every=True))
     assert every.count("paused, for 1.0 s") == 10
     assert "t3 (id 3) paused" in every
 
 
 def test_what_is_missing_is_said() -> None:
     """A partial dump, tasklets that could not be read."""
-    told = "\n".join(text.render(Dump(5, 0.001, damaged=2)))
+    told = "\n".join(render.render(Dump(5, 0.001, damaged=2)))
     assert "2 tasklets could not be read" in told
     assert "this dump is partial" in told
 

@@ -94,7 +94,7 @@ void bind_add_exit(PyObject *type, int (*applies)(const s_tasklet *t))
 }
 
 /* _set_hooks(error, failed, abandoned, (exit, cancelled)): see loomlet.errors and
- * loomlet.runtime. */
+ * loomlet._runtime. */
 static PyObject *set_hooks(PyObject *module, PyObject *args)
 {
     PyObject *error, *failure, *warning, *exits;

@@ -9,13 +9,14 @@
         return await aio.to_tasklet(render, request)   # ... waits for a plain function
 
 Each thread has one event loop, begun when it is first needed and run by one tasklet.  It is
-asyncio's own selector loop; only its wait is ours (loomlet.aio.loops).  So asyncio's libraries see
-a running loop like any other, and tasklets run while it waits.
+asyncio's own selector loop; only its wait is ours (_event_loop.py).  So asyncio's libraries see a
+running loop like any other, and tasklets run while it waits.
 
 Invariants.
-  1. Inside that tasklet asyncio.get_running_loop() is the loop; in every other there is none.  It
-     is so at each moment: in a wait, in a blocking call of a coroutine, between two time slices.
-     The native core exchanges what a running loop has set with its tasklet (src/core/sched/guests/event_loop.c).
+  1. Inside that tasklet asyncio.get_running_loop() is the loop; in every other there is none.  This
+     holds at each moment: in a wait, in a blocking call of a coroutine, between two time slices.
+     The native core swaps what a running loop has set when it switches to or from its tasklet
+     (src/core/sched/guests/event_loop.c).
   2. A wait that is ended leaves no task behind: who leaves await_() has cancelled the coroutine and
      waited for its end; who leaves `await to_tasklet()` has killed the tasklet and waited.
   3. The loop ends with its tasklet: at the end of run(), of the thread, or of the interpreter.  Its
@@ -34,8 +35,11 @@ Rejected.
   locks belong to one loop and could not be shared.
 """
 
-from loomlet.aio.calls import await_, result, to_tasklet
-from loomlet.aio.hosts import close, get_loop
-from loomlet.aio.loops import EventLoop
+from loomlet._public import show_in
+from loomlet.aio._bridge import await_, result, to_tasklet
+from loomlet.aio._event_loop import EventLoop
+from loomlet.aio._loop_runner import close, get_loop
 
 __all__ = ["EventLoop", "await_", "close", "get_loop", "result", "to_tasklet"]
+
+show_in(__name__, *[globals()[name] for name in __all__])

@@ -1,7 +1,8 @@
 """The founding experiments, each run beside every peer that the machine has.
 
 `python -m loomlet bench NAME` is the way in (`cli.py`). One file per experiment says what is
-measured (`taskspeed.py`, `ring.py`, `memory.py`); `programs/` holds what runs, one file per system.
+measured (`taskspeed.py`, `ring.py`, `memory.py`, `net.py`, `preempt.py`, `freeze.py`); `programs/`
+holds what runs, one file per system.
 
 How a measurement is made, and why:
 
@@ -14,5 +15,5 @@ How a measurement is made, and why:
 * A peer that is missing, fails or needs more memory than there is gets named, never estimated.
 
 The layers inside: `model` <- `machine` <- `peers` <- `measure` <- the experiments <- `catalogue`
-<- `targets`, `document` <- `table`, `charts` <- `report` <- `cli`.
+<- `targets`, `document` <- `format` <- `terminal`, `charts` <- `report` <- `cli`.
 """

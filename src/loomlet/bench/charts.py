@@ -17,7 +17,7 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from loomlet.bench import wording
+from loomlet.bench import format
 from loomlet.bench.model import Document, Row
 
 matplotlib.rcParams["svg.fonttype"] = "none"
@@ -130,7 +130,7 @@ def _plot(plot: Plot, document: Document) -> list[Chart]:
     best = max(sizes, key=lambda size: (sizes[size], size))
     rows = [row for line in points.values() for size, row in line if size == best]
     rows.sort(key=lambda row: row.median)
-    return [_bars(f"{plot.title} ({rows[0].case})", rows, [wording.system(row) for row in rows])]
+    return [_bars(f"{plot.title} ({rows[0].case})", rows, [format.system(row) for row in rows])]
 
 
 def _lines(plot: Plot, points: Mapping[str, Sequence[tuple[int, Row]]]) -> Chart:
@@ -141,7 +141,7 @@ def _lines(plot: Plot, points: Mapping[str, Sequence[tuple[int, Row]]]) -> Chart
         values = [row.median for _, row in line]
         below = [row.median - row.min for _, row in line]
         above = [row.max - row.median for _, row in line]
-        label = wording.system(line[-1][1])
+        label = format.system(line[-1][1])
         axes.errorbar(
             sizes,
             values,
@@ -170,7 +170,7 @@ def _bars(title: str, rows: Sequence[Row], labels: Sequence[str]) -> Chart:
     axes.barh(places, [row.median for row in rows], color=colours, height=0.7)
     axes.set_yticks(list(places), list(labels))
     for place, row in zip(places, rows, strict=True):
-        text = f" {wording.amount(row.median, row.unit)}"
+        text = f" {format.amount(row.median, row.unit)}"
         axes.text(row.median, place, text, va="center", fontsize=8)
     least, most = rows[0].median, rows[-1].median
     wide = most > 30 * least > 0

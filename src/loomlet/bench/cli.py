@@ -166,11 +166,11 @@ def _write_page(found: Sequence[Document], path: Path) -> None:
 def _run(experiments: Sequence[Experiment], options: argparse.Namespace) -> list[Document]:
     """Measure with a bar, keep the results, print the tables."""
     need_extra()
-    from loomlet.bench import screen
+    from loomlet.bench import terminal
 
     work = [(experiment, *_work(experiment, options)) for experiment in experiments]
-    console = screen.console()
-    with screen.Bar(console) as bar:
+    console = terminal.console()
+    with terminal.Bar(console) as bar:
         found = [measure.measure(*each, bar) for each in work]
     for each in found:
         document.keep(each)
@@ -196,14 +196,14 @@ def _work(experiment: Experiment, options: argparse.Namespace) -> tuple[list[Cel
 
 
 def _print(found: Sequence[Document], console: Console) -> None:
-    from loomlet.bench import screen, wording
+    from loomlet.bench import format, terminal
 
     for each in found:
-        console.print(screen.rows(each, EXPERIMENTS[each.experiment]))
+        console.print(terminal.rows(each, EXPERIMENTS[each.experiment]))
     absent = [entry for each in found for entry in each.missing]
     if absent:
-        console.print(screen.missing(list(dict.fromkeys(absent))))
-    console.print(screen.verdicts([verdict for each in found for verdict in judge(each)]))
+        console.print(terminal.missing(list(dict.fromkeys(absent))))
+    console.print(terminal.verdicts([verdict for each in found for verdict in judge(each)]))
     if any(row.scaled > 1 for each in found for row in each.rows):
-        console.print(wording.SCALED)
+        console.print(format.SCALED)
     console.print("Medians. Ratios count: absolute times belong to this machine and this hour.")

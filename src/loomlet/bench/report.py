@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 
-from loomlet.bench import charts, wording
+from loomlet.bench import charts, format
 from loomlet.bench.catalogue import EXPERIMENTS
 from loomlet.bench.model import Document
 from loomlet.bench.targets import judge
@@ -48,7 +48,7 @@ def page(documents: Sequence[Document]) -> str:
 
 
 def _settings(documents: Sequence[Document]) -> Iterable[str]:
-    for line in dict.fromkeys(wording.setting(document) for document in documents):
+    for line in dict.fromkeys(format.setting(document) for document in documents):
         yield f'<p class="setting">{escape(line)}</p>'
     versions: dict[str, str] = {}
     for document in documents:
@@ -58,7 +58,7 @@ def _settings(documents: Sequence[Document]) -> Iterable[str]:
     yield (
         "<p>Medians. In each experiment the systems took turns, each sample in a process of its "
         "own. Ratios count: absolute times belong to one machine and one hour. "
-        f"{wording.SCALED}</p>"
+        f"{format.SCALED}</p>"
     )
 
 
@@ -75,11 +75,11 @@ def _section(document: Document) -> Iterable[str]:
     for row in document.rows:
         cells = (
             experiment.label(row),
-            wording.system(row),
-            wording.amount(row.median, row.unit),
-            wording.spread(row),
+            format.system(row),
+            format.amount(row.median, row.unit),
+            format.spread(row),
             str(row.runs),
-            wording.ratio(document, row),
+            format.ratio(document, row),
             experiment.rate(row),
         )
         lines.append(_line(cells, "td", "ours" if row.system == "loomlet" else ""))

@@ -31,13 +31,14 @@ tls=context)`, or a TLSStream over a stream.
 
 from typing import TYPE_CHECKING, Any
 
+from loomlet._public import show_in
 from loomlet.errors import DescriptorClosed, EndOfStream
-from loomlet.net.addresses import resolve
-from loomlet.net.dialing import connect, listen, pair
-from loomlet.net.streams import Listener, Stream
+from loomlet.net._addresses import resolve
+from loomlet.net._connecting import connect, listen, pair
+from loomlet.net._streams import Listener, Stream
 
 if TYPE_CHECKING:
-    from loomlet.net.tls import TLSListener, TLSStream
+    from loomlet.net._tls import TLSListener, TLSStream
 
 __all__ = [
     "DescriptorClosed",
@@ -52,11 +53,13 @@ __all__ = [
     "resolve",
 ]
 
+show_in(__name__, Listener, Stream, connect, listen, pair, resolve)
+
 
 def __getattr__(name: str) -> Any:
     """TLS is loaded when it is first asked for; it brings the ssl module, which is large."""
     if name not in ("TLSListener", "TLSStream"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from loomlet.net import tls
+    from loomlet.net import _tls
 
-    return getattr(tls, name)
+    return getattr(_tls, name)

@@ -1,15 +1,16 @@
 """Looking at a program from outside: what its tasklets do, who waits for whom.
 
-`dump(pid)` asks the process through its private socket (loomlet.serving) and gives a Dump, which
-`python -m loomlet dump PID` prints.  serve() opens the socket of a process that uses loomlet
+`dump(pid)` asks the process through its debug socket (loomlet._debug.server) and gives a Dump,
+which `python -m loomlet dump PID` prints.  serve() opens the socket of a process that uses loomlet
 without loomlet.run(), and withdraw() takes it away.  report_stalls() sets when the process tells by
 itself.  Any thread.
 """
 
-from loomlet.observe.asking import DumpError, dump
-from loomlet.observe.model import Dump, Frame, Hold, Target, Task, Thread
-from loomlet.serving import serve, withdraw
-from loomlet.stall import report_stalls
+from loomlet._debug.client import DumpError, dump
+from loomlet._debug.model import Dump, Frame, Hold, Target, Task, Thread
+from loomlet._debug.server import serve, withdraw
+from loomlet._debug.stalls import report_stalls
+from loomlet._public import show_in
 
 __all__ = [
     "Dump",
@@ -24,3 +25,5 @@ __all__ = [
     "serve",
     "withdraw",
 ]
+
+show_in(__name__, *[globals()[name] for name in __all__])

@@ -10,10 +10,11 @@
 All of them concern the calling thread only.
 """
 
-from loomlet.testing.blocked import Sequencer, wait_all_blocked
-from loomlet.testing.clock import VirtualClock, virtual_clock
-from loomlet.testing.leaks import assert_no_leaks
-from loomlet.testing.order import explore, seeded
+from loomlet._public import show_in
+from loomlet.testing._clock import VirtualClock, virtual_clock
+from loomlet.testing._leaks import assert_no_leaks
+from loomlet.testing._run_order import explore, seeded
+from loomlet.testing._sequencing import Sequencer, wait_all_blocked
 
 __all__ = [
     "Sequencer",
@@ -24,3 +25,5 @@ __all__ = [
     "virtual_clock",
     "wait_all_blocked",
 ]
+
+show_in(__name__, *[globals()[name] for name in __all__])

@@ -6,7 +6,7 @@ import pytest
 
 import loomlet
 from loomlet import ThawError
-from loomlet.snapshot import envelope
+from loomlet.snapshot import _envelope
 
 KEY = b"a secret of this test"
 
@@ -84,14 +84,14 @@ def test_sealed_noise():
             noise.choice([b"", b"h\x00", b"(", b"K\x01\x85", b"N"]) + noise.randbytes(6) + b"."
         )
         with pytest.raises(ThawError):
-            loomlet.thaw(envelope.seal(payload, None))
+            loomlet.thaw(_envelope.seal(payload, None))
 
 
 def test_sealed_values_that_are_no_tasklet():
     """A payload must be a tasklet or a list of them."""
     for payload in (b"N.", b"K\x01.", b"]K\x01a."):
         with pytest.raises(ThawError, match="something else than tasklets"):
-            loomlet.thaw(envelope.seal(payload, None))
+            loomlet.thaw(_envelope.seal(payload, None))
 
 
 def test_keys():

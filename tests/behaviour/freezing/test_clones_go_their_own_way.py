@@ -98,11 +98,11 @@ def test_globals_of_main_are_shared():
 
 def test_bytes_of_a_clone_are_of_no_use(monkeypatch):
     """What stands for shared objects means nothing elsewhere."""
-    from loomlet.snapshot import envelope, pickler
-    from loomlet.snapshot.state import Saving
+    from loomlet.snapshot import _envelope, _pickler
+    from loomlet.snapshot._progress import Saving
 
     task = waiting(choose, Channel())
     saving = Saving(shared=[])
     saving.records[id(task)] = (task, loomlet._core._tasklet_snapshot(task))
     with pytest.raises(loomlet.ThawError, match="belong to a clone"):
-        loomlet.thaw(envelope.seal(pickler.dump(task, saving), None))
+        loomlet.thaw(_envelope.seal(_pickler.dump(task, saving), None))

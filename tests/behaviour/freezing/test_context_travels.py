@@ -8,7 +8,7 @@ from held import resumed, waiting
 
 import loomlet
 from loomlet import Channel
-from loomlet.snapshot import names
+from loomlet.snapshot import _importable
 
 USER = contextvars.ContextVar("USER", default="nobody")
 nested = {"hidden": contextvars.ContextVar("hidden", default=0)}
@@ -64,7 +64,8 @@ def test_the_context_of_decimal_is_not_looked_for(monkeypatch, precision):
 
     asked = []
     task = contextvars.copy_context().run(calculating)
-    monkeypatch.setattr(names, "context_variable", lambda variable: asked.append(variable.name))
+    remember = lambda variable: asked.append(variable.name)  # noqa: E731
+    monkeypatch.setattr(_importable, "context_variable", remember)
     assert resumed(loomlet.thaw(loomlet.freeze(task)))[2] == precision
     assert "decimal_context" not in asked
 

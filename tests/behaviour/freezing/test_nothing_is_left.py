@@ -22,7 +22,7 @@ import steps
 
 import loomlet
 from loomlet import Channel
-from loomlet.testing.leaks import clear_caches
+from loomlet.testing._leaks import clear_caches
 
 ROUNDS = 150
 MANY = 1000

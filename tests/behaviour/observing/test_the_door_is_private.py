@@ -104,7 +104,7 @@ def test_an_import_opens_none(folder, python):
 
 def test_it_can_be_turned_off(folder, python):
     """LOOMLET_DUMP=0: run() opens none."""
-    program = "import loomlet; loomlet.run(lambda: print(loomlet.serving._open))"
+    program = "import loomlet; loomlet.run(lambda: print(loomlet._debug.server._open))"
     done = python(program, LOOMLET_DUMP="0")
     assert (done.stdout, done.stderr) == ("None\n", "")
 

@@ -1,0 +1,13 @@
+"""What shows a running program from outside and reports its stalls; the C side is src/core/debug.
+
+    server    the debug socket of this process: where it lies, who may connect
+    stalls    calls that keep the other tasklets of a thread from running
+    client    asks the debug socket of another process for a dump
+    parser    the lines of a dump, as values
+    model     these values
+    graph     who waits for whom, and rings of waits
+    render    a dump as text
+    cli       the command `python -m loomlet dump`
+
+loomlet.observe shows what is public.  `import loomlet` loads server and stalls only.
+"""

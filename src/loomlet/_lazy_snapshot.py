@@ -1,0 +1,40 @@
+"""What is loaded when it is first needed: freezing, which brings cloudpickle with it.
+
+`import loomlet` takes half the time so.  The names of loomlet.snapshot are found through the
+module's `__getattr__`, and our types reduce themselves through functions that load the true ones.
+Any thread.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from loomlet import _core
+
+__all__ = ["find"]
+
+NAMES = ("clone", "freeze", "thaw", "why_not_freezable")
+
+
+def find(name: str) -> Any:
+    """A name of loomlet that is not loaded yet."""
+    if name not in NAMES:
+        raise AttributeError(f"module 'loomlet' has no attribute {name!r}")
+    from loomlet import snapshot
+
+    return getattr(snapshot, name)
+
+
+def _reduce(value: Any) -> Any:
+    from loomlet.snapshot import _stackless_pickle
+
+    return _stackless_pickle.reduce(value)
+
+
+def _set_state(value: Any, state: Any) -> None:
+    from loomlet.snapshot import _stackless_pickle
+
+    _stackless_pickle.set_state(value, state)
+
+
+_core._set_pickling(_reduce, _set_state)

@@ -1,0 +1,213 @@
+"""Cancel scopes, timeouts and task groups: who stops whom, and who waits for whom.
+
+The model.  A `with CancelScope()` makes a block that can be cancelled as a whole: everything that
+runs inside it, in this tasklet or in children of a TaskGroup opened inside it.  Scopes nest, so
+they form a tree; a child's place in it is its group, not the tasklet that happened to spawn it.  A
+tasklet of plain spawn() is in no scope: it belongs to nobody, as in Go.  kill() it, or give it a
+group.
+
+Cancelling is level-triggered.  From cancel() on, every blocking operation inside the scope raises
+Cancelled: the one that waits now, and each that is begun later, until the scope is left.  What can
+be done without waiting for anybody (try_send, close, computing) goes on.  An operation that was
+completed before the cancel came keeps its result; the next one raises.  A paused tasklet is not
+woken; it meets the cancel when it goes on.
+
+Invariants.
+  1. No cancel is lost.  It is a state of the tree, not a message: code that swallows one Cancelled
+     meets the next one; a value that arrived at the same moment is delivered first.
+  2. No cancel leaks.  Whether an operation raises is looked up from the scopes around it, so a
+     cancel that comes late (a deadline at the moment its block ends, another thread) finds nobody.
+  3. The outermost cancelled scope catches.  A scope catches Cancelled iff it was cancelled and no
+     scope further out that it can see is cancelled too; so an inner timeout never takes an outer
+     one for its own.  A shield ends the sight.
+  4. A block that ends by itself has ended by itself: when no Cancelled reaches the scope's end,
+     nothing is raised there, even if the time is over.
+  5. No child outlives its group.  Leaving waits for every child, through cancel, kill and
+     KeyboardInterrupt; these are remembered, end the children, and go on when the last one has
+     ended.
+
+What leaves a TaskGroup, first match: a single KeyboardInterrupt or SystemExit, of a child or of the
+body; the TaskletExit that kill() threw into the body; all failures together in an ExceptionGroup
+(BaseExceptionGroup if one is no Exception), children in the order in which they failed, then the
+body; the Cancelled of a scope further out; nothing.  Failures that cannot be raised because of the
+first two go to the error handler, the body's too.  A child that ends with TaskletExit or Cancelled
+has not failed.
+
+The mechanism is native (src/core/sched/guests/scope.h): entering, leaving, cancelling, the end of a
+child.  So a signal handler cannot come between a cancel and the tasklets it is meant for.  This
+module only decides what leaves a group.  One gap is left, as in every context manager written in
+Python: a KeyboardInterrupt between the last instruction of the body and the first of __exit__
+leaves the group open; the scope around it, or the end of run(), then ends it.
+
+Threads.  A scope is entered and left by one tasklet.  cancel() and group.spawn() may be called from
+any thread; a child lives on the thread that spawned it.
+
+Rejected.
+  Edge-triggered cancel (asyncio): one exception, delivered once.  A library that swallows it, or a
+  result that arrives in the same turn, loses it; two that come together need counters (uncancel).
+  Cancelled as an ordinary exception: every `except Exception` would swallow it.
+  A cancelled child that has not started does not run at all (asyncio): its caller's clean-up inside
+  the function would silently not happen; here it starts and meets the cancel where it first waits.
+  Scopes inherited by plain spawn(): a request handler's timeout would kill what it left running on
+  purpose.
+  A wrapper function around each child that counts it down: a child killed before its first step
+  would never be counted.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from loomlet import _core
+from loomlet._core import CancelScope, timeout
+from loomlet.errors import Cancelled, ScopeError, TaskletExit
+
+__all__ = ["CancelScope", "TaskGroup", "timeout"]
+
+_Failures = list[tuple[_core.Tasklet, BaseException]]
+
+_ENDS_PROGRAM = (KeyboardInterrupt, SystemExit)
+_ENDS_FLOW = (TaskletExit, GeneratorExit)
+_QUIET = (*_ENDS_FLOW, Cancelled)
+_MESSAGE = "unhandled errors in a TaskGroup"
+
+
+class _Exit:
+    """TaskGroup.__exit__, as a function per group.
+
+    The interpreter goes through C to a bound method, but runs a plain function in its own loop: so
+    a tasklet that waits for its children keeps no C stack.  A signal handler may raise at the
+    beginning of each Python function; all that are called here are called inside the `try`.
+    """
+
+    __slots__ = ()
+
+    def __get__(self, group: TaskGroup | None, kind: type | None = None) -> object:
+        if group is None:
+            return self
+
+        def leave(
+            kind: type[BaseException] | None,
+            error: BaseException | None,
+            traceback: TracebackType | None,
+            /,
+        ) -> bool:
+            met = [] if error is None else [error]
+            mine = None
+            try:
+                while mine is None:
+                    try:
+                        mine = group._wind_up(met)
+                    except BaseException as caught:
+                        if group._left:
+                            raise
+                        met.append(caught)
+                return group._end(error, met, mine)
+            finally:
+                group._report_but(None, _failures(group._take_failed(), []))
+                met.clear()  # no cycle through the traceback of what is raised
+
+        return leave
+
+
+class TaskGroup(_core.Group):
+    """`with TaskGroup() as group:` runs tasklets that end before the block does.
+
+    group.spawn(func, *args, **kwargs) makes a child, as loomlet.spawn() does.  Leaving the block
+    waits for all children, also those that children spawn through the group meanwhile.  The first
+    one that fails cancels the others and the body; then all failures, the body's included, are
+    raised as one ExceptionGroup.
+
+    A group is a cancel scope: group.cancel() ends the body and all children.
+    """
+
+    __slots__ = ()
+
+    @property
+    def cancel_scope(self) -> CancelScope:
+        """The scope around the body and the children: the group itself."""
+        return self
+
+    if not TYPE_CHECKING:
+        __exit__ = _Exit()
+
+    def _wind_up(self, met: list[BaseException]) -> bool | ScopeError:
+        """Waits until the last child has ended and leaves; adds what is raised meanwhile to `met`.
+
+        Returns whether a Cancelled in `met` was meant for this group, or the error if the group
+        could not be left in order.
+        """
+        mine = self.cancel_called
+        shielded = bool(met)
+        left: bool | ScopeError = False
+        while left is False:
+            try:
+                if met:
+                    self.cancel()
+                self._wait(shielded)
+                outer = self._outer_cancelled
+                left = self._leave()
+            except BaseException as error:
+                if self._left:  # it could not wait here at all
+                    raise
+                mine = mine or self.cancel_called
+                shielded = True
+                met.append(error)
+        return mine and not outer if left is True else left
+
+    def _end(
+        self, error: BaseException | None, met: list[BaseException], mine: bool | ScopeError
+    ) -> bool:
+        """Raises what the group ends with; False to let `error`, the body's own, go on."""
+        if not isinstance(mine, bool):
+            raise mine
+        ending = self._ending(met, mine)
+        if ending is None or ending is error:
+            return ending is None
+        try:
+            raise ending
+        finally:
+            error = ending = None
+
+    def _ending(self, met: list[BaseException], mine: bool) -> BaseException | None:
+        """What is raised at the end of the block, given what the body met."""
+        failures = _failures(self._take_failed(), met)
+        errors = [error for _, error in failures]
+        alone = _first(errors, _ENDS_PROGRAM)
+        if alone is None:
+            alone = _first(met, _ENDS_FLOW)
+        if alone is not None:
+            self._report_but(alone, failures)
+            return alone
+        if errors:
+            group = BaseExceptionGroup(_MESSAGE, errors)
+            group.__suppress_context__ = True
+            return group
+        cancelled = _first(met, (Cancelled,))
+        if cancelled is None or not mine:
+            return cancelled
+        self._caught()
+        return None
+
+    def _report_but(self, raised: BaseException | None, failures: _Failures) -> None:
+        for tasklet, error in failures:
+            if error is not raised:
+                self._report(tasklet, error)
+
+    def __repr__(self) -> str:
+        names = ", ".join(child.name for child in self._children)
+        return f"{super().__repr__()[:-1]}: {names}>" if names else super().__repr__()
+
+
+def _first(
+    errors: list[BaseException], kinds: tuple[type[BaseException], ...]
+) -> BaseException | None:
+    return next((error for error in errors if isinstance(error, kinds)), None)
+
+
+def _failures(failed: list[_core.Tasklet], met: list[BaseException]) -> _Failures:
+    """Those of the children, then those of the body that are not a child's again."""
+    failures = [(child, child._failure) for child in failed]
+    failures += [(_core.current(), error) for error in met if not isinstance(error, _QUIET)]
+    return list({id(error): (who, error) for who, error in failures if error is not None}.values())

@@ -1,0 +1,132 @@
+"""What the bench shows in the terminal: a progress bar while it runs, tables at the end.
+
+Needs `rich`, which comes with the extra `loomlet[bench]`; nothing else in the bench imports it.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from rich import box
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.table import Table
+
+from loomlet.bench import format
+from loomlet.bench.model import Document, Experiment, Job, Missing, Row
+from loomlet.bench.targets import Verdict
+
+WIDTH = 110
+
+
+class Bar:
+    """A watcher (`measure.Watcher`) that draws a bar per experiment; a context manager."""
+
+    def __init__(self, console: Console) -> None:
+        columns = (
+            TextColumn("{task.fields[experiment]:<10}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.description}"),
+        )
+        self._progress = Progress(*columns, console=console)
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> Bar:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._progress.stop()
+
+    def begin(self, experiment: str, jobs: int) -> None:
+        """A new bar."""
+        self._task = self._progress.add_task("", total=jobs, experiment=experiment)
+
+    def job(self, job: Job) -> None:
+        """Say what runs."""
+        if self._task is not None:
+            self._progress.update(self._task, description=f"{job.system} {job.case}")
+
+    def done(self) -> None:
+        """One more process is over; the last one clears the words beside the bar."""
+        if self._task is None:
+            return
+        self._progress.advance(self._task)
+        if self._progress.finished:
+            self._progress.update(self._task, description="")
+
+
+def console() -> Console:
+    """The terminal; where the output goes to a file or pipe, wide enough for the tables."""
+    screen = Console()
+    return screen if screen.is_terminal else Console(width=WIDTH)
+
+
+def _table(title: str) -> Table:
+    return Table(title=title, title_justify="left", box=box.SIMPLE, padding=(0, 1, 0, 0))
+
+
+def rows(document: Document, experiment: Experiment) -> Table:
+    """The rows that the terminal shows; `x ours` is how many times our own figure each is."""
+    table = _table(f"{experiment.name}: {experiment.summary}")
+    for heading in ("case", "system"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("median", "min - max", "runs", "x ours", "rate"):
+        table.add_column(heading, justify="right")
+    before: Row | None = None
+    for row in filter(experiment.printed, document.rows):
+        first = before is None or (before.case, before.unit) != (row.case, row.unit)
+        if first and before is not None:
+            table.add_section()
+        before = row
+        table.add_row(
+            experiment.label(row) if first else "",
+            format.system(row),
+            format.amount(row.median, row.unit),
+            format.spread(row),
+            str(row.runs),
+            format.ratio(document, row),
+            experiment.rate(row),
+            style="bold" if row.system == "loomlet" else "",
+        )
+    return table
+
+
+def verdicts(found: list[Verdict]) -> Table:
+    """The promises, what was measured, and whether they were kept."""
+    table = _table("numbers to reach")
+    table.add_column("what")
+    for heading in ("must", "aim", "measured", "reached"):
+        table.add_column(heading, justify="right")
+    colours = {"yes": "green", "no": "red", "not measured": "dim"}
+    for verdict in found:
+        target = verdict.target
+        measured = "-" if verdict.measured is None else f"{verdict.measured:,.2f}"
+        word = f"[{colours[verdict.word]}]{verdict.word}[/]"
+        bounds = target.bound(target.must), target.bound(target.aim)
+        table.add_row(target.what, *bounds, measured, word)
+    return table
+
+
+def missing(entries: list[Missing]) -> Table:
+    """What was not measured, and what to do about it."""
+    table = _table("not measured")
+    for heading in ("system", "case", "how to get it, or why not"):
+        table.add_column(heading)
+    for entry in entries:
+        table.add_row(entry.system, entry.case or "all", entry.how)
+    return table

@@ -1,0 +1,137 @@
+"""Ordinary pickles of what runs: through `pickle`, `cloudpickle` and what uses copyreg.
+
+Importing loomlet registers nothing with copyreg: its own types reduce themselves
+(_stackless_pickle.py).  install() registers generators, coroutines, cells, code, tracebacks, views
+and the other types that Python cannot pickle by itself.  Importing loomlet.compat.stackless calls
+it, as Stackless did; nothing else in loomlet does, for a library may try pickle first and take its
+failure as the sign that an object has to stay in this process.
+
+Pickle asks no reducer for functions, and cloudpickle copies cells.  So functions, cells and other
+parts that a record holds directly are given to pickle in a box that reduces as freeze() would; one
+object has one box for as long as the pickler keeps it, so that what is shared stays shared.  What
+is deeper inside of the user's own containers is the pickler's business.  Loaded tasklets are
+paused; the code of a frame is compared by its digest as in thaw().  Any thread.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import sys
+import weakref
+from types import AsyncGeneratorType, BuiltinFunctionType, FunctionType
+from typing import Any
+
+from loomlet import _core
+from loomlet.snapshot import _functions, _generators, _iterators, _pickler
+from loomlet.snapshot._builders import named_in_bytes
+from loomlet.snapshot._progress import Namespace, Saving
+
+__all__ = ["Ordinary", "boxed", "install", "reduce", "unboxed"]
+
+KEEP_FINALIZER, RESET_FINALIZER = 2, 4
+"""Flags of pickling that asynchronous generators obey."""
+_NATIVE = (type, BuiltinFunctionType, _core.Tasklet, _core.Channel, _core.Lock, _core.StacklessBomb)
+"""What every pickler can deal with when it meets it."""
+_namespaces: weakref.WeakValueDictionary[int, Namespace] = weakref.WeakValueDictionary()
+_boxes: weakref.WeakValueDictionary[int, Box] = weakref.WeakValueDictionary()
+
+
+class Ordinary(Saving):
+    """A save of which only one object is known."""
+
+    __slots__ = ()
+
+    def namespace(self, values: dict[str, Any]) -> Namespace:
+        """Globals stand for themselves in every pickle; each function brings what it needs."""
+        found = _namespaces.get(id(values))
+        if found is None or found.globals is not values:
+            found = _namespaces[id(values)] = Namespace(values)
+        found.saved.clear()
+        return found
+
+
+class Box:
+    """Reduces to what is in it."""
+
+    __slots__ = ("__weakref__", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return reduce(self.value)
+
+
+def boxed(value: Any) -> Any:
+    """The value; in its box if picklers need that.  Tuples are gone through."""
+    if type(value) is tuple:
+        return tuple([boxed(item) for item in value])
+    kind = type(value)
+    plain = isinstance(value, _NATIVE) or _pickler.handler_of(kind) is None
+    if plain or (kind is FunctionType and value.__module__.startswith(_functions.PLAIN)):
+        return value
+    found = _boxes.get(id(value))
+    if found is None or found.value is not value:
+        found = _boxes[id(value)] = Box(value)
+    return found
+
+
+def unboxed(value: Any) -> Any:
+    """The other way round, for a state that no pickler has seen."""
+    if type(value) is tuple:
+        return tuple([unboxed(item) for item in value])
+    return value.value if isinstance(value, Box) else value
+
+
+def reduce(value: Any) -> Any:
+    """What pickle wants of an object that freeze() knows how to save."""
+    handler = _pickler.handler_of(type(value))
+    reduced = NotImplemented if handler is None else handler(Ordinary(), value)
+    if reduced is NotImplemented or isinstance(reduced, str):
+        return value.__reduce_ex__(4) if reduced is NotImplemented else reduced
+    if isinstance(value, AsyncGeneratorType):
+        reduced = _finalized(value, *reduced)
+    make, args, *rest = reduced
+    if rest and rest[0] is not None:
+        rest[0] = _state(rest[-1], rest[0])
+    return (make, boxed(args), *rest)
+
+
+def _state(setter: Any, state: Any) -> Any:
+    if setter is _functions.fill_function:
+        values, modules, attributes, own = state
+        made = [
+            {name: boxed(value) for name, value in part.items()} for part in (values, attributes)
+        ]
+        return made[0], modules, made[1], own
+    return boxed(state)
+
+
+def _finalized(generator: Any, make: Any, args: Any, state: Any = (), *rest: Any) -> Any:
+    """By the thread's flags of pickling: with its finalizer, with that of the thread that loads it,
+    or so that the hooks of that thread are called anew."""
+    flags, finalizer = _core._stackless_pickle_flags(), _core._generator_finalizer(generator)
+    if not state:
+        return make, args
+    if flags & RESET_FINALIZER:
+        return make, args, (state[0] & ~_generators.HOOKS_KNOWN, *state[1:]), *rest
+    if finalizer is None:
+        return make, args, state, *rest
+    kept = finalizer if flags & KEEP_FINALIZER else None
+    return make, args, (state, kept), *rest[:-1], fill_asynchronous
+
+
+@named_in_bytes
+def fill_asynchronous(generator: Any, parts: Any) -> None:
+    """As fill_generator; then what it calls when it is dropped half-way."""
+    state, finalizer = parts
+    _generators.fill_generator(generator, state)
+    found = sys.get_asyncgen_hooks().finalizer if finalizer is None else finalizer
+    _core._generator_finalizer(generator, found)
+
+
+def install() -> None:
+    """Teaches copyreg the types that freeze() can save and pickle cannot."""
+    kinds = [*_iterators.HANDLERS, *_generators.GENERATORS, *_pickler.PARTS]
+    for kind in kinds:
+        copyreg.pickle(kind, reduce)

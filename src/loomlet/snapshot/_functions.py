@@ -1,0 +1,350 @@
+"""Functions, cells, code and modules: the reducers and what builds them again.
+
+A function goes by name where it can, with the digest of its code; else by value.  By value its
+cells are objects of their own, so that what a closure and a frame share stays shared, and one
+that calls itself closes its circle through the cell, which is made empty and filled later.  Globals
+of a module that can be imported are those of the module in the thawing process; of others
+(`__main__`) the names that the code uses travel along, once for each freeze.  Code by value is
+marshalled: the envelope has seen to it that the same CPython reads it.
+
+Modules that nobody can import and a few odd types are cloudpickle's.  Its reducers of cells and
+functions are not used: they give every closure cells of its own.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import marshal
+import sys
+from collections.abc import Callable
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from cloudpickle import cloudpickle
+
+from loomlet.errors import CodeChanged, ThawError
+from loomlet.snapshot import _code as codes
+from loomlet.snapshot import _importable
+from loomlet.snapshot._builders import named_in_bytes
+from loomlet.snapshot._progress import CURRENT, PLACES, WORDS, Namespace, Saving
+
+__all__ = [
+    "bound_method",
+    "code_by_name",
+    "code_by_value",
+    "fill_cell",
+    "fill_function",
+    "function_by_name",
+    "function_by_value",
+    "new_cell",
+    "new_namespace",
+    "reduce_builtin",
+    "reduce_cell",
+    "reduce_code",
+    "reduce_function",
+    "reduce_method",
+    "reduce_module",
+    "reduce_namespace",
+    "same_object",
+    "word",
+]
+
+PLAIN = ("cloudpickle.", "loomlet.snapshot.", "copyreg")
+"""Modules whose functions build objects while bytes are read; they go by name alone."""
+OURS = "loomlet."
+CARRIED = ("__package__", "__path__", "__file__")
+_LAZY = sys.version_info >= (3, 14)
+_empty = object()
+
+
+@named_in_bytes
+def function_by_name(module: str, path: str, mark: bytes) -> FunctionType:
+    """The function of that name, or what the user's code_map puts in its place."""
+    loading = CURRENT.get()
+    if loading is not None and loading.code_map is not None:
+        mapped = loading.mapped(module, path)
+        if mapped is not None:
+            loading.note(mapped, mark, module, path)
+            return mapped
+    home = sys.modules.get(module)
+    found = None if home is None else home.__dict__.get(path)
+    if type(found) is FunctionType:
+        known = codes.DIGESTS.get(id(found.__code__))
+        if known is not None and known[1] == mark and known[0]() is found.__code__:
+            return found
+    return _checked(module, path, mark)
+
+
+def _checked(module: str, path: str, mark: bytes) -> FunctionType:
+    found = _importable.importable(module, path)
+    if not isinstance(found, FunctionType):
+        raise ThawError(f"{module}.{path} was a function when it was frozen, now it is {found!r}")
+    if codes.digest(found.__code__) != mark and not _is_of_another_version(
+        found, mark, module, path
+    ):
+        raise _changed(module, path)
+    return found
+
+
+def _is_of_another_version(function: FunctionType, mark: bytes, module: str, path: str) -> bool:
+    """Whether this is a function of loomlet itself, which another version of loomlet may write in
+    another way: a tasklet may hold it, and a frame goes on in it if the layout is the same."""
+    if not module.startswith(OURS):
+        return False
+    loading = CURRENT.get()
+    if loading is not None:
+        loading.note(function, mark, module, path)
+        return True
+    return codes.same_layout(codes.digest(function.__code__), mark)
+
+
+def _changed(module: str, path: str) -> CodeChanged:
+    return CodeChanged(
+        f"{module}.{path}: its code is not what it was when the tasklet was frozen; "
+        "thaw with the old code, or give code_map=",
+        module,
+        path,
+    )
+
+
+@named_in_bytes
+def code_by_name(module: str, path: str, *way: Any) -> CodeType:
+    """The code of that name compiled inside an importable function."""
+    qualname, index, mark = way
+    loading = CURRENT.get()
+    mapped = None if loading is None else loading.mapped(module, qualname)
+    if mapped is not None:
+        if not codes.same_layout(codes.digest(mapped.__code__), mark):
+            raise _changed(module, qualname)
+        return mapped.__code__
+    outer = _importable.importable(module, path)
+    code = outer.__code__ if isinstance(outer, FunctionType) else None
+    found = None if code is None else codes.nested(code, qualname, index)
+    if found is None or not _same_code(codes.digest(found), mark, module):
+        raise _changed(module, qualname)
+    return found
+
+
+def _same_code(found: bytes, mark: bytes, module: str) -> bool:
+    """Of code of loomlet itself the layout counts: its words may change between versions."""
+    return found == mark or (module.startswith(OURS) and codes.same_layout(found, mark))
+
+
+@named_in_bytes
+def code_by_value(data: bytes) -> CodeType:
+    """Marshalled code."""
+    found = marshal.loads(data)
+    if not isinstance(found, CodeType):
+        raise ThawError("expected marshalled code")
+    return found
+
+
+def reduce_code(saving: Saving, code: CodeType) -> Any:
+    """By the way to it where its module is known, else by value."""
+    if saving.shared is not None:
+        return shared(saving, code)
+    found = _importable.nested_code(saving.homes.get(id(code)), code)
+    return (code_by_value, (marshal.dumps(code),)) if found is None else (code_by_name, found)
+
+
+@named_in_bytes
+def new_cell() -> CellType:
+    """An empty cell."""
+    return CellType()
+
+
+@named_in_bytes
+def fill_cell(cell: CellType, value: Any) -> None:
+    """The second step."""
+    cell.cell_contents = value
+
+
+def reduce_cell(saving: Saving, cell: CellType) -> Any:
+    """An empty cell, then what is in it: circles close."""
+    try:
+        value = cell.cell_contents
+    except ValueError:
+        return new_cell, ()
+    return new_cell, (), value, None, None, fill_cell
+
+
+@named_in_bytes
+def new_namespace(name: str | None, more: dict[str, Any] | None = None) -> dict[str, Any]:
+    """New globals with the name of their module."""
+    return {"__name__": name, "__builtins__": builtins, **(more or {})}
+
+
+def reduce_namespace(saving: Saving, namespace: Namespace) -> Any:
+    """Without the names in it: those come with the functions that need them."""
+    values = namespace.globals
+    if saving.shared is not None:
+        return shared(saving, values)
+    more = {name: values[name] for name in CARRIED if values.get(name) is not None}
+    return new_namespace, (values.get("__name__"), more) if more else (values.get("__name__"),)
+
+
+@named_in_bytes
+def function_by_value(
+    code: CodeType, space: str | dict[str, Any], closure: tuple[CellType, ...] | None = None
+) -> FunctionType:
+    """A function of these parts; `space` names a module, or is the globals."""
+    if isinstance(space, str):
+        space = (sys.modules.get(space) or importlib.import_module(space)).__dict__
+    return FunctionType(code, space, None, None, closure)
+
+
+@named_in_bytes
+def fill_function(function: FunctionType, state: tuple[Any, ...]) -> None:
+    """The second step: all that is not as FunctionType() makes it."""
+    values, modules, attributes, own = state
+    function.__globals__.update(values)
+    for name in modules:
+        importlib.import_module(name)
+    function.__dict__.update(own)
+    for name, value in attributes.items():
+        setattr(function, name, value)
+
+
+def reduce_function(saving: Saving, function: FunctionType) -> Any:
+    """By name, else by value."""
+    if saving.shared is not None and function.__closure__ is None and function is not same_object:
+        return shared(saving, function)
+    found = _importable.function(function)
+    if found is not None:
+        if found[0].startswith(PLAIN):
+            return _builder(function, found)
+        return function_by_name, found
+    return _by_value(saving, function)
+
+
+def _builder(function: FunctionType, found: tuple[str, str, bytes]) -> Any:
+    place = PLACES.get(function)
+    if place is not None:
+        return word, (place,)
+    return (
+        NotImplemented if found[1] == function.__qualname__ else (_importable.importable, found[:2])
+    )
+
+
+def reduce_builtin(saving: Saving, function: Any) -> Any:
+    """A builder by its number; others as pickle does it."""
+    place = PLACES.get(function)
+    return NotImplemented if place is None else (word, (place,))
+
+
+@named_in_bytes
+def word(place: int) -> Callable[..., Any]:
+    """A builder by its number."""
+    return WORDS[place]
+
+
+def _by_value(saving: Saving, function: FunctionType) -> Any:
+    values: dict[str, Any] = {}
+    modules: list[str] = []
+    space: Any
+    home = _importable.other_process(function.__globals__.get("__name__"))
+    if saving.shared is not None:
+        space = saving.namespace(function.__globals__)
+    elif home is not None and home.__dict__ is function.__globals__:
+        space = home.__name__
+    else:
+        space = saving.namespace(function.__globals__)
+        values, modules = _needed(space, function)
+    code = function.__code__
+    saving.homes[id(code)] = space if isinstance(space, str) else None
+    args = (code, space) if function.__closure__ is None else (code, space, function.__closure__)
+    attributes = _attributes(function)
+    if not (values or modules or attributes or function.__dict__):
+        return function_by_value, args
+    state = (values, modules, attributes, function.__dict__)
+    return function_by_value, args, state, None, None, fill_function
+
+
+def _needed(space: Namespace, function: FunctionType) -> tuple[dict[str, Any], list[str]]:
+    """The globals that the code uses and that are not saved yet, and submodules of them."""
+    wanted = list(cloudpickle._extract_code_globals(function.__code__))
+    found = {
+        name: space.globals[name]
+        for name in wanted
+        if name in space.globals and name not in space.saved
+    }
+    space.saved.update(found)
+    tops = [value for value in found.values() if isinstance(value, ModuleType)]
+    submodules = cloudpickle._find_imported_submodules(function.__code__, tops) if tops else []
+    return found, [module.__name__ for module in submodules]
+
+
+def _attributes(function: FunctionType) -> dict[str, Any]:
+    """What differs from a function that was just made of the code."""
+    code = function.__code__
+    first = code.co_consts[0] if code.co_consts else None
+    usual = {
+        "__name__": code.co_name,
+        "__qualname__": code.co_qualname,
+        "__module__": function.__globals__.get("__name__"),
+        "__doc__": first if isinstance(first, str) else None,
+        "__defaults__": None,
+        "__kwdefaults__": None,
+        "__type_params__": (),
+    }
+    if _LAZY:
+        usual["__annotate__"] = None
+    if not _LAZY or function.__annotate__ is None:  # type: ignore[attr-defined]
+        usual["__annotations__"] = {}
+    changed: dict[str, Any] = {}
+    for name, value in usual.items():
+        found = getattr(function, name, value)
+        if found is not value and found != value:
+            changed[name] = found
+    if changed.get("__doc__", _empty) is None and not _has_docstring(code):
+        del changed["__doc__"]
+    return changed
+
+
+def _has_docstring(code: CodeType) -> bool:
+    return FunctionType(code, {}, None, None, _no_cells(code)).__doc__ is not None
+
+
+def _no_cells(code: CodeType) -> tuple[CellType, ...] | None:
+    return tuple(CellType() for _ in code.co_freevars) or None
+
+
+@named_in_bytes
+def bound_method(function: Any, owner: Any) -> MethodType:
+    """A method of an object."""
+    return MethodType(function, owner)
+
+
+def reduce_method(saving: Saving, method: MethodType) -> Any:
+    """As pickle does it where the name leads back to the function, else by its parts."""
+    function, owner = method.__func__, method.__self__
+    name = getattr(function, "__name__", "")
+    if getattr(type(owner), name, None) is function and name.isidentifier():
+        return getattr, (owner, name)
+    return bound_method, (function, owner)
+
+
+def reduce_module(saving: Saving, module: ModuleType) -> Any:
+    """By name where it can be imported, else cloudpickle's way."""
+    if saving.shared is not None:
+        return shared(saving, module)
+    if _importable.other_process(module.__name__) is module:
+        return importlib.import_module, (module.__name__,)
+    return cloudpickle._module_reduce(module)
+
+
+@named_in_bytes
+def same_object(index: int) -> Any:
+    """Stands for an object that a clone shares; only clone() can look it up."""
+    loading = CURRENT.get()
+    if loading is None or index not in range(len(loading.shared)):
+        raise ThawError("these bytes belong to a clone")
+    return loading.shared[index]
+
+
+def shared(saving: Saving, value: Any) -> Any:
+    """A place in the list of what a clone and its original have in common."""
+    assert saving.shared is not None
+    saving.shared.append(value)
+    return same_object, (len(saving.shared) - 1,)

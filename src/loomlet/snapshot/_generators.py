@@ -1,0 +1,126 @@
+"""Generators, coroutines and asynchronous generators, wherever they stand.
+
+They are made not begun and filled in a second step, so that one may hold itself.  One that runs
+inside a frozen tasklet has no state of its own: its frame is one of the tasklet's.  It drags that
+tasklet along wherever it is met.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from types import AsyncGeneratorType, CodeType, CoroutineType, FunctionType, GeneratorType
+from typing import Any
+
+from loomlet import _core
+from loomlet.errors import FreezeError
+from loomlet.snapshot._builders import named_in_bytes
+from loomlet.snapshot._compact import cut, grown
+from loomlet.snapshot._frames import pack_frame, unpack_frame
+from loomlet.snapshot._progress import CURRENT, Loading, Saving
+from loomlet.snapshot._tasklets import record_of
+
+__all__ = ["GENERATORS", "HOOKS_KNOWN", "ended_generator", "fill_generator", "reduce_generator"]
+
+GENERATORS = (GeneratorType, CoroutineType, AsyncGeneratorType)
+ASYNCHRONOUS = 2
+FRAME_STATE = 0xFF
+"""Where a generator stands; the bits above mark what only async generators know."""
+HOOKS_KNOWN = 1 << 8
+"""One of these: the thread's hooks for asynchronous generators were called."""
+
+
+def _fitting(function: FunctionType | None, code: CodeType) -> FunctionType:
+    """A function that makes generators of this code."""
+    if function is not None and function.__code__ is code:
+        return function
+    closure = None if function is None else function.__closure__
+    space = {} if function is None else function.__globals__
+    return FunctionType(code, space, None, None, closure)
+
+
+def reduce_generator(saving: Saving, generator: Any) -> Any:
+    """Not begun, then its frame; one that runs in a suspended tasklet: with that tasklet."""
+    record = _core._generator_snapshot(generator)
+    function, code, name, qualname, frame, exception, state = record
+    if _kind(generator) != ASYNCHRONOUS:
+        state &= FRAME_STATE
+    runs = frame is None and _runs(generator)
+    if frame is None and not runs:
+        return ended_generator, (_kind(generator), name, qualname)
+    tasklet = _tasklet_of(saving, generator) if runs else None
+    function = _fitting(function, code)
+    packed = None if frame is None else pack_frame(saving, frame)[1:]
+    own_name = None if name == function.__name__ else name
+    own_qualname = None if qualname == function.__qualname__ else qualname
+    more = (state, packed, exception, own_name, own_qualname, tasklet)
+    if runs and state <= FRAME_STATE and all(part is None for part in more[2:]):
+        return _core._generator_empty, (function,)
+    return _core._generator_empty, (function,), cut(more), None, None, fill_generator
+
+
+def _runs(generator: Any) -> bool:
+    kind = _kind(generator)
+    return bool(getattr(generator, ("gi_running", "cr_running", "ag_running")[kind])) or (
+        kind == ASYNCHRONOUS and generator.ag_frame is not None
+    )
+
+
+def _tasklet_of(saving: Saving, generator: Any) -> _core.Tasklet | None:
+    """The tasklet in which it runs; None when that is just being saved."""
+    tasklet = _core._generator_tasklet(generator)
+    if tasklet is None:
+        raise FreezeError(f"{generator!r} runs, but in no tasklet that could be frozen along")
+    known = id(tasklet) in saving.records
+    record_of(saving, tasklet)
+    return None if known else tasklet
+
+
+@named_in_bytes
+def fill_generator(generator: Any, record: tuple[Any, ...]) -> None:
+    """The second step of a generator; once, though a circle may ask twice."""
+    loading = CURRENT.get() or Loading()
+    if not loading.first(generator) or not _is_new(generator):
+        return
+    state, packed, exception, name, qualname, _ = grown(record, 6)
+    function, code, *usual = _core._generator_snapshot(generator)[:4]
+    frame = None if packed is None else unpack_frame(loading, (function, *packed))
+    named = (name or usual[0], qualname or usual[1])
+    _core._generator_fill(generator, (function, code, *named, frame, exception, state))
+
+
+def _is_new(generator: Any) -> bool:
+    prefix = ("gi", "cr", "ag")[_kind(generator)]
+    begun = getattr(generator, f"{prefix}_suspended", False)
+    return not begun and getattr(generator, f"{prefix}_frame") is not None
+
+
+def _template() -> Any:
+    yield
+
+
+async def _coroutine() -> None:
+    pass
+
+
+async def _asynchronous() -> Any:
+    yield
+
+
+def _kind(generator: Any) -> int:
+    if inspect.iscoroutine(generator):
+        return 1
+    return ASYNCHRONOUS if inspect.isasyncgen(generator) else 0
+
+
+@named_in_bytes
+def ended_generator(kind: int, name: str, qualname: str) -> Any:
+    """One that has nothing to do any more."""
+    made: Any = (_template, _coroutine, _asynchronous)[kind]()
+    if kind == ASYNCHRONOUS:
+        with contextlib.suppress(StopIteration):
+            made.aclose().send(None)
+    else:
+        made.close()
+    made.__name__, made.__qualname__ = name, qualname
+    return made

@@ -1,0 +1,205 @@
+"""What can be found by name in another process, and finding it there.
+
+A path is what one would write behind the module's name: `Shape.area.fget`, `retry.__wrapped__`.  So
+functions behind a property or a decorator are found too.  A name counts only when following it
+gives the very object, in a module that another process can import: `__main__`, modules without a
+spec, and those given to cloudpickle.register_pickle_by_value are left out.  Paths are remembered by
+the identity of the object and followed again each time.  Any thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import importlib
+import sys
+import weakref
+from collections.abc import Iterator
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from cloudpickle import cloudpickle
+
+from loomlet.errors import ThawError
+from loomlet.snapshot import _code as codes
+from loomlet.snapshot._builders import named_in_bytes
+
+__all__ = [
+    "context_variable",
+    "follow",
+    "function",
+    "importable",
+    "nested_code",
+    "other_process",
+]
+
+NOT_SHARED = {"__main__", "__mp_main__", "builtins.__main__"}
+UNWRAP = ("__wrapped__", "__func__", "fget", "fset", "fdel", "func")
+UNWRAP_DEPTH = 3
+
+Name = tuple[str, str]
+_found: dict[int, tuple[weakref.ref[FunctionType], CodeType, Name, bytes]] = {}
+_by_value: set[str] = cloudpickle._PICKLE_BY_VALUE_MODULES
+_missing = object()
+
+
+def other_process(name: str | None) -> ModuleType | None:
+    """The module of that name if another process can import it, else None."""
+    if name is None or name in NOT_SHARED:
+        return None
+    module = sys.modules.get(name)
+    if module is None or getattr(module, "__spec__", None) is None:
+        return None
+    if _by_value and cloudpickle._is_registered_pickle_by_value(module):
+        return None
+    return module
+
+
+def follow(start: object, path: str) -> object:
+    """What the path leads to; AttributeError when it leads nowhere."""
+    for part in path.split("."):
+        start = getattr(start, part)
+    return start
+
+
+@named_in_bytes
+def importable(module: str, path: str) -> object:
+    """The object of that name in this process; ThawError when there is none."""
+    try:
+        return follow(sys.modules.get(module) or importlib.import_module(module), path)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ThawError(f"{module}.{path} is not in this process: {error}") from error
+
+
+def _leads_to(name: Name, wanted: object) -> bool:
+    module = other_process(name[0])
+    if module is None:
+        return False
+    found = module.__dict__.get(name[1], _missing)
+    if found is wanted:
+        return True
+    try:
+        return follow(module, name[1]) is wanted
+    except AttributeError:
+        return False
+
+
+def function(wanted: FunctionType) -> tuple[str, str, bytes] | None:
+    """(module, path, digest of its code) of an importable function, else None."""
+    key, code = id(wanted), wanted.__code__
+    known = _found.get(key)
+    if known is not None and known[0]() is wanted and known[1] is code:
+        name, mark = known[2], known[3]
+        if _leads_to(name, wanted):
+            return name[0], name[1], mark
+    found = _search(wanted)
+    if found is None:
+        return None
+    mark = codes.digest(code)
+    _found[key] = (weakref.ref(wanted, lambda gone: _forget(key, gone)), code, found, mark)
+    return found[0], found[1], mark
+
+
+def _forget(key: int, gone: weakref.ref[FunctionType]) -> None:
+    known = _found.get(key)
+    if known is not None and known[0] is gone:
+        _found.pop(key, None)
+
+
+def _search(wanted: FunctionType) -> Name | None:
+    module = other_process(wanted.__module__)
+    if module is None:
+        return None
+    qualname = wanted.__qualname__
+    if "<locals>" in qualname:
+        return None
+    if "<lambda>" in qualname:
+        names = [name for name, value in list(module.__dict__.items()) if value is wanted]
+        return (wanted.__module__, names[0]) if names else None
+    try:
+        start = follow(module, qualname)
+    except AttributeError:
+        return None
+    suffix = next((path for path, found in _behind(start) if found is wanted), None)
+    return None if suffix is None else (wanted.__module__, qualname + suffix)
+
+
+def _behind(start: object, depth: int = UNWRAP_DEPTH) -> Iterator[tuple[str, object]]:
+    """An object and what its wrappers hold, each with the path that leads there."""
+    yield "", start
+    if depth == 0 or isinstance(start, (type, ModuleType)):
+        return
+    for name in UNWRAP:
+        inner = getattr(start, name, None)
+        if inner is not None:
+            for path, found in _behind(inner, depth - 1):
+                yield f".{name}{path}", found
+
+
+Way = tuple[str, str, str, int, bytes]
+_nested: dict[int, tuple[weakref.ref[CodeType], weakref.ref[CodeType], Way]] = {}
+
+
+def nested_code(module: str | None, wanted: CodeType) -> Way | None:
+    """(module, path, qualname, index, digest) of code compiled inside an importable function."""
+    known = _nested.get(id(wanted))
+    if known is not None and known[0]() is wanted:
+        way = known[2]
+        if way[0] == module and _code_at(way[0], way[1]) is known[1]():
+            return way
+    home = other_process(module)
+    outer, inside, _ = wanted.co_qualname.partition(".<locals>.")
+    return _search_code(home, outer, wanted) if home is not None and inside else None
+
+
+def _code_at(module: str, path: str) -> object:
+    home = other_process(module)
+    found = None if home is None else home.__dict__.get(path, _missing)
+    if found is _missing:
+        with contextlib.suppress(AttributeError):
+            found = follow(home, path)
+    return getattr(found, "__code__", _missing)
+
+
+def _search_code(home: ModuleType, outer: str, wanted: CodeType) -> Way | None:
+    try:
+        start = follow(home, outer)
+    except AttributeError:
+        return None
+    for path, found in _behind(start):
+        code = found.__code__ if isinstance(found, FunctionType) else None
+        index = None if code is None else codes.nested_index(code, wanted)
+        if code is not None and index is not None:
+            way = (home.__name__, outer + path, wanted.co_qualname, index, codes.digest(wanted))
+            return _remember(wanted, code, way)
+    return None
+
+
+def _remember(wanted: CodeType, outer: CodeType, way: Way) -> Way:
+    key = id(wanted)
+    seen = weakref.ref(wanted, lambda gone: _forget_code(key, gone))
+    _nested[key] = (seen, weakref.ref(outer), way)
+    return way
+
+
+def _forget_code(key: int, gone: weakref.ref[CodeType]) -> None:
+    known = _nested.get(key)
+    if known is not None and known[0] is gone:
+        _nested.pop(key, None)
+
+
+_variables: dict[int, tuple[contextvars.ContextVar[Any], Name]] = {}
+
+
+def context_variable(wanted: contextvars.ContextVar[Any]) -> Name | None:
+    """(module, name) of a context variable that a module holds, else None."""
+    known = _variables.get(id(wanted))
+    if known is not None and _leads_to(known[1], wanted):
+        return known[1]
+    for module in list(sys.modules):
+        home = other_process(module)
+        for name, value in list(getattr(home, "__dict__", {}).items()):
+            if value is wanted:
+                _variables[id(wanted)] = (wanted, (module, name))
+                return module, name
+    return None

@@ -1,0 +1,309 @@
+"""Tasklets and channels in ordinary pickles: the tuples of Stackless, on both faces.
+
+`__reduce__()` gives (type, (), state), and `__setstate__()` takes the state:
+
+* tasklet: (flags, tempval, nesting level, frames outermost first, type, value and traceback of the
+  exception that it handles, None); nine parts when a dict of what is unusual follows;
+* channel: (balance, flags, tasklets that wait); four parts when such a dict follows.
+
+The flags are those of the reference: bits 0 and 1 of a tasklet are 1 for a sender and -1 for a
+receiver, and so on (FLAGS); a channel has closing, two bits of preference, schedule_all, and here
+closed.  A pending exception is a bomb in tempval, on the native face a Pending.  The eighth part of
+the reference, the owner of the handled exception, is always None: here each frame knows its
+generator.  A frame is a Frame, which can be pickled, not a frame object; a call that has not begun
+is a Call.
+
+A loaded tasklet is paused.  Those that a channel brings along wait for it again; the one whose own
+variables bring the channel along does not, because it is still empty when its channel is filled.
+What a tasklet waited for is kept as long as its innermost Frame, which the unpickler holds until
+it is through.
+
+Main tasklets and plain threads that wait do not come along.  The thread's flags of pickling are
+those of the Stackless face and count for its tasklets only, but for asynchronous generators.
+"""
+
+from __future__ import annotations
+
+import contextvars
+from types import FunctionType, TracebackType
+from typing import Any
+from weakref import ReferenceType, WeakKeyDictionary, ref
+
+from loomlet import _core
+from loomlet.errors import ThawError
+from loomlet.snapshot import _copyreg_support, _importable, _linked, _tasklets
+from loomlet.snapshot._builders import named_in_bytes
+from loomlet.snapshot._compact import own_attributes, set_attributes
+from loomlet.snapshot._copyreg_support import Ordinary, boxed, unboxed
+from loomlet.snapshot._frames import pack_frame, unpack_frame
+from loomlet.snapshot._progress import Loading
+
+__all__ = ["Call", "Frame", "reduce", "set_state"]
+
+FLAGS = ("atomic", "ignore_nesting", "autoschedule", "block_trap", "is_zombie", "pending_irq")
+"""From bit 2 on; those that a tasklet has are read and set by these names."""
+FIRST_FLAG = 2
+BLOCKED = {"send": 0b01, "receive": 0b11, "iterate": 0b11}
+TRACING, CONTEXT = 1, 8
+"""Flags of pickling; two more are those of asynchronous generators."""
+TASKLET, CHANNEL = 8, 3
+
+
+@named_in_bytes
+class Frame:
+    """A suspended frame; the innermost one also says what it waits for, and what it offers."""
+
+    __slots__ = ("__weakref__", "record", "value", "wait")
+
+    def __init__(self, record: Any = (), wait: Any = None) -> None:
+        self.record = record
+        self.wait = wait
+        self.value: Any = None
+
+    def __reduce__(self) -> Any:
+        return type(self), (), (boxed(self.record), boxed(self.wait))
+
+    def __setstate__(self, state: Any) -> None:
+        self.record, self.wait = state
+
+
+@named_in_bytes
+class Call(Frame):
+    """In the place of frames: function, arguments and names of a call that has not begun."""
+
+    __slots__ = ()
+
+
+@named_in_bytes
+class Pending:
+    """In the place of a value: the exception that is raised instead, on the native face."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: Any = None) -> None:
+        self.error = error
+
+    def __reduce__(self) -> Any:
+        return type(self), (boxed(self.error),)
+
+
+_waiting: WeakKeyDictionary[_core.Tasklet, ReferenceType[Frame]] = WeakKeyDictionary()
+"""The innermost frames of those that may be brought along by their channel."""
+
+
+def reduce(value: Any) -> Any:
+    """`value.__reduce__()` of all types that the core leaves to this package."""
+    if isinstance(value, _core.Tasklet):
+        return _reduce_tasklet(value)
+    return (
+        _reduce_channel(value)
+        if isinstance(value, _core.Channel)
+        else _copyreg_support.reduce(value)
+    )
+
+
+def set_state(value: Any, state: Any) -> None:
+    """`value.__setstate__(state)`; ThawError for what `__reduce__()` does not make."""
+    try:
+        if isinstance(value, _core.Tasklet):
+            _set_tasklet(value, *_parts(state, TASKLET))
+        else:
+            _set_channel(value, *_parts(state, CHANNEL))
+    except (ThawError, MemoryError):
+        raise
+    except Exception as error:
+        raise ThawError(f"this is not the state of {type(value).__name__}: {error}") from error
+
+
+def _parts(state: Any, size: int) -> tuple[Any, ...]:
+    """The state with its dict of what is unusual."""
+    if type(state) is tuple and len(state) in (size, size + 1):
+        found = state if len(state) > size else (*state, {})
+        if type(found[-1]) is dict:
+            return found
+    raise ThawError(f"expected a state of {size} parts or one more, found {state!r:.100}")
+
+
+# ---- tasklets
+
+
+def _reduce_tasklet(tasklet: _core.Tasklet) -> Any:
+    if isinstance(tasklet, _core.StacklessTasklet):
+        ended = not tasklet.alive
+        made: Any = (type(tasklet), ())
+    else:
+        ended = tasklet.state == "done"
+        made = (_core._tasklet_empty, (type(tasklet),))
+        if ended:
+            return _tasklets.reduce_ended(tasklet)
+    return *made, _ended_state(tasklet) if ended else _tasklet_state(tasklet)
+
+
+def _ended_state(tasklet: Any) -> tuple[Any, ...]:
+    exception = (None, None, None, None)
+    state: Any = (_flags(tasklet, None), _mail(tasklet.tempval), 0, [], *exception)
+    own = _own(tasklet)
+    return state if own is None else (*state, {"attributes": own})
+
+
+def _tasklet_state(tasklet: _core.Tasklet) -> tuple[Any, ...]:
+    saving = Ordinary()
+    func, given, kwnames, frames, handled, context, wait, value, error = _tasklets.record_of(
+        saving, tasklet
+    )
+    packed = None if wait is None else _tasklets.pack_wait(saving, tasklet, wait)
+    made = [Call((func, given, kwnames))] if frames is None else _frames(saving, frames, packed)
+    unusual = _unusual(saving, tasklet, context)
+    if error is not None:
+        value = _bomb(error) if isinstance(tasklet, _core.StacklessTasklet) else Pending(error)
+    if frames is not None and frames[0][1] is not func:
+        unusual["func"] = boxed(func)
+    trace = None if handled is None else handled.__traceback__
+    kind = None if handled is None else type(handled)
+    exception = (kind, boxed(handled), boxed(trace), None)
+    state = (_flags(tasklet, wait), _mail(value), 0, made, *exception)
+    return (*state, unusual) if unusual else state
+
+
+def _bomb(error: BaseException) -> _core.StacklessBomb:
+    return _core.StacklessBomb(type(error), error, error.__traceback__)
+
+
+def _mail(value: Any) -> Any:
+    """As it is, where any pickler saves it as freeze() does."""
+    found = _importable.function(value) if type(value) is FunctionType else None
+    plain = found is not None and found[:2] == (value.__module__, value.__qualname__)
+    return value if plain else boxed(value)
+
+
+def _frames(saving: Ordinary, frames: Any, wait: Any) -> list[Frame]:
+    found = [Frame(pack_frame(saving, frame)) for frame in frames]
+    found[-1].wait = wait
+    return found
+
+
+def _flags(tasklet: Any, wait: Any) -> int:
+    found = 0 if wait is None else BLOCKED.get(wait[0], 0)
+    for bit, name in enumerate(FLAGS, FIRST_FLAG):
+        found |= bool(getattr(tasklet, name, False)) << bit
+    return found
+
+
+def _unusual(saving: Ordinary, tasklet: Any, context: Any) -> dict[str, Any]:
+    stackless = isinstance(tasklet, _core.StacklessTasklet)
+    flags = _core._stackless_pickle_flags()
+    found: dict[str, Any] = {
+        "name": _tasklets.own_name(tasklet),
+        "scopes": _linked.scopes_of(saving, tasklet),
+        "attributes": _own(tasklet),
+    }
+    if context is not None and (flags & CONTEXT or not stackless):
+        found["context"] = _tasklets.pack_context(saving, context) or ()
+    if stackless and flags & TRACING:
+        tracing = (tasklet.trace_function, tasklet.profile_function)
+        found["tracing"] = None if tracing == (None, None) else boxed(tracing)
+    saving.tell_dropped()
+    return {name: part for name, part in found.items() if part not in (None, ())}
+
+
+def _own(value: Any) -> Any:
+    """own_attributes() for any pickler."""
+    state = own_attributes(value)
+    parts = state if type(state) is tuple else (state,)
+    made = [part and {name: boxed(item) for name, item in part.items()} for part in parts]
+    return (tuple(made) if type(state) is tuple else made[0]) or None
+
+
+def _set_own(value: Any, own: Any) -> None:
+    parts = own if type(own) is tuple else (own,)
+    made = [part and {name: unboxed(item) for name, item in part.items()} for part in parts]
+    set_attributes(value, tuple(made) if type(own) is tuple else made[0])
+
+
+def _set_tasklet(tasklet: Any, *state: Any) -> None:
+    flags, tempval, _, frames, _, handled, trace, _, unusual = state
+    if type(frames) is not list or not all(isinstance(frame, Frame) for frame in frames):
+        raise ThawError("expected a list of frames, as __reduce__() gives it")
+    tempval, handled, trace = unboxed((tempval, handled, trace))
+    if isinstance(trace, TracebackType) and handled.__traceback__ is None:
+        handled = handled.with_traceback(trace)
+    if frames:
+        record = _record(tasklet, tempval, frames, handled, unusual)
+        _core._tasklet_fill(tasklet, record, False)
+        _waiting[tasklet] = ref(frames[-1])
+    else:
+        _tasklets.set_unbound(tasklet, tempval)
+    _set_rest(tasklet, flags, unusual)
+
+
+def _record(tasklet: Any, tempval: Any, frames: Any, handled: Any, unusual: Any) -> tuple[Any, ...]:
+    """The core's record."""
+    error, value = (tempval.error, None) if isinstance(tempval, Pending) else (None, tempval)
+    context = _context(tasklet, unusual)
+    if type(frames[0]) is Call:
+        return *unboxed(frames[0].record), None, None, context, None, value, error
+    loading = Loading()
+    unpacked = tuple([unpack_frame(loading, unboxed(frame.record)) for frame in frames])
+    func = unboxed(unusual.get("func")) or unpacked[0][1]
+    packed = frames[-1].wait
+    wait = None if packed is None else _tasklets.unpack_wait(packed)
+    frames[-1].value = value
+    if wait is not None and not isinstance(tasklet, _core.StacklessTasklet):
+        value = None
+    return func, None, None, unpacked, handled, context, wait, value, error
+
+
+def _context(tasklet: Any, unusual: dict[str, Any]) -> contextvars.Context:
+    if "context" in unusual or not isinstance(tasklet, _core.StacklessTasklet):
+        return _tasklets.unpack_context(unusual.get("context"))
+    return contextvars.copy_context()
+
+
+def _set_rest(tasklet: Any, flags: int, unusual: dict[str, Any]) -> None:
+    if "attributes" in unusual:
+        _set_own(tasklet, unusual["attributes"])
+    if "name" in unusual:
+        tasklet.name = unusual["name"]
+    if "scopes" in unusual:
+        _linked.tie(Loading(), {id(tasklet): (tasklet, unusual["scopes"])})
+    if isinstance(tasklet, _core.StacklessTasklet):
+        given = {name: bool(flags >> bit & 1) for bit, name in enumerate(FLAGS, FIRST_FLAG)}
+        tasklet.set_atomic(given["atomic"])
+        tasklet.set_ignore_nesting(given["ignore_nesting"])
+        tasklet.block_trap = given["block_trap"]
+        if "tracing" in unusual:
+            tasklet.trace_function, tasklet.profile_function = unboxed(unusual["tracing"])
+
+
+# ---- channels
+
+
+def _reduce_channel(channel: _core.Channel) -> Any:
+    record = _core._channel_snapshot(channel)
+    capacity, name, preference, closed, closing, every, values, senders, receivers = record
+    kind = type(channel)
+    if name is not None and not closed:
+        return kind, (capacity, name)
+    flags = closing | (preference & 3) << 1 | every << 3 | closed << 4
+    state = (len(senders) - len(receivers), flags, [*senders, *receivers])
+    unusual = {"values": boxed(values), "attributes": _own(channel)}
+    unusual = {name: part for name, part in unusual.items() if part not in (None, ())}
+    return kind, (capacity,) if capacity else (), (*state, unusual) if unusual else state
+
+
+def _set_channel(channel: Any, balance: int, flags: int, waiting: Any, unusual: Any) -> None:
+    if type(waiting) is not list or not all(isinstance(one, _core.Tasklet) for one in waiting):
+        raise ThawError("expected a list of tasklets, as __reduce__() gives it")
+    preference = (flags >> 1 & 3) - (flags >> 1 & 2) * 2
+    values = unboxed(unusual.get("values", ()))
+    closing, every, closed = (bool(flags >> bit & 1) for bit in (0, 3, 4))
+    _core._channel_fill(channel, preference, closed, closing, every, values)
+    if "attributes" in unusual:
+        _set_own(channel, unusual["attributes"])
+    for tasklet in waiting:
+        frame = _waiting.get(tasklet)
+        innermost = None if frame is None else frame()
+        if innermost is not None and innermost.wait and tasklet.state == "paused":
+            del _waiting[tasklet]
+            wait = _tasklets.unpack_wait(innermost.wait)
+            _core._tasklet_wait(tasklet, wait, innermost.value)

@@ -1,0 +1,71 @@
+"""Run orders that are chosen at random and can be repeated.
+
+With a seed, the scheduler picks the next tasklet at random among those that are runnable, and looks
+at timers before each pick.  The same program with the same seed runs the same way, so an order that
+breaks it is a number in a bug report.
+
+explore() is the small cousin of a model checker: it does not enumerate all orders, it draws many.
+For a handful of tasklets with a handful of switches each, a few hundred seeds meet nearly all.
+
+Rejected: enumerating the choices depth first.  It needs a deterministic program (no select, no set
+of strings), and grows with the factorial of what the seeds meet early.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from types import TracebackType
+
+from loomlet import _core, run
+from loomlet.testing._clock import virtual_clock
+
+__all__ = ["explore", "seeded"]
+
+
+class _Seeded:
+    __slots__ = ("_before", "_seed")
+
+    def __init__(self, seed: int) -> None:
+        if seed < 0:
+            raise ValueError(f"expected a seed of 0 or more, found {seed!r}")
+        self._seed = seed
+        self._before = 0
+
+    def __enter__(self) -> None:
+        self._before = _core._seed(self._seed)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        _core._seed(self._before)
+
+
+def seeded(n: int) -> _Seeded:
+    """`with seeded(n):` runs the calling thread's tasklets in a random order made from `n`.
+
+    The same n, the same order.  0 is the ordinary order, first in, first out.  When the block ends
+    the order is the one from before.  ValueError for a negative number.
+    """
+    return _Seeded(n)
+
+
+def explore(test: Callable[[], object], seeds: Iterable[int] = range(100)) -> None:
+    """Runs test() once for each seed, each time in a loomlet.run() with a virtual clock of its own.
+
+    The first failure is raised as it is, with a note that names the seed; `seeds=[that one]` runs
+    it again.  ValueError when there are no seeds.  Outside loomlet.run() only.
+    """
+    ran = 0
+    for seed in seeds:
+        ran += 1
+        try:
+            with virtual_clock(), seeded(seed):
+                run(test)
+        except BaseException as error:
+            error.add_note(f"explore: failed with seed {seed}; run it again with seeds=[{seed}]")
+            raise
+    if not ran:
+        raise ValueError("expected at least one seed, found none: nothing was tested")

@@ -1,0 +1,67 @@
+"""What is public shows: in the names of modules, and in what public objects say of themselves."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import typing
+from typing import Any
+
+import pytest
+
+import loomlet
+
+PUBLIC = (
+    "loomlet",
+    "loomlet.aio",
+    "loomlet.blocking",
+    "loomlet.compat",
+    "loomlet.compat.stackless",
+    "loomlet.errors",
+    "loomlet.net",
+    "loomlet.observe",
+    "loomlet.patch",
+    "loomlet.snapshot",
+    "loomlet.testing",
+)
+TOOLS = ("loomlet.__main__", "loomlet.bench", "loomlet.doctor")
+"""Commands, which nobody imports: their modules have plain names."""
+
+
+def public_objects() -> dict[str, Any]:
+    """What the public modules list, but for the interface of Stackless, which has its own rules."""
+    found = {}
+    for name in PUBLIC:
+        module = importlib.import_module(name)
+        if name != "loomlet.compat.stackless":
+            found |= {f"{name}.{part}": getattr(module, part) for part in module.__all__}
+    return found
+
+
+OBJECTS = public_objects()
+
+
+def test_every_other_module_carries_an_underscore() -> None:
+    """In its name, or in that of its package."""
+    names = [info.name for info in pkgutil.walk_packages(loomlet.__path__, "loomlet.")]
+    plain = [
+        name
+        for name in names
+        if "._" not in name.removeprefix("loomlet") and not name.startswith(TOOLS)
+    ]
+    assert sorted(["loomlet", *plain]) == sorted(PUBLIC)
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_a_public_object_names_a_public_module(name: str) -> None:
+    """Where it can be imported from; functions of the core name the core."""
+    value = OBJECTS[name]
+    assert value.__module__ in (*PUBLIC, "loomlet._core")
+    assert getattr(importlib.import_module(value.__module__), value.__name__) is value
+
+
+@pytest.mark.parametrize("name", [n for n, value in OBJECTS.items() if inspect.isclass(value)])
+def test_the_annotations_of_a_public_class_are_found(name: str) -> None:
+    """Though they are looked up in the public module."""
+    typing.get_type_hints(OBJECTS[name])
