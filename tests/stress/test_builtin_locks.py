@@ -1,4 +1,4 @@
-"""Time slices of a millisecond over everything that is built on stock locks.
+"""Time slices of a millisecond over everything that is built on builtin locks.
 
 Tasklets of several threads hammer `logging`, `queue.Queue`, conditions and counters under a Lock
 and an RLock, and are interrupted anywhere.  Nothing is lost and nothing hangs.
@@ -46,7 +46,7 @@ class Shared:
         return time.monotonic() < self.until
 
     def mine(self):
-        """A counter that nobody else touches."""
+        """A counter that no other tasklet touches."""
         return self.count[next(self.numbers)]
 
     def total(self, what):

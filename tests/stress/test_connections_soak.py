@@ -1,6 +1,6 @@
 """A seeded random program of all kinds of connections, for LOOMLET_STRESS_SECONDS (default 10).
 
-Streams of loomlet.net and patched stock sockets, each as client and as server of the other, over
+Streams of loomlet.net and patched builtin sockets, each as client and as server of the other, over
 TCP, UNIX sockets and TLS, in two threads, disturbed at any moment.  Whatever is not interrupted
 comes back byte for byte; when all is over no descriptor, tasklet or object is left.
 """
@@ -22,7 +22,7 @@ SECONDS = float(os.environ.get("LOOMLET_STRESS_SECONDS", "10"))
 
 
 class StockStream:
-    """A stock socket with the calls of a stream."""
+    """A builtin socket with the calls of a stream."""
 
     def __init__(self, sock):
         self.sock = sock
@@ -55,7 +55,7 @@ class StockStream:
 
 
 class StockListener:
-    """A stock socket that listens, with TLS or without; closed by shutdown(), in any thread."""
+    """A builtin socket that listens, with TLS or without; closed by shutdown(), in any thread."""
 
     def __init__(self, context=None):
         self.sock = socket.create_server(("127.0.0.1", 0), backlog=100)

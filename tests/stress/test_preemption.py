@@ -281,7 +281,7 @@ def test_ticks_and_slices(mode, seed):
 
 
 def test_many_interrupted_at_once(mode, scaled, memory):
-    """Thousands of tasklets stand in the midst of their loops; some go on, some do not."""
+    """Thousands of tasklets stand in the midst of their loops; some continue, some do not."""
     rng = random.Random(1)
 
     def loop(n):
@@ -309,7 +309,7 @@ def test_many_interrupted_at_once(mode, scaled, memory):
 
 @pytest.mark.slow
 def test_interrupted_a_million_times():
-    """run(1) returns what it interrupted, insert() puts it back, and it goes on."""
+    """run(1) returns what it interrupted, insert() puts it back, and it continues."""
     turns = [0]
 
     def loop():

@@ -242,7 +242,7 @@ class Mover(threading.Thread):
             except REFUSALS:
                 pass
             stackless.run()
-            threading.Event().wait(0.0005)  # lets the others have the tasklets, and the core
+            threading.Event().wait(0.0005)  # lets the others have the tasklets, and the processor
 
 
 def test_values_follow_a_receiver_from_thread_to_thread(seed, mode, scaled):

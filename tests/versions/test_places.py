@@ -1,6 +1,6 @@
 """The places of frames that wait: a record that names another one is refused.
 
-A frame below the innermost one waits at an instruction that runs another frame, and goes on behind
+A frame below the innermost one waits at an instruction that runs another frame, and continues after
 it (or where its loop ends) with one value more.  A generator that is suspended waits behind its
 `yield`.  So of all code units few can be meant, and with a given number of slots fewer; what is
 added to the place when the frame above returns follows from the instruction.  The places in the
@@ -223,7 +223,7 @@ def test_how_far_a_caller_goes_follows_from_its_instruction(task: Any) -> None:
         frame = record[3][at]
         wrong = {*range(200), *range(0xF000, 0xFFFF, 7), 0xFFFF} - {frame[OFFSET]}
         if frame[OFFSET] >= 0xF000:
-            # next() for send() is as good a way to go on
+            # next() for send() is as good a way to continue
             wrong = {offset for offset in wrong if offset < 0xF000}
         assert [
             offset for offset in wrong if is_taken(record, at, replaced(frame, OFFSET, offset))

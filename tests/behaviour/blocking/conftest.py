@@ -66,7 +66,7 @@ class Gate:
         raise LookupError(*args)
 
     def open(self) -> None:
-        """Everybody goes on, now and later."""
+        """Everybody continues, now and later."""
         self._event.set()
 
 

@@ -127,7 +127,7 @@ def test_each_allocation_fails_in_turn(mode, idle, failures):
 
 
 def test_without_a_thread_it_is_an_error(gate, begun):
-    """The system gives none: nothing is called, those that run go on, and so does the next call."""
+    """The system gives none: nothing is called; running ones continue, the next works."""
     task, called = begun("result"), []
     before = threading.stack_size()
     threading.stack_size(1 << 47)  # more than there is to be had

@@ -14,7 +14,7 @@ import pytest
     "call", ["run_blocking(wait)", "sorted([0], key=lambda n: run_blocking(wait))"]
 )
 def test_fork_while_functions_run(python, call):
-    """Waiting tasklets of the child are told, those of the parent go on; both can call again."""
+    """Waiting tasklets of the child get an error, the parent's continue; both can call again."""
     done = python(
         f"""
         import os, threading, warnings

@@ -25,7 +25,7 @@ def test_500_functions_run_at_once(mode, gate, until):
 
 
 def test_beyond_the_limit_functions_wait_for_their_turn(gate, until):
-    """First come, first served; then the same thread goes on."""
+    """First come, first served; then the same thread continues."""
     order = []
     blocking.configure(max_threads=3)
     tasks = spawn_waits(gate, 3)

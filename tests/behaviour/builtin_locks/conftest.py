@@ -1,4 +1,4 @@
-"""The stock locks are owned per tasklet, as after the first run() with time slices."""
+"""The builtin locks are owned per tasklet, as after the first run() with time slices."""
 
 import pytest
 

@@ -44,7 +44,7 @@ def test_the_others_go_on(make, how, clock, mode):
 
 
 def test_a_paused_holder(mode):
-    """One that was taken out of the run queue keeps its lock until it goes on."""
+    """One that was taken out of the run queue keeps its lock until it continues."""
     lock, log = threading.Lock(), []
 
     def hold():

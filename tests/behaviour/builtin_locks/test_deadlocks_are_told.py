@@ -1,4 +1,4 @@
-"""Tasklets that wait for each other's stock locks are a deadlock that explains itself."""
+"""Tasklets that wait for each other's builtin locks are a deadlock that explains itself."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""The interpreter ends while tasklets and threads wait for stock locks: nothing hangs."""
+"""The interpreter ends while tasklets and threads wait for builtin locks: nothing hangs."""
 
 import pytest
 
@@ -62,7 +62,7 @@ def test_nothing_hangs(body, python):
 
 
 def test_a_destructor_at_the_very_end(python):
-    """It may ask for locks that are held by tasklets which do not go on."""
+    """It may ask for locks that are held by tasklets which do not continue."""
     done = python(PROGRAM.format(body="loomlet.spawn(hold); loomlet.schedule(); last = AtEnd()"))
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[0] == "end"

@@ -1,4 +1,4 @@
-"""Signals while tasklets wait for stock locks."""
+"""Signals while tasklets wait for builtin locks."""
 
 import pytest
 

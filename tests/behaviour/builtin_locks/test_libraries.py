@@ -1,4 +1,4 @@
-"""What the standard library builds on stock locks works between tasklets of one thread."""
+"""What the standard library builds on builtin locks works between tasklets of one thread."""
 
 import contextlib
 import io

@@ -1,4 +1,4 @@
-"""Timeouts of what is built on stock locks."""
+"""Timeouts of what is built on builtin locks."""
 
 import queue
 import threading
@@ -70,7 +70,7 @@ def test_on_the_schedulers_clock(what, where, clock, mode):
 
 
 def test_in_time(clock, mode):
-    """Who is told before goes on at once."""
+    """A waiter that is notified before that continues at once."""
     event, line = threading.Event(), queue.Queue()
     waiting, getting = spawn(event.wait, 5), spawn(line.get, timeout=5)
     schedule()

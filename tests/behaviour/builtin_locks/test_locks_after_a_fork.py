@@ -1,4 +1,4 @@
-"""fork while tasklets wait for stock locks."""
+"""fork while tasklets wait for builtin locks."""
 
 import os
 

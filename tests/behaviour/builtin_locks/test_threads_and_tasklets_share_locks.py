@@ -187,7 +187,7 @@ def test_joining_a_thread_lets_others_run():
 
 
 def test_a_pool_of_threads():
-    """concurrent.futures: a tasklet waits for a future, the others go on."""
+    """concurrent.futures: a tasklet waits for a future, the others continue."""
     from concurrent.futures import ThreadPoolExecutor
 
     go, log = threading.Event(), []

@@ -12,7 +12,7 @@ MAKE = pytest.mark.parametrize("make", [threading.Lock, threading.RLock])
 
 @MAKE
 def test_the_time_is_over(make, clock, mode):
-    """False at the deadline, on the scheduler's clock; the lock goes to somebody else then."""
+    """False at the deadline, on the scheduler's clock; the lock goes to another tasklet then."""
     lock = make()
 
     def late():

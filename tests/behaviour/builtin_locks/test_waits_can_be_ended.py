@@ -133,7 +133,7 @@ def test_a_condition_is_left_in_order(make, end, mode):
 
 
 def test_a_killed_getter_leaves_its_queue_whole(mode):
-    """queue.Queue goes on when one of its waiters is killed."""
+    """queue.Queue continues when one of its waiters is killed."""
     line = queue.Queue()
     getters = [spawn(line.get) for _ in range(3)]
     schedule()

@@ -22,7 +22,7 @@ def test_values_come_out_in_their_order(capacity, mode):
 
 
 def test_send_does_not_wait_while_there_is_room(mode):
-    """The sender goes on until the buffer is full, then it waits."""
+    """The sender continues until the buffer is full, then it waits."""
     ch, log = Channel(3), []
 
     def sender():

@@ -44,7 +44,7 @@ def test_buffered_values_come_first(mode):
 
 
 def test_a_loop_that_is_left_may_be_taken_up_again(mode):
-    """break leaves the channel as it is; another loop goes on."""
+    """break leaves the channel as it is; another loop continues."""
     ch = Channel(5)
     for n in range(5):
         ch.send(n)

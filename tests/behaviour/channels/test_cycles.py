@@ -11,7 +11,7 @@ class Value:
 
 
 def test_a_channel_that_holds_itself():
-    """A channel whose buffer holds the channel is garbage when nobody else holds it."""
+    """A channel whose buffer holds the channel is garbage when nothing else refers to it."""
     ch, value = Channel(2), Value()
     seen = weakref.ref(ch), weakref.ref(value)
     value.channel = ch

@@ -48,7 +48,7 @@ def test_another_capacity_is_an_error(name):
 
 
 def test_the_registry_holds_it_until_close(name):
-    """A named channel stays though nobody else holds it; close() takes the name back."""
+    """A named channel stays though nothing else refers to it; close() takes the name back."""
     seen = weakref.ref(Channel(3, name=name))
     gc.collect()
     assert seen() is not None

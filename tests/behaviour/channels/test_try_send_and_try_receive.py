@@ -15,7 +15,7 @@ def test_without_a_partner():
 
 
 def test_with_a_waiting_partner(mode):
-    """A waiting partner is served; it becomes runnable and the caller goes on."""
+    """A waiting partner is served; it becomes runnable and the caller continues."""
     ch = Channel()
     receiver = loomlet.spawn(ch.receive)
     loomlet.schedule()

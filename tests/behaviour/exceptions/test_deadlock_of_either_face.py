@@ -83,7 +83,7 @@ def test_main_waits_for_stackless_and_another_blocks_last(spawn, mode):
 
 @pytest.mark.parametrize("spawn", [loomlet.spawn, lambda f: stackless.tasklet(f)()])
 def test_the_last_one_ends(spawn, mode):
-    """An end is told to main in the words of its own wait."""
+    """Main gets an error in the words of its own wait."""
     spawn(lambda: None)
     with pytest.raises(loomlet.Deadlock):
         loomlet.Channel().receive()
@@ -99,7 +99,7 @@ def test_inside_run():
 
 
 def test_a_paused_main_of_stackless_goes_on(mode):
-    """schedule_remove() and tasklet.switch() return in main when nobody else can run."""
+    """schedule_remove() and tasklet.switch() return in main when no other tasklet can run."""
     task = stackless.tasklet(loomlet.Channel().receive)()
     assert stackless.schedule_remove("value") == "value"
     ended = stackless.tasklet(lambda: None)()

@@ -44,7 +44,7 @@ def test_nested_finally_blocks_inside_out(mode):
 
 
 def test_finally_blocks_that_block(mode):
-    """A finally block may wait, in each level, and the exception goes on afterwards."""
+    """A finally block may wait, in each level, and the exception propagates afterwards."""
     ch, log = Channel(), []
 
     def nest(depth):

@@ -64,7 +64,7 @@ def test_exits_are_silent(silent, failures, mode):
 
 
 def test_the_default_prints_on_stderr(python):
-    """Without a handler, name and traceback are printed on stderr and the program goes on."""
+    """Without a handler, name and traceback are printed on stderr and the program continues."""
     done = python(
         """
         import loomlet
@@ -113,7 +113,7 @@ def test_none_restores_the_default(python):
 
 
 def test_a_handler_that_fails(monkeypatch, mode):
-    """An exception of the handler is unraisable; the scheduler goes on."""
+    """An exception of the handler is unraisable; the scheduler continues."""
     unraisable = []
     monkeypatch.setattr(sys, "unraisablehook", lambda info: unraisable.append(info.exc_value))
     loomlet.set_error_handler(lambda task, error: fail(KeyError("handler")))

@@ -16,7 +16,7 @@ def body(ch):
 @pytest.mark.skipif(_core.SOFT_SUPPORTED, reason="here they are frozen")
 @pytest.mark.parametrize("save", [loomlet.freeze, loomlet.clone, pickle.dumps])
 def test_one_that_waits(save):
-    """The version that is needed is named, and the tasklet goes on."""
+    """The version that is needed is named, and the tasklet continues."""
     ch = Channel()
     task = waiting(body, ch)
     with pytest.raises(loomlet.FreezeError, match=r"freezing needs 3\.12"):

@@ -118,7 +118,7 @@ def test_keys():
     [(4, "format 2"), (5, "free-threaded"), (6, r"CPython 3\.\d+"), (7, "bytecode")],
 )
 def test_another_python(place, says):
-    """Format, build, minor version and bytecode are told."""
+    """Format, build, minor version and bytecode are named."""
     task = loomlet.spawn(wait, None).remove()
     data = bytearray(loomlet.freeze(task))
     task.kill()

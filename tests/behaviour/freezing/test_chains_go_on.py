@@ -148,7 +148,7 @@ def test_frozen_before_each_step(name, rounds):
 @pytest.mark.parametrize("name", NAMES)
 @unless_traced
 def test_cloned_before_each_step(name):
-    """A clone goes on with the value that was on its way; the original stays where it was."""
+    """A clone continues with the value that was on its way; the original stays where it was."""
     task, originals = steps.begin(name), []
     for value in range(1, MOST_STEPS):
         if task.state != "blocked":
@@ -193,7 +193,7 @@ def test_a_fresh_process_for_each_step():
 @freezes
 @pytest.mark.parametrize("name", sorted(chains.HARD))
 def test_c_code_in_between(name):
-    """A chain that is refused goes on as if nothing had been asked."""
+    """A chain that is refused continues as if nothing had been asked."""
     assert plain(in_place(name)) == plain(chains.direct(name))
 
 

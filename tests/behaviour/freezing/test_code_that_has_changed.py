@@ -1,4 +1,4 @@
-"""A frame goes on only in the code that it was frozen in, or in what code_map gives instead."""
+"""A frame continues only in the code that it was frozen in, or in what code_map gives instead."""
 
 import sys
 import textwrap
@@ -112,7 +112,7 @@ def test_the_old_code_under_another_name(module):
 
 
 def test_code_of_the_same_layout(module):
-    """A frame goes on in code where only constants and names are others."""
+    """A frame continues in code where only constants and names are others."""
     data = frozen(module(FIRST).job)
     new = module(
         FIRST.replace("helper(step)", "better(step)") + "\n    def better(n):\n        return -n"
@@ -121,7 +121,7 @@ def test_code_of_the_same_layout(module):
 
 
 def test_code_of_another_layout(module):
-    """A frame cannot go on there, though the user says so."""
+    """A frame cannot continue there, though the user says so."""
     data = frozen(module(FIRST).job)
     new = module(FIRST.replace("step = 1", "log = step = 1"))
     with pytest.raises(CodeChanged, match="another layout"):

@@ -71,7 +71,7 @@ def test_the_context_of_decimal_is_not_looked_for(monkeypatch, precision):
 
 
 def test_a_value_that_cannot_be_saved():
-    """Is told by the variable's name."""
+    """The error names the variable."""
     task = contextvars.copy_context().run(begin, memoryview(b""))
     why = loomlet.why_not_freezable(task)
     assert "the context variable 'USER' of type memoryview cannot be saved" in why

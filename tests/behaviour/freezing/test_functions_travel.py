@@ -315,7 +315,7 @@ def test_modules_that_nobody_can_import(copied):
 
 
 def test_nested_lambdas_of_one_line(copied):
-    """Code of the same name is told apart by its place."""
+    """Code of the same name is distinguished by its place."""
     pair = [lambda: 1, lambda: 2]
     copies = copied(pair)
     assert [copy() for copy in copies] == [1, 2]

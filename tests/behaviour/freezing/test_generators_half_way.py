@@ -22,7 +22,7 @@ CLOSED = []
 
 
 def test_in_the_middle(copied):
-    """Both go on from there, each with its own variables."""
+    """Both continue from there, each with its own variables."""
     source = counting(10)
     next(source)
     source.send(1)

@@ -1,4 +1,4 @@
-"""Iterators that have given some of their items go on behind them; the original is untouched."""
+"""Iterators that have given some of their items continue behind them; the original is untouched."""
 
 import collections
 import itertools
@@ -117,7 +117,7 @@ def test_groups_half_way(copied, taken, key):
 
 @pytest.mark.parametrize("taken", range(4))
 def test_a_group_and_its_groups(copied, taken):
-    """A group that was handed out goes on with the groups that it belongs to."""
+    """A group that was handed out continues with the groups that it belongs to."""
     groups = itertools.groupby([1, 1, 1, 2, 2, 3])
     _, group = next(groups)
     list(itertools.islice(group, taken))

@@ -52,7 +52,7 @@ def body(ch, extra):
 
 
 def test_a_tasklet(through):
-    """Loaded paused; it goes on when it is inserted, with the cells of its closure shared."""
+    """Loaded paused; it continues when it is inserted, with the cells of its closure shared."""
     ch, extra = Channel(), ["extra"]
     task = waiting(body, ch, extra)
     ch.send(1)
@@ -162,7 +162,7 @@ def test_the_state(kind):
 
 
 def test_an_exception_to_be_raised(through):
-    """It comes along, and is raised when the copy goes on."""
+    """It comes along, and is raised when the copy continues."""
     ch = Channel()
     task = waiting(body, ch, None)
     ch.close()

@@ -1,4 +1,4 @@
-"""A tasklet that was interrupted between two instructions is frozen there, and goes on there.
+"""A tasklet that was interrupted between two instructions is frozen there, and continues there.
 
 It is left softly at the beginning of a function and at a jump back; elsewhere the error says where
 it was interrupted and what to do.

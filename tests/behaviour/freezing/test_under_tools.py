@@ -1,7 +1,7 @@
 """Coverage tools, tracers and profilers are on: each chain is right, or the tool is named.
 
 They put instructions of their own into the code and send calls through C, which cannot be frozen.
-So freeze() may refuse, but must say who is in the way; what it does not refuse must go on as if
+So freeze() may refuse, but must say who is in the way; what it does not refuse must continue as if
 nobody had watched.  All chains are gone through in one process for each tool.
 """
 

@@ -1,4 +1,4 @@
-"""What cannot be saved is told by function, line, variable and type; nothing is saved by halves."""
+"""An error names function, line, variable and type; nothing is saved by halves."""
 
 import functools
 import threading

@@ -1,4 +1,4 @@
-"""Every chain once: begun, frozen, thawed and gone on with, step by step, while a tool watches.
+"""Every chain once: begun, frozen, thawed and continued, step by step, while a tool watches.
 
     python under_tools.py [settrace | setprofile]
 

@@ -69,7 +69,7 @@ def test_one_that_never_ran(mode):
 
 
 def test_a_running_one_is_owned_by_the_queue(mode):
-    """A tasklet that nobody holds runs to its end, then it is gone."""
+    """A tasklet that nothing refers to runs to its end, then it is gone."""
     task, seen_task, seen = spawned(lambda thing: loomlet.schedule())
     del task
     assert seen_task() is not None

@@ -48,7 +48,7 @@ def test_older_than_the_tasklet(unraisable, switches):
 
 
 def test_one_that_goes_on_is_closed_later(unraisable, mode):
-    """A generator that went on after collections had seen it is closed when it is forgotten."""
+    """A generator that continued after collections had seen it is closed when it is forgotten."""
     log, ch = [], Channel()
 
     def take_one(generator):

@@ -11,7 +11,7 @@ MANY = 1000
 
 
 class Gate:
-    """Where tasklets meet: nobody goes on before `count` have come."""
+    """Where tasklets meet: nobody continues before `count` have come."""
 
     def __init__(self, count: int) -> None:
         self._missing = count

@@ -12,7 +12,7 @@ from loomlet import aio
 
 @pytest.mark.parametrize("library", ["asyncpg", "aiohttp", "httpx_async"])
 def test_all_wait_at_once(library, request):
-    """A thousand tasklets, and pools that are told to have a connection for each."""
+    """A thousand tasklets, and pools that may have a connection for each."""
     pytest.importorskip(MODULES.get(library, library))
     logging.getLogger("httpx").setLevel(logging.WARNING)
     all_wait_at_once(library, request.getfixturevalue(f"{SERVERS[library]}_server"), MANY)

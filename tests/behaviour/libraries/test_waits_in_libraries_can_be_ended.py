@@ -20,7 +20,7 @@ def late(ask):
 
 
 def cancelled(ask):
-    """A scope that somebody else cancels."""
+    """A scope that another tasklet cancels."""
     with loomlet.CancelScope() as scope:
         canceller = loomlet.spawn(lambda: (loomlet.sleep(0.05), scope.cancel()))
         ask(LATE)

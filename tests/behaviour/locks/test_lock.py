@@ -10,7 +10,7 @@ from loomlet import Lock, _core, schedule, spawn
 
 
 def test_one_at_a_time(mode):
-    """Between `with` and its end nobody else is inside."""
+    """Between `with` and its end no other tasklet is inside."""
     lock, inside, most = Lock(), [], []
 
     def work(name):

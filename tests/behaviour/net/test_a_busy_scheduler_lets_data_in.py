@@ -1,4 +1,4 @@
-"""Tasklets that are ready all the time hold up nobody who waits for a descriptor."""
+"""Tasklets that are ready all the time delay no tasklet that waits for a descriptor."""
 
 import threading
 
@@ -9,7 +9,7 @@ from loomlet import _core, net
 
 
 def test_a_ring_of_schedule_lets_data_in(mode, streams):
-    """Somebody is always ready, and yet who waits is woken soon."""
+    """A tasklet is always ready, and yet a waiting one is woken soon."""
     one, other = streams
     stop = []
 

@@ -5,7 +5,7 @@ from loomlet import net
 
 
 def test_send_waits_until_the_peer_takes_it(mode, streams, fill):
-    """The sender stops when the buffers of the system are full and goes on as they empty."""
+    """The sender stops when the buffers of the system are full and continues as they empty."""
     one, other = streams
     filled = fill(one)
     task = loomlet.spawn(one.send_all, b"the end")

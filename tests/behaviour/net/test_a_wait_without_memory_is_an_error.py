@@ -1,4 +1,4 @@
-"""Each allocation of a wait fails in turn: MemoryError, and the stream goes on."""
+"""Each allocation of a wait fails in turn: MemoryError, and the stream continues."""
 
 import pytest
 

@@ -90,7 +90,7 @@ def test_what_is_closed_stays_closed(pair):
 
 
 def test_detach_gives_the_number_away(mode, pair):
-    """Who waits is woken; the socket goes on elsewhere."""
+    """A waiting tasklet is woken; the socket lives on elsewhere."""
     one, other = pair
     task = loomlet.spawn(one.receive_some)
     loomlet.schedule()

@@ -154,7 +154,7 @@ def test_a_file_that_shrinks_meanwhile(streams, file, path, fill):
 
 
 def test_a_file_that_is_closed_meanwhile(streams, path, fill):
-    """The same file goes on, whoever gets its number."""
+    """The same file is sent on, whatever gets its number."""
     one, other = streams
     fill(one)
     with open(path, "rb") as file:

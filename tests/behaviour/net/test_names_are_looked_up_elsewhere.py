@@ -104,7 +104,7 @@ def test_many_lookups_at_once(monkeypatch):
 
 
 def test_a_lookup_can_be_ended(mode, monkeypatch):
-    """By a timeout or a kill; it goes on alone."""
+    """By a timeout or a kill; it continues alone."""
     go = threading.Event()
     real = socket.getaddrinfo
 

@@ -1,4 +1,4 @@
-"""Names whose lookup hangs: nobody else waits for them, and who waits can go on.
+"""Names whose lookup hangs: no other tasklet waits for them, and waiting ones can continue.
 
 The C library's lookup is replaced, for a process of its own, by one that hangs on certain names
 until a file is there (slow_names.c); a compiler is needed for that.

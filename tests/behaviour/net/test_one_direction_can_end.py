@@ -1,4 +1,4 @@
-"""send_eof ends one direction; the other goes on."""
+"""send_eof ends one direction; the other continues."""
 
 import pytest
 

@@ -10,7 +10,7 @@ from loomlet import net
 
 
 def reset(stream):
-    """Closes it so that the peer is told of a failure, not of an end."""
+    """Closes it so that the peer is notified of a failure, not of an end."""
     with socket.socket(fileno=stream.detach()) as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 

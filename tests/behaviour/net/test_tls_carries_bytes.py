@@ -93,7 +93,7 @@ def test_several_senders_are_not_mixed(mode, tls_pair):
 
 
 def test_several_readers_take_turns(mode, tls_pair):
-    """First come, first served; the bytes of one receive_exactly go to nobody else."""
+    """First come, first served; the bytes of one receive_exactly go to one tasklet only."""
     one, other = tls_pair()
     readers = [loomlet.spawn(one.receive_exactly, 4) for _ in range(3)]
     readers.append(loomlet.spawn(one.receive_some))

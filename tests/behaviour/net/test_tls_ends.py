@@ -99,7 +99,7 @@ def test_a_record_that_was_changed(mode, tls_pair):
 
 
 def test_a_peer_that_resets(mode, tls_pair, caught):
-    """Who reads and who writes is told."""
+    """Both the reader and the writer get an error."""
     one, other = tls_pair()
     task = caught(other.receive_some)
     loomlet.schedule()
@@ -140,7 +140,7 @@ def test_what_is_closed_stays_closed(mode, tls_pair):
 
 
 def test_a_listener_is_closed(mode, certificates, caught):
-    """Who accepts is told, a loop ends."""
+    """accept() raises, a loop ends."""
     with net.listen(("127.0.0.1", 0), tls=certificates.server()) as listener:
         assert listener.fileno() > 0
         assert "TLSListener over <Listener" in repr(listener)
@@ -154,7 +154,7 @@ def test_a_listener_is_closed(mode, certificates, caught):
 
 
 def test_close_never_waits(mode, tls_pair):
-    """A peer that takes nothing holds nobody up, nor does a scope that was cancelled."""
+    """A peer that takes nothing delays no other tasklet, nor does a scope that was cancelled."""
     one, other = tls_pair()
     with pytest.raises(TimeoutError), loomlet.timeout(0.01):
         one.send_all(bytes(30_000_000))

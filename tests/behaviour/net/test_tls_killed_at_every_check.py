@@ -106,15 +106,15 @@ def contexts(certificates):
 
 
 def test_a_reader(contexts):
-    """The next one goes on."""
+    """The next one continues."""
     assert try_all(contexts, read, shake_and_speak) == 0
 
 
 def test_a_writer(contexts):
-    """The next one goes on, or is told; most can go on."""
+    """The next one continues, or gets an error; most can continue."""
     assert try_all(contexts, write, shake_only) < 10
 
 
 def test_a_handshake(contexts):
-    """The next one goes on with it, or is told."""
+    """The next one continues with it, or gets an error."""
     assert try_all(contexts, net.TLSStream.handshake, shake) < 10

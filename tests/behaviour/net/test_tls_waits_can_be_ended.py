@@ -103,7 +103,7 @@ def test_killed_as_data_come(mode, tls_pair, moments):
 
 
 def test_a_timeout_ends_a_handshake(mode, halves):
-    """On either side; it goes on next time."""
+    """On either side; it continues next time."""
     client, server = halves
     for stream in halves:
         with pytest.raises(TimeoutError), loomlet.timeout(0.001):
@@ -125,7 +125,7 @@ def test_connect_is_ended(mode, certificates):
 
 
 def test_two_who_begin_at_once(mode, halves):
-    """One shakes hands, the other waits for it, and goes on if the first is ended."""
+    """One shakes hands, the other waits for it, and continues if the first is ended."""
     client, server = halves
     reader, sender = loomlet.spawn(client.receive_some), loomlet.spawn(client.send_all, b"a")
     loomlet.schedule()
@@ -135,7 +135,7 @@ def test_two_who_begin_at_once(mode, halves):
 
 
 def test_a_timeout_ends_a_write(mode, tls_pair):
-    """Sending is over then, and says so; reading goes on."""
+    """Sending is over then, and says so; reading continues."""
     one, other = tls_pair()
     with pytest.raises(TimeoutError), loomlet.timeout(0.01):
         one.send_all(MUCH)
@@ -149,7 +149,7 @@ def test_a_timeout_ends_a_write(mode, tls_pair):
 
 
 def test_writers_behind_one_that_was_ended(mode, tls_pair, caught):
-    """Are told; none waits for ever."""
+    """They get an error; none waits for ever."""
     one, _ = tls_pair()
     writers = [caught(one.send_all, MUCH) for _ in range(3)]
     loomlet.sleep(0.01)  # until the peer takes no more

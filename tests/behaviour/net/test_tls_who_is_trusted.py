@@ -44,7 +44,7 @@ def test_the_host_is_the_expected_name(mode, certificates, meet):
 
 
 def test_an_unknown_authority(mode, certificates, meet):
-    """Whoever signed has to be known; the server is told so."""
+    """The signer has to be known; the server gets an error."""
     server, client = meet(certificates.client("other"), None)
     assert isinstance(client, ssl.SSLCertVerificationError)
     assert isinstance(server, ssl.SSLError)
@@ -136,7 +136,7 @@ def test_a_server_chooses_by_name(mode, certificates, meet):
 
 
 def test_who_speaks_no_tls(mode, certificates):
-    """Is told so at the first use, each time."""
+    """It gets an error at the first use, each time."""
     one, other = net.pair()
     with one, net.TLSStream(other, certificates.server(), server_side=True) as stream:
         one.send_all(b"GET / HTTP/1.0\r\n\r\n")

@@ -69,7 +69,7 @@ def test_in_every_order(mode, pair, seed):
 
 
 def test_close_and_data_at_once(mode, caught):
-    """Either the data or the end; the tasklet always goes on."""
+    """Either the data or the end; the tasklet always continues."""
     for n in range(50):
         one, other = net.pair()
         task = caught(one.receive_some)

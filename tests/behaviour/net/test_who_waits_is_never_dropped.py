@@ -84,7 +84,7 @@ def test_run_ends_those_who_wait():
 
 
 def test_an_interpreter_that_exits_does_not_wait(python):
-    """Tasklets and threads that wait for a descriptor hold up nobody."""
+    """Tasklets and threads that wait for a descriptor delay no other tasklet."""
     done = python(
         """
         import threading

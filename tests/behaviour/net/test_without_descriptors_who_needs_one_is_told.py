@@ -1,4 +1,4 @@
-"""EMFILE: whoever needed the descriptor is told, and all goes on when there are some again."""
+"""EMFILE: the caller that needs a descriptor gets it, and works again when there are some."""
 
 import errno
 

@@ -1,4 +1,4 @@
-"""dump(pid): every tasklet, its state, since when, its stack, and who holds the core."""
+"""dump(pid): every tasklet, its state, since when, its stack, and who holds the thread."""
 
 import subprocess
 import sys
@@ -171,7 +171,7 @@ def test_who_held_the_core_longest(begin, look):
 
 
 def test_a_sleep_is_no_hold(begin, look):
-    """While the thread sleeps nobody holds the core, and afterwards nobody has."""
+    """While the thread sleeps no tasklet holds it, and afterwards none has."""
     process = begin(
         """
         import loomlet

@@ -1,4 +1,4 @@
-"""`python -m loomlet run`: SIGUSR1 prints a dump on stderr, if nobody else has the signal."""
+"""`python -m loomlet run`: SIGUSR1 prints a dump, if the program does not use the signal."""
 
 import signal
 import subprocess
@@ -37,7 +37,7 @@ def run(script):
 
 @pytest.mark.parametrize("then", ["loomlet.sleep(60)", "ctypes.PyDLL(None).getchar()"])
 def test_it_is_printed(run, then):
-    """Also while Python is stuck in C; the program goes on, and may be asked again."""
+    """Also while Python is stuck in C; the program continues, and may be asked again."""
     process = run(then=then)
     for _ in range(2):
         process.send_signal(signal.SIGUSR1)
@@ -48,7 +48,7 @@ def test_it_is_printed(run, then):
 
 
 def test_the_program_sees_no_child(run):
-    """Nothing to wait for, and its system calls go on."""
+    """Nothing to wait for, and its system calls continue."""
     then = """
 import time
 def told(*args):

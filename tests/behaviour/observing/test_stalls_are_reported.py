@@ -1,4 +1,4 @@
-"""Who holds the core while others wait is told on stderr by the watchdog, while it goes on."""
+"""A tasklet that holds its thread while others wait is reported on stderr while it does."""
 
 import re
 
@@ -69,7 +69,7 @@ def test_it_comes_while_python_is_stuck(begin):
 
 
 def test_who_must_not_be_interrupted_is_reported(begin):
-    """A loop inside nopreempt() holds the core like a call of C."""
+    """A loop inside nopreempt() holds the thread like a call of C."""
     process = begin(
         """
         import time

@@ -222,7 +222,7 @@ def test_errors_say_what_is_wrong(folder, command, tmp_path):
 
 
 def test_a_process_that_ends_meanwhile(folder, begin):
-    """What has come until then is told, and that it is not all."""
+    """The dump has what came until then, and says that it is partial."""
     process = begin(SLEEP)
     asker = observe.asking._knock(process.pid)
     process.kill()

@@ -30,7 +30,7 @@ def patched() -> Iterator[None]:
 
 
 def tcp_pair() -> Pair:
-    """Two stock sockets connected by TCP."""
+    """Two builtin sockets connected by TCP."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         one = socket.create_connection(listener.getsockname())
         return one, listener.accept()[0]
@@ -38,7 +38,7 @@ def tcp_pair() -> Pair:
 
 @pytest.fixture(params=["tcp", "unix"])
 def sockets(request: pytest.FixtureRequest) -> Iterator[Pair]:
-    """Two connected stock sockets, of each kind."""
+    """Two connected builtin sockets, of each kind."""
     one, other = tcp_pair() if request.param == "tcp" else socket.socketpair()
     with one, other:
         yield one, other

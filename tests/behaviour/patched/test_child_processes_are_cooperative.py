@@ -117,7 +117,7 @@ def test_many_children(start):
 
 
 def test_two_for_one_child(start, caught):
-    """One gets it; the other is told that there is none, as threads are."""
+    """One gets it; the other gets an error that there is none, as threads do."""
     pid = start()
     tasks = [caught(os.waitpid, pid, 0) for _ in range(2)]
     loomlet.schedule()
@@ -197,7 +197,7 @@ def test_errors_are_those_of_the_original(call):
 
 
 def test_a_process_without_children(python):
-    """Whoever waits for any is told that there is none, as by the original."""
+    """A wait for any child raises that there is none, as the original does."""
     done = python("""
         import os
         import loomlet

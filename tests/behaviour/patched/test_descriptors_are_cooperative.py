@@ -328,7 +328,7 @@ def test_a_close_while_somebody_writes(pipe, caught, write):
 
 
 def test_a_socket_whose_number_is_closed(caught):
-    """Its tasklet is told too."""
+    """Its tasklet gets an error too."""
     one, other = socket.socketpair()
     task = caught(one.recv, 1)
     loomlet.schedule()

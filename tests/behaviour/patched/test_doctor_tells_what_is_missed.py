@@ -55,7 +55,7 @@ def test_a_script_is_not_run(doctor, tmp_path):
 
 
 def test_what_cannot_be_imported_is_named(doctor, tmp_path):
-    """And the rest is told all the same."""
+    """And the rest is listed all the same."""
     (tmp_path / "broken.py").write_text("1/0")
     (tmp_path / "wrong.py").write_text("not a program")
     done = doctor("broken", "missing", str(tmp_path / "wrong.py"), str(tmp_path / "none.py"))

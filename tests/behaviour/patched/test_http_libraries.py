@@ -54,7 +54,7 @@ def test_requests_in_a_thousand_tasklets(url):
 
 
 def test_one_session_of_requests(url):
-    """A pool of connections, whose lock is a stock lock, over time slices."""
+    """A pool of connections, whose lock is a builtin lock, over time slices."""
     requests = pytest.importorskip("requests", reason="requests is not installed")
 
     def main():

@@ -77,7 +77,7 @@ def test_no_class_and_no_name_is_replaced():
 
 
 def test_who_waits_goes_on_after_uninstall(sockets):
-    """In the middle of a call, with the socket open; the next call is stock."""
+    """In the middle of a call, with the socket open; the next call is the original."""
     one, other = sockets
     task = loomlet.spawn(one.recv, 5)
     loomlet.schedule()
@@ -209,7 +209,7 @@ def test_at_the_end_of_the_interpreter_nothing_hangs(python):
 
 
 def test_a_forked_child_waits_by_itself(python):
-    """Tasklets that wait at the fork go on in both processes."""
+    """Tasklets that wait at the fork continue in both processes."""
     done = python(
         """
         import os, select, socket

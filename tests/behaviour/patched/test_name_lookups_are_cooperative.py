@@ -46,7 +46,7 @@ def look_up(request):
 
 
 def at_rest():
-    """Waits for lookups that go on alone."""
+    """Waits for lookups that continue alone."""
     while blocking.threads().idle < blocking.threads().all or _core._resolver_threads():
         loomlet.sleep(0.001)
 

@@ -122,7 +122,7 @@ def test_threads_and_tasklets_share_a_queue(kind):
 
 
 def test_a_queue_that_is_shut_down(kind, caught):
-    """Who waits is told ShutDown; what is in it can still be got, unless at once."""
+    """Waiters get ShutDown; what is in it can still be got, unless at once."""
     if not hasattr(kind, "shutdown"):
         pytest.skip("shutdown() came with Python 3.13")
     items, full = kind(), kind(1)

@@ -73,7 +73,7 @@ def test_others_run_meanwhile(mode, sockets, busy, wait, timeout):
 
 
 def test_both_directions(sockets, wait):
-    """What is ready at once is told without a switch."""
+    """What is ready at once is returned without a switch."""
     one, other = sockets
     other.sendall(b"x")
     loomlet.sleep(0.001)  # the bytes are on their way over TCP

@@ -28,7 +28,7 @@ def put(request):
 
 
 def test_a_getter_waits(mode, items, put):
-    """Until something is put; it is told what it waits for."""
+    """Until something is put; it shows what it waits for."""
     task = loomlet.spawn(items.get)
     loomlet.schedule()
     assert (task.waiting_in, task.waiting_for) == ("get", items)
@@ -201,7 +201,7 @@ def test_who_waits_goes_on_after_uninstall(items):
 
 
 def test_a_getter_that_nobody_can_serve_is_a_deadlock(python):
-    """It is told, as of a channel."""
+    """It shows it, as for a channel."""
     done = python("""
         import queue
         import loomlet

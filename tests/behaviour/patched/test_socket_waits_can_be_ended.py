@@ -1,4 +1,4 @@
-"""Every wait of a stock socket can be ended, and the socket is of use afterwards."""
+"""Every wait of a builtin socket can be ended, and the socket is of use afterwards."""
 
 import os
 import socket
@@ -98,7 +98,7 @@ def test_a_peer_that_ends(sockets):
 
 
 def test_a_reader_and_a_writer_of_one_socket(sockets):
-    """Each direction is told apart."""
+    """Each direction is distinguished."""
     one, other = sockets
     reader = loomlet.spawn(one.recv, 5)
     writer = loomlet.spawn(one.sendall, bytes(5_000_000))

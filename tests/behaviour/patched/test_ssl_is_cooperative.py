@@ -75,7 +75,7 @@ def test_the_end_is_agreed_upon(mode, secured):
 
 
 def texts(act):
-    """Type and text of what `act` raises, stock and then ours."""
+    """Type and text of what `act` raises, unpatched and then patched."""
     return [(type(error), str(error)) for error in errors_of(act, kind=TimeoutError)]
 
 

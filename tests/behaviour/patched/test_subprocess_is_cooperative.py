@@ -1,4 +1,4 @@
-"""subprocess in tasklets keeps what its documentation promises, and holds up nobody."""
+"""subprocess in tasklets keeps what its documentation promises, and delays no other tasklet."""
 
 import gc
 import subprocess

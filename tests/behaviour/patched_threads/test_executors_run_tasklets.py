@@ -156,7 +156,7 @@ def test_a_thousand_workers():
 
 
 def test_an_executor_with_threads_of_the_system_serves_tasklets():
-    """One that was used outside run() goes on as it is."""
+    """One that was used outside run() continues as it is."""
     patch.uninstall()
     with ThreadPoolExecutor(1) as pool:
         pool.submit(int).result()

@@ -43,7 +43,7 @@ def run_all(request):
 
 
 def test_what_is_set_is_seen_by_the_tasklet_alone(run_all):
-    """Nobody else sees it, nobody else's is seen, over switches."""
+    """No other tasklet sees it, and it sees no other's, over switches."""
     local = threading.local()
     local.x = "main"
     seen = []
@@ -192,7 +192,7 @@ def test_super_reaches_the_same_values(run_all):
 
 
 def test_values_go_with_the_tasklet(run_all):
-    """Before anybody who joins it goes on."""
+    """Before any tasklet that joins it continues."""
     local = threading.local()
     values, alive = [], []
 

@@ -73,7 +73,7 @@ def test_a_condition_wants_its_lock():
 
 
 def test_an_event():
-    """All who wait go on; wait() tells whether it was set in time."""
+    """All who wait continue; wait() returns whether it was set in time."""
     event, seen = threading.Event(), []
 
     def wait():

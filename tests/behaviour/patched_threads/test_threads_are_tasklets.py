@@ -129,7 +129,7 @@ def test_it_is_enumerated_while_it_lives():
 
 
 def test_join_has_a_timeout():
-    """join() returns when the time is over; is_alive() tells that the thread goes on."""
+    """join() returns when the time is over; is_alive() says that the thread continues."""
 
     def main():
         go = threading.Event()
@@ -147,7 +147,7 @@ def test_join_has_a_timeout():
 
 
 def test_many_join_the_same_thread():
-    """All go on when it has ended."""
+    """All continue when it has ended."""
     done = []
 
     def main():
@@ -278,7 +278,7 @@ def test_system_exit_ends_a_thread_in_silence(capfd):
 
 
 def test_a_kill_ends_it_in_silence(capfd):
-    """Its `finally` runs, its joiners go on."""
+    """Its `finally` runs, its joiners continue."""
     ended = []
 
     def body(tasks):

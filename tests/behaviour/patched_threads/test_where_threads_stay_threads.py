@@ -71,7 +71,7 @@ def test_once_asked_for_it_stays():
 
 
 def test_those_that_run_go_on_after_uninstall():
-    """They end as tasklets do, and who joins them goes on."""
+    """They end as tasklets do, and their joiners continue."""
 
     def main():
         thread = threading.Thread(target=time.sleep, args=(0.001,))

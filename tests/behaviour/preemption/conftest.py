@@ -1,4 +1,4 @@
-"""What the tests of preemption share: loops that end only when somebody else has run."""
+"""What the tests of preemption share: loops that end only when another tasklet has run."""
 
 from __future__ import annotations
 

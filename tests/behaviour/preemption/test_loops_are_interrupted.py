@@ -75,7 +75,7 @@ def test_it_is_on_by_default(until):
 
 
 def test_loops_share_the_core(until):
-    """Several loops all go on, each needing the others to."""
+    """Several loops all continue, each needing the others to."""
     turns = [0, 0, 0]
 
     def loop(mine):

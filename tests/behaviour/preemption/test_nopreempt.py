@@ -1,4 +1,4 @@
-"""`with nopreempt():` keeps the core until the tasklet gives it up by itself."""
+"""`with nopreempt():` keeps the thread until the tasklet gives it up by itself."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""At whatever check a tasklet is interrupted, it goes on as if nothing had been."""
+"""At whatever safepoint a tasklet is interrupted, it continues as if nothing had been."""
 
 import contextvars
 import sys

@@ -1,4 +1,4 @@
-"""Who holds the core in a long call of C code is told by name, line and duration."""
+"""A tasklet that holds its thread in a long call of C code is reported with line and duration."""
 
 import sys
 import time
@@ -20,7 +20,7 @@ def stalls():
 
 
 def sleep_in_c(seconds=0.2):
-    time.sleep(seconds)  # the call that holds the core
+    time.sleep(seconds)  # the call that holds the thread
     return [None for _ in range(100)]
 
 
@@ -78,7 +78,7 @@ def test_by_default_it_warns_once_for_each_line():
 
 
 def test_the_callback_may_fail(stalls, monkeypatch):
-    """Its exception is printed; the tasklet goes on."""
+    """Its exception is printed; the tasklet continues."""
 
     def fail(stall):
         raise KeyError("from the callback")

@@ -166,7 +166,7 @@ def test_finally_runs_when_it_is_killed(checks, switches):
 
 
 def test_it_may_go_on_after_an_exception(switches):
-    """Caught inside, it is interrupted again and goes on."""
+    """Caught inside, it is interrupted again and continues."""
     log = []
 
     def loop():

@@ -46,6 +46,6 @@ def test_two_processes_agree(python):
 
 
 def test_again_and_again(python):
-    """An interrupted tasklet can be inserted and goes on, as often as one likes."""
+    """An interrupted tasklet can be inserted and continues, as often as one likes."""
     done = python(MILLION)
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")

@@ -61,7 +61,7 @@ def test_keyboard_interrupt_reaches_main(python):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_fork(python):
-    """Slices go on in the parent and in the child."""
+    """Slices continue in the parent and in the child."""
     done = python(
         """
         import os, sys, time, warnings
@@ -207,7 +207,7 @@ def test_an_exit_ends_it_while_ticks_are_counted(python):
 
 
 def test_threads_that_outlive_main_are_interrupted(python):
-    """The interpreter waits for threads at its end; their ticks and slices go on meanwhile."""
+    """The interpreter waits for threads at its end; their ticks and slices continue meanwhile."""
     done = python(
         """
         import threading

@@ -1,4 +1,4 @@
-"""fork: the child goes on with its own thread's tasklets, the parent with its own."""
+"""fork: the child continues with its own thread's tasklets, the parent with its own."""
 
 import os
 
@@ -9,7 +9,7 @@ if not hasattr(os, "fork"):
 
 
 def test_tasklets_go_on_in_both(python):
-    """Tasklets suspended at the fork, soft and hard, go on in parent and child."""
+    """Tasklets suspended at the fork, soft and hard, continue in parent and child."""
     done = python(
         """
         import os, sys
@@ -41,7 +41,7 @@ def test_tasklets_go_on_in_both(python):
 
 @pytest.mark.parametrize("call", ["fork()", "sorted([0], key=lambda _: fork())"])
 def test_a_fork_inside_a_tasklet(python, call):
-    """A tasklet may fork, also below C code; it goes on in both processes."""
+    """A tasklet may fork, also below C code; it continues in both processes."""
     done = python(
         f"""
         import os, sys
@@ -70,7 +70,7 @@ def test_a_fork_inside_a_tasklet(python, call):
 
 
 def test_tasklets_of_other_threads_never_run_in_the_child(python):
-    """In the child only the forking thread's tasklets go on; others' cannot be woken there."""
+    """In the child only the forking thread's tasklets continue; others' cannot be woken there."""
     done = python(
         """
         import os, sys, threading, warnings

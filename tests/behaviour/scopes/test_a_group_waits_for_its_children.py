@@ -94,7 +94,7 @@ def test_who_is_waited_for_is_told():
 
 
 def test_a_child_cancelled_or_killed_is_no_failure(mode):
-    """A child that ends with TaskletExit or Cancelled ends quietly; the others go on."""
+    """A child that ends with TaskletExit or Cancelled ends quietly; the others continue."""
     ch, got = Channel(), []
 
     def cancelled():

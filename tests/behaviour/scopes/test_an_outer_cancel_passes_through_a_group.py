@@ -1,4 +1,4 @@
-"""A cancel from further out ends the children, then goes on as Cancelled."""
+"""A cancel from further out ends the children, then propagates as Cancelled."""
 
 import pytest
 

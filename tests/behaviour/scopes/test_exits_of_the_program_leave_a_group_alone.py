@@ -52,7 +52,7 @@ def test_the_other_failures_are_reported(kind, failures):
 
 
 def test_a_ctrl_c_while_the_group_waits(python):
-    """The main tasklet that waits for its children gets it; they end before it goes on."""
+    """The main tasklet that waits for its children gets it; they end before it continues."""
     done = python(
         """
         import os, signal, threading, loomlet

@@ -137,7 +137,7 @@ def test_a_cancelled_select_did_one_case_or_none(turns):
 
 @pytest.mark.parametrize("turns", range(4))
 def test_a_cancelled_join_touches_only_the_waiter(turns):
-    """The other tasklet goes on, and can be joined by others."""
+    """The other tasklet continues, and can be joined by others."""
 
     def model():
         gate, scopes, log = Channel(1), [CancelScope(), CancelScope()], []

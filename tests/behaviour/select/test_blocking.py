@@ -1,4 +1,4 @@
-"""select() waits until one of its cases can go on."""
+"""select() waits until one of its cases is possible."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from loomlet import Channel
 
 @pytest.mark.parametrize("chosen", range(3))
 def test_the_first_sender_wins(chosen, mode):
-    """A waiting select goes on with the channel that gets a value first, and leaves the others."""
+    """A waiting select takes the channel that gets a value first, and leaves the others."""
     channels = [Channel() for _ in range(3)]
     task = loomlet.spawn(lambda: loomlet.select(channels))
     loomlet.schedule()
@@ -20,7 +20,7 @@ def test_the_first_sender_wins(chosen, mode):
 
 @pytest.mark.parametrize("chosen", range(3))
 def test_the_first_receiver_wins(chosen, mode):
-    """A waiting select goes on with the send case whose channel gets a receiver first."""
+    """A waiting select takes the send case whose channel gets a receiver first."""
     channels = [Channel() for _ in range(3)]
     task = loomlet.spawn(lambda: loomlet.select([(ch, n) for n, ch in enumerate(channels)]))
     loomlet.schedule()
@@ -40,7 +40,7 @@ def test_two_selects_meet(mode):
 
 
 def test_a_select_never_meets_itself(mode):
-    """Sending and receiving on one channel in the same select waits for somebody else."""
+    """Sending and receiving on one channel in the same select waits for another tasklet."""
     ch = Channel()
     task = loomlet.spawn(lambda: loomlet.select([ch, (ch, "mine")]))
     loomlet.schedule()
@@ -73,7 +73,7 @@ def test_its_turn_in_the_queue(mode):
 
 
 def test_the_same_channel_twice(mode):
-    """A channel may stand in several cases; one of them goes on."""
+    """A channel may stand in several cases; one of them is performed."""
     ch = Channel()
     task = loomlet.spawn(lambda: loomlet.select([ch, ch, ch]))
     loomlet.schedule()

@@ -64,7 +64,7 @@ def test_values_of_send_cases_are_released(mode):
 
 
 def test_forgotten_ones_are_collected(mode):
-    """Tasklets that wait in a select on channels nobody else has are collected; finally runs."""
+    """Tasklets that wait in a select on lost channels are collected; finally runs."""
     log = []
 
     def body(n, channels):

@@ -52,7 +52,7 @@ def test_a_tuple_of_cases(mode):
 
 
 def test_only_one_case_is_done(mode):
-    """When several cases could go on, exactly one of them does."""
+    """When several cases are possible, exactly one of them is performed."""
     a, b = Channel(1), Channel(1)
     a.send(1)
     index, _ = loomlet.select([a, (b, 2)])

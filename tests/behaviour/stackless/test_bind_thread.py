@@ -75,7 +75,7 @@ def test_one_that_has_started(thread, soft):
 
 
 def test_a_blocked_one(thread, soft):
-    """Spec 3, tasklet.bind_thread: it stays in its channel and goes on in the new thread."""
+    """Spec 3, tasklet.bind_thread: it stays in its channel and continues in the new thread."""
     ch, log = stackless.channel(), []
 
     def body():

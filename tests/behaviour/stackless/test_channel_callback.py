@@ -107,7 +107,7 @@ def test_its_exceptions_surface_in_the_actor(mode):
 
 @pytest.mark.parametrize("action", ["send", "receive"])
 def test_a_partner_of_another_thread(action, thread):
-    """Spec 2, set_channel_callback: it is told when the exchange has happened."""
+    """Spec 2, set_channel_callback: it is called when the exchange has happened."""
     ch, seen = stackless.channel(), []
     other = thread(ch.receive) if action == "send" else thread(ch.send, "value")
     while ch.balance == 0:

@@ -66,7 +66,7 @@ def test_the_one_who_acts_goes_on(preference, act, mode):
 
 @pytest.mark.parametrize(("preference", "act"), [(-1, "send"), (1, "receive")])
 def test_the_preferred_partner_runs_at_once(preference, act, mode):
-    """Spec 4, who runs: the partner right behind the actor, which goes on in ring order."""
+    """Spec 4, who runs: the partner right behind the actor, which continues in ring order."""
     assert meet(preference, 0, act) == ["partner", "a", "b", "main"]
 
 

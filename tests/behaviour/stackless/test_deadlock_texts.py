@@ -31,7 +31,7 @@ def test_main_gets_it_when_another_blocks_last(raises, mode):
 
 
 def test_main_receives_and_the_last_one_ends(raises, mode):
-    """Spec 7, the last one ends: a main that receives is told that nobody sends."""
+    """Spec 7, the last one ends: a main that receives gets an error that nothing sends."""
     ch = stackless.channel()
     stackless.tasklet(lambda: None)()
     with raises(RuntimeError, "the main tasklet is receiving without a sender available."):
@@ -40,7 +40,7 @@ def test_main_receives_and_the_last_one_ends(raises, mode):
 
 
 def test_main_sends_and_the_last_one_ends(raises, mode):
-    """Spec 7, the last one ends: a main that sends is told that nobody receives."""
+    """Spec 7, the last one ends: a main that sends gets an error that nothing receives."""
     ch = stackless.channel()
     stackless.tasklet(lambda: None)()
     with raises(RuntimeError, "the main tasklet is sending without a receiver available."):
@@ -95,7 +95,7 @@ def test_a_second_thread_waits(thread):
 
 
 def test_all_threads_are_asleep(thread, raises):
-    """Spec 7, other threads: when they sleep inside stackless too, the last to block is told."""
+    """Spec 7, other threads: when they sleep inside stackless too, the last to block gets it."""
     ch = stackless.channel()
 
     def body():
@@ -133,7 +133,7 @@ def test_the_main_thread_in_a_plain_join_is_awake(python):
 
 
 def test_in_a_tasklet_of_another_thread(thread, raises):
-    """Spec 7, deadlock: there the tasklet that blocks is told, though its main is blocked too."""
+    """Spec 7, deadlock: there the tasklet that blocks gets it, though its main is blocked too."""
     ch, log = stackless.channel(), []
 
     def last(mine):

@@ -23,7 +23,7 @@ def test_the_function_returns(mode):
 
 
 def test_an_empty_queue_wakes_the_watchdog(mode):
-    """Spec 5, the function returns: with nobody left, the innermost run() goes on."""
+    """Spec 5, the function returns: with no tasklet left, the innermost run() continues."""
     log = []
 
     def inner():
@@ -38,7 +38,7 @@ def test_an_empty_queue_wakes_the_watchdog(mode):
 
 
 def test_taskletexit_is_silent(mode):
-    """Spec 5, TaskletExit: ends the tasklet; nobody is told."""
+    """Spec 5, TaskletExit: ends the tasklet silently."""
     log = []
     task = stackless.tasklet(fails)(TaskletExit())
     stackless.tasklet(log.append)("next")
@@ -95,7 +95,7 @@ def test_an_error_takes_main_off_its_channel(mode):
 
 
 def test_others_stay_queued(mode):
-    """Spec 5, other exceptions: a later run() goes on with them."""
+    """Spec 5, other exceptions: a later run() continues with them."""
     log = []
     stackless.tasklet(log.append)("a")
     stackless.tasklet(fails)(KeyError())

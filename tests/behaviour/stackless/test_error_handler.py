@@ -1,4 +1,4 @@
-"""set_error_handler() chooses who is told of an exception that ends a tasklet."""
+"""set_error_handler() chooses what handles an exception that ends a tasklet."""
 
 import pytest
 

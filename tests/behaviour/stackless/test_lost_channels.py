@@ -1,4 +1,4 @@
-"""A channel that nobody holds gives up those who wait in it."""
+"""A channel that nothing refers to gives up the tasklets that wait in it."""
 
 import gc
 import weakref

@@ -7,7 +7,7 @@ import loomlet.compat.stackless as stackless
 
 
 def test_the_run_queue_keeps_its_tasklets(mode):
-    """Spec 1, ownership: nobody else needs to hold a scheduled tasklet; its end frees it."""
+    """Spec 1, ownership: nothing else needs to refer to a scheduled tasklet; its end frees it."""
     log = []
     ref = weakref.ref(stackless.tasklet(log.append)("ran"))
     gc.collect()
@@ -45,7 +45,7 @@ def test_nobody_keeps_a_paused_tasklet():
 
 
 def test_a_started_one_with_c_state_is_killed():
-    """Spec 3, tasklet.__del__: a tasklet with C state that nobody holds is killed."""
+    """Spec 3, tasklet.__del__: a tasklet with C state that nothing refers to is killed."""
     log = []
 
     def wait():

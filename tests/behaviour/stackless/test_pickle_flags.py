@@ -146,7 +146,7 @@ def of_the_loader(generator):
 @pytest.mark.parametrize("flags", [0, 2, 4])
 def test_finalizers(flags):
     """Spec 2, PICKLEFLAGS: an async generator that has begun gets the finalizer of the thread that
-    loads it; with bit 1 its own; with bit 2 the thread's hooks are called when it goes on."""
+    loads it; with bit 1 its own; with bit 2 the thread's hooks are called when it continues."""
     sys.set_asyncgen_hooks(firstiter=begins, finalizer=ends)
     try:
         generator = counting()

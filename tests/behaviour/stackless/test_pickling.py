@@ -60,7 +60,7 @@ def waits(ch):
 
 @pytest.mark.usefixtures("soft")
 def test_one_that_is_blocked(through):
-    """Spec 8, pickling tasklets: loaded paused; the original goes on waiting."""
+    """Spec 8, pickling tasklets: loaded paused; the original continues waiting."""
     ch = stackless.channel()
     task = stackless.tasklet(waits)(ch)
     stackless.run()

@@ -60,7 +60,7 @@ def test_from_a_tasklet(mode):
 
 
 def test_the_innermost_returns_first(mode):
-    """Spec 6, nested run: the last that called is the first that goes on."""
+    """Spec 6, nested run: the last that called is the first that continues."""
     log = []
 
     def watch(depth):

@@ -1,4 +1,4 @@
-"""tasklet.run() goes on at that tasklet's place in the ring; the order of the ring stays."""
+"""tasklet.run() continues at that tasklet's place in the ring; the order of the ring stays."""
 
 import loomlet.compat.stackless as stackless
 

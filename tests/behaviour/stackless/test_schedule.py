@@ -29,7 +29,7 @@ def test_it_returns_its_argument(mode):
 
 
 def test_alone_it_returns_at_once():
-    """Spec 2, schedule: with nobody else there it is no switch."""
+    """Spec 2, schedule: with no other tasklet it is no switch."""
     assert stackless.schedule() is stackless.getcurrent()
     assert stackless.getruncount() == 1
 

@@ -17,7 +17,7 @@ def seen():
 
 
 def test_it_is_told_each_switch(seen, mode):
-    """Spec 2, set_schedule_callback: who stops and who goes on, in order."""
+    """Spec 2, set_schedule_callback: which stops and which continues, in order."""
     main = stackless.getcurrent()
     a, b = (stackless.tasklet(stackless.schedule)() for _ in range(2))
     for _ in range(2):
@@ -26,7 +26,7 @@ def test_it_is_told_each_switch(seen, mode):
 
 
 def test_an_end_is_a_switch_to_the_successor(seen, mode):
-    """Spec 2, set_schedule_callback: the dying tasklet stops, the next one goes on."""
+    """Spec 2, set_schedule_callback: the dying tasklet stops, the next one continues."""
     main = stackless.getcurrent()
     a, b = (stackless.tasklet(lambda: None)() for _ in range(2))
     stackless.run()

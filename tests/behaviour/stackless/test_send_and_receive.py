@@ -9,7 +9,7 @@ import loomlet.compat.stackless as stackless
 
 
 def test_a_receiver_waits_for_a_sender(mode):
-    """Spec 4, channel.receive: blocks until somebody sends; returns the value."""
+    """Spec 4, channel.receive: blocks until something sends; returns the value."""
     ch, log = stackless.channel(), []
     task = stackless.tasklet(lambda: log.append(ch.receive()))()
     stackless.run()
@@ -20,7 +20,7 @@ def test_a_receiver_waits_for_a_sender(mode):
 
 
 def test_a_sender_waits_for_a_receiver(mode):
-    """Spec 4, channel.send: blocks until somebody receives; returns None."""
+    """Spec 4, channel.send: blocks until something receives; returns None."""
     ch, log = stackless.channel(), []
     task = stackless.tasklet(lambda: log.append(ch.send("value")))()
     stackless.run()

@@ -87,7 +87,7 @@ def test_of_one_preempted_below_c():
 
 
 def test_restorable_of_a_preempted_tasklet(soft, thread):
-    """Spec 3, tasklet.restorable: so it can be bound anew, or go on in another thread."""
+    """Spec 3, tasklet.restorable: so it can be bound anew, or continue in another thread."""
     log = []
     task = interrupted(counts, log)
     assert task.restorable is True

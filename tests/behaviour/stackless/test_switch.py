@@ -4,7 +4,7 @@ import loomlet.compat.stackless as stackless
 
 
 def test_the_caller_is_paused(mode):
-    """Spec 3, tasklet.switch: until somebody inserts it; returns None."""
+    """Spec 3, tasklet.switch: until something inserts it; returns None."""
     log = []
     target = stackless.tasklet(log.append, ("target",))
 
@@ -29,7 +29,7 @@ def test_the_order_of_the_ring_stays(mode):
 
 
 def test_the_main_tasklet_comes_back_when_the_queue_is_empty(mode):
-    """Spec 3, tasklet.switch: main is paused, and woken when nobody else can run."""
+    """Spec 3, tasklet.switch: main is paused, and woken when no other tasklet can run."""
     main, log = stackless.getcurrent(), []
     stackless.tasklet(lambda: log.append(main.paused))().switch()
     assert log == [True]

@@ -100,7 +100,7 @@ def test_channels(server):
 
 @pytest.mark.parametrize(("action", "preference"), [("send", -1), ("receive", 1)])
 def test_the_one_who_acts_goes_on(action, preference, thread):
-    """Spec 4, another thread's partner: made runnable there; the actor goes on at once."""
+    """Spec 4, another thread's partner: made runnable there; the actor continues at once."""
     ch, log = stackless.channel(), []
     ch.preference = preference
     other = thread(ch.receive) if action == "send" else thread(ch.send, "value")

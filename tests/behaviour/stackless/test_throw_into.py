@@ -102,7 +102,7 @@ def test_a_paused_one(mode):
 
 
 def test_a_scheduled_one_keeps_its_place(mode):
-    """Spec 3, tasklet.throw: those between it and the caller run before the caller goes on."""
+    """Spec 3, tasklet.throw: the ones between it and the caller run before the caller continues."""
     log = []
     task = stackless.tasklet(catch)(log, stackless.schedule)
     stackless.schedule()
@@ -113,7 +113,7 @@ def test_a_scheduled_one_keeps_its_place(mode):
 
 
 def test_the_caller_stays_runnable(mode):
-    """Spec 3, tasklet.throw: it goes on when its turn comes."""
+    """Spec 3, tasklet.throw: it continues when its turn comes."""
     main, seen = stackless.getcurrent(), []
 
     def body():
@@ -129,7 +129,7 @@ def test_the_caller_stays_runnable(mode):
 
 
 def test_pending(mode):
-    """Spec 3, tasklet.throw: the caller goes on; the target raises when its turn comes."""
+    """Spec 3, tasklet.throw: the caller continues; the target raises when its turn comes."""
     ch, log = stackless.channel(), []
     task = stackless.tasklet(catch)(log, ch.receive)
     stackless.run()

@@ -9,7 +9,7 @@ def spin():
 
 
 def test_the_outermost_gets_the_tasklet():
-    """Spec 6, nested timeouts: inner ones are as 0; inner callers go on when they get a turn."""
+    """Spec 6, nested timeouts: inner ones are as 0; inner callers continue when they get a turn."""
     log, hogs = [], []
 
     def watch():

@@ -105,7 +105,7 @@ BODIES = {
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 def test_a_callback_from_c_blocks(body, mode):
-    """A tasklet that blocks below C code goes on there with the right result."""
+    """A tasklet that blocks below C code continues there with the right result."""
     for _ in range(3):
         ch = Channel()
         task = loomlet.spawn(body, ch)
@@ -136,7 +136,7 @@ def test_the_switch_is_hard(switches):
 
 @pytest.mark.parametrize("order", ["first in first out", "last in first out", "mixed"])
 def test_kept_stacks_may_be_resumed_in_any_order(order):
-    """Hard-suspended tasklets go on in any order, whoever was suspended last."""
+    """Hard-suspended tasklets continue in any order, whoever was suspended last."""
 
     def body(ch, n):
         return sorted([3, n, 1], key=lambda v: (ch.receive(), v)[1])

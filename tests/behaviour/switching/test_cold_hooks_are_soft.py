@@ -123,7 +123,7 @@ def test_every_end(body, ends, mode):
 
 
 def test_a_hook_may_block_often(switches):
-    """A hook that goes on and blocks again, with plain calls and hooks of its own."""
+    """A hook that continues and blocks again, with plain calls and hooks of its own."""
 
     class Often:
         def __init__(self, ch):

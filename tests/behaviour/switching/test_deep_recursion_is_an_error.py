@@ -79,7 +79,7 @@ def caught(body):
 @pytest.mark.parametrize("start", ["from Python", "below C code"])
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 def test_it_can_be_caught(body, start, mode):
-    """The error can be caught and the tasklet goes on."""
+    """The error can be caught and the tasklet continues."""
     if start == "from Python":
         task = loomlet.spawn(caught, body)
     else:
@@ -96,7 +96,7 @@ def test_it_ends_the_tasklet_when_it_is_not(failures, mode):
 
 @pytest.mark.parametrize("source", ["(" * DEEP, "-" * DEEP + "1", "a" + ".b" * DEEP, "[" * 150])
 def test_compiling_deeply_nested_source(source, mode):
-    """The compiler gives up with an error of its own, and the tasklet goes on."""
+    """The compiler gives up with an error of its own, and the tasklet continues."""
 
     def body():
         try:

@@ -121,7 +121,7 @@ def test_a_generator_running_in_a_suspended_tasklet_is_running(mode):
 
 
 def test_a_generator_advanced_by_different_tasklets(mode):
-    """A generator between two values may go on in another tasklet."""
+    """A generator between two values may continue in another tasklet."""
     ch = Channel()
     generator = values(ch, 3)
 

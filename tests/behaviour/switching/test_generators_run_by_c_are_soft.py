@@ -130,7 +130,7 @@ def test_a_bare_end(ends, mode):
 
 
 def test_many_values(switches):
-    """A generator goes on after every next(), and what is sent arrives."""
+    """A generator continues after every next(), and what is sent arrives."""
 
     def echo(ch):
         got = []

@@ -39,7 +39,7 @@ def test_it_is_on_where_it_is_supported(python):
 
 @pytest.mark.parametrize("first", [True, False])
 def test_it_may_change_while_tasklets_are_suspended(first):
-    """A tasklet suspended in one way goes on and is suspended again in the other."""
+    """A tasklet suspended in one way continues and is suspended again in the other."""
 
     def body(ch):
         return [ch.receive() for _ in range(6)]

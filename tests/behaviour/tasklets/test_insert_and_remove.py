@@ -91,7 +91,7 @@ def test_the_running_tasklet_cannot_be_removed(mode):
 
 
 def test_a_paused_tasklet_is_owned_by_its_holder(mode):
-    """A paused tasklet that nobody holds is ended, and its finally runs."""
+    """A paused tasklet that nothing refers to is ended, and its finally runs."""
     log = []
 
     def body():

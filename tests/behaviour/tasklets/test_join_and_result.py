@@ -21,7 +21,7 @@ def test_it_may_be_asked_again(mode):
 
 
 def test_all_that_wait_get_the_result(mode):
-    """Any number of tasklets may wait for one; they go on in the order of their coming."""
+    """Any number of tasklets may wait for one; they continue in the order of their coming."""
     ch, log = Channel(), []
     target = loomlet.spawn(ch.receive)
 

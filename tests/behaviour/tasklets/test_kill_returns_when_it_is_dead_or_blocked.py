@@ -26,7 +26,7 @@ def test_a_finally_that_blocks(mode):
 
 
 def test_one_that_catches_the_exit(mode):
-    """A tasklet may catch TaskletExit, go on, and be killed again."""
+    """A tasklet may catch TaskletExit, continue, and be killed again."""
     ch, log = Channel(), []
 
     def stubborn():
@@ -46,7 +46,7 @@ def test_one_that_catches_the_exit(mode):
 
 
 def test_the_killer_goes_on_before_all_others(mode):
-    """Nobody else runs between the victim and the one that called kill()."""
+    """No other tasklet runs between the victim and the one that called kill()."""
     log = []
 
     def victim():
@@ -65,7 +65,7 @@ def test_the_killer_goes_on_before_all_others(mode):
 
 
 def test_a_victim_that_gives_way(mode):
-    """A finally block that schedules lets the killer go on; it is finished in its turn."""
+    """A finally block that schedules lets the killer continue; it is finished in its turn."""
     log = []
 
     def victim():

@@ -7,7 +7,7 @@ from loomlet import Channel
 
 
 def test_run_runs_it_now(mode):
-    """run() passes over the queue; the caller goes on first when that one stops."""
+    """run() passes over the queue; the caller continues first when that one stops."""
     log = []
 
     def body():
@@ -31,7 +31,7 @@ def test_run_of_a_paused_tasklet(mode):
 
 
 def test_switch_pauses_the_caller(mode):
-    """The caller of switch() stays paused until somebody inserts it."""
+    """The caller of switch() stays paused until something inserts it."""
     log = []
 
     def caller():

@@ -71,7 +71,7 @@ def test_not_a_number():
 
 
 def test_for_ever(mode, clock):
-    """sleep(infinity) is a way to wait until somebody ends it."""
+    """sleep(infinity) is a way to wait until something ends it."""
     task = loomlet.spawn(loomlet.sleep, float("inf"))
     loomlet.sleep(10**6)
     assert task.state == "blocked"

@@ -1,4 +1,4 @@
-"""spawn puts a tasklet at the tail of the run queue; the spawner goes on."""
+"""spawn puts a tasklet at the tail of the run queue; the spawner continues."""
 
 import loomlet
 

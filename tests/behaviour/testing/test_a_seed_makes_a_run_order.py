@@ -43,7 +43,7 @@ def test_seed_zero_is_the_ordinary_order():
 
 
 def test_the_order_from_before_comes_back():
-    """First in, first out outside; the seed around goes on as if the block had not been there."""
+    """First in, first out outside; the seed around continues as if the block had not been there."""
 
     def outer(nested):
         log = []

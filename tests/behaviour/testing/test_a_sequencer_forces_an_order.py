@@ -26,7 +26,7 @@ def test_blocks_run_by_number(seed):
 
 
 def test_a_block_that_fails_had_its_turn(failures):
-    """The next one goes on."""
+    """The next one continues."""
     sequencer = Sequencer()
     with pytest.raises(KeyError), sequencer(0):
         raise KeyError
@@ -44,7 +44,7 @@ def test_each_number_once():
 
 
 def test_a_broken_sequence_does_not_hang():
-    """When one that waits for its turn is killed, those behind it are told."""
+    """When one that waits for its turn is killed, those behind it get an error."""
     sequencer, log = Sequencer(), []
 
     def work(n):

@@ -1,4 +1,4 @@
-"""A paused tasklet that no C frame holds can go on in another thread."""
+"""A paused tasklet that no C frame holds can continue in another thread."""
 
 import gc
 import os
@@ -36,11 +36,11 @@ class Server(threading.Thread):
                 task.insert()
                 self.sent += 1
             if not box:
-                loomlet.sleep(0.0005)  # a quiet thread leaves the core to the others
+                loomlet.sleep(0.0005)  # a quiet thread leaves the processor to the others
 
 
 def hop(server, depth=3):
-    """Pauses here, goes on in the other thread; through some Python frames."""
+    """Pauses here, continues in the other thread; through some Python frames."""
     if depth:
         return hop(server, depth - 1)
     server.box.append(current())
@@ -74,7 +74,7 @@ def journeys(tasks, rounds, collect=False):
         if collect:
             gc.collect()
         spent = time.perf_counter() - begin
-        loomlet.sleep(max(0.001, spent))  # a collection stops all; they go on for as long
+        loomlet.sleep(max(0.001, spent))  # a collection stops all; they continue for as long
     a.stop = b.stop = True
     a.join(), b.join()
     return done, a.sent + b.sent

@@ -92,7 +92,7 @@ def test_insert(other, mode):
 
 
 def test_run(other, mode):
-    """run() from another thread makes it run there; the caller goes on."""
+    """run() from another thread makes it run there; the caller continues."""
     result = Channel(1)
 
     def body():

@@ -84,7 +84,7 @@ def test_a_coroutine_that_somebody_else_cancels(mode):
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
 def test_what_ends_a_program_is_raised_where_it_is_waited_for(mode, kind):
-    """The loop goes on, and nobody else is told."""
+    """The loop continues, and nothing else reports it."""
     error = kind("enough")
     with pytest.raises(kind) as caught:
         aio.await_(fail(error))
@@ -93,7 +93,7 @@ def test_what_ends_a_program_is_raised_where_it_is_waited_for(mode, kind):
 
 
 def test_what_ends_a_program_reaches_main_from_a_task_of_its_own(mode):
-    """Nobody waits for that task: the main tasklet is told, as by any tasklet that fails so."""
+    """Nobody waits for that task: the main tasklet gets it, as from any tasklet that fails so."""
 
     async def begin():
         return asyncio.create_task(fail(SystemExit(3)))

@@ -38,7 +38,7 @@ def test_many_at_once(mode):
 
 
 def test_an_exception_is_raised(mode):
-    """The same object; nobody else is told of it (the fixture looks)."""
+    """The same object; nothing else reports it (the fixture looks)."""
     error = LookupError()
 
     def fail():
@@ -84,7 +84,7 @@ def test_of_one_that_has_ended(mode):
 
 
 def test_cancelling_kills_the_tasklet_and_waits(mode):
-    """Its `finally` has run when the coroutine goes on."""
+    """Its `finally` has run when the coroutine continues."""
     seen = []
 
     def body():

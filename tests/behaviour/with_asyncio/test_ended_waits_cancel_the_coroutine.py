@@ -17,7 +17,7 @@ async def nothing():
 
 
 def test_kill(mode, steps):
-    """TaskletExit goes on when the coroutine has ended."""
+    """TaskletExit propagates when the coroutine has ended."""
     order = []
 
     def body():

@@ -107,7 +107,7 @@ def test_a_tasklet_that_computes_does_not_stop_the_loop():
 
 
 def test_a_blocking_call_in_a_coroutine_holds_up_the_loop_only(mode):
-    """Tasklets go on; other coroutines wait, as with any blocking call in asyncio."""
+    """Tasklets continue; other coroutines wait, as with any blocking call in asyncio."""
     order = []
 
     async def blocks():
@@ -141,7 +141,7 @@ def test_a_blocking_call_in_a_coroutine_has_its_time_limit(mode, clock):
 
 
 def test_a_scope_that_is_open_over_an_await_ends_no_loop(mode):
-    """A mistake: it is the loop's tasklet that is inside.  The loop goes on."""
+    """A mistake: it is the loop's tasklet that is inside.  The loop continues."""
 
     async def wrong():
         with loomlet.timeout(0.001):
@@ -153,7 +153,7 @@ def test_a_scope_that_is_open_over_an_await_ends_no_loop(mode):
 
     tasks = [loomlet.spawn(aio.await_, coroutine) for coroutine in (wrong(), right())]
     assert tasks[1].result() == "right"
-    tasks[0].join()  # the limit has had no effect, or it is told; nobody relies on it
+    tasks[0].join()  # the limit has had no effect, or there is an error; do not rely on it
 
 
 def test_a_kill_that_a_coroutine_meets_ends_its_task_only(mode):

@@ -113,7 +113,7 @@ def test_an_executor(mode):
 
 
 def test_debug_mode_knows_the_thread(mode):
-    """Tasklets of the thread are no strangers; other threads are told off, as by asyncio."""
+    """Tasklets of the thread are no strangers; other threads get an error, as from asyncio."""
     loop = parked()
     loop.set_debug(True)
     errors = []

@@ -222,7 +222,7 @@ print("parent", flush=True)
 
 
 def test_the_child_of_a_fork_has_no_loop(python):
-    """What waits for it is told; the parent's goes on; the child can begin one of its own."""
+    """Waiters get an error; the parent's continues; the child can begin one of its own."""
     done = python(FORK)
     assert done.stdout == "child\nparent\n", done.stderr
     assert "Error" not in done.stderr
@@ -230,7 +230,7 @@ def test_the_child_of_a_fork_has_no_loop(python):
 
 
 def test_a_fork_in_a_coroutine(python):
-    """The child's coroutine goes on to its next await, and no further."""
+    """The child's coroutine continues to its next await, and no further."""
     done = python(
         """
         import asyncio, os, sys
