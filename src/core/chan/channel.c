@@ -8,11 +8,6 @@ static int detach(s_tasklet *t)
     return s_leave_queue(t, &((n_channel *)t->on)->lock);
 }
 
-static PyObject *object(s_tasklet *t)
-{
-    return Py_NewRef((PyObject *)t->on);
-}
-
 static int target(const s_tasklet *t, int i, s_target *found)
 {
     n_channel *ch = t->on;
@@ -22,12 +17,7 @@ static int target(const s_tasklet *t, int i, s_target *found)
 }
 
 #define KIND(word, face)                                                                           \
-    {.name = word,                                                                                 \
-     .detach = detach,                                                                             \
-     .object = object,                                                                             \
-     .target = target,                                                                             \
-     .anywhere = 1,                                                                                \
-     .stackless = face}
+    {.name = word, .detach = detach, .target = target, .anywhere = 1, .stackless = face}
 
 const s_wait_kind n_sending = KIND("send", 0), n_stackless_sending = KIND("send", 1);
 const s_wait_kind n_receiving = KIND("receive", 0), n_stackless_receiving = KIND("receive", 1);

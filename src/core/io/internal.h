@@ -48,7 +48,6 @@ PyObject *i_op_run(s_sched *s, i_op *op, const c_call_site *site, int *code);
 void i_op_finish(s_sched *s, s_tasklet *t, long outcome);
 /* The parts of a s_wait_kind that all ways share. */
 int i_op_detach(s_tasklet *t);
-PyObject *i_op_object(s_tasklet *t);
 int i_op_target(const s_tasklet *t, int i, s_target *found);
 void i_op_arrived(s_tasklet *t);
 void i_reactor_ready(s_sched *s, const p_event *events, int count);

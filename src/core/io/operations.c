@@ -18,7 +18,6 @@ void *i_scratch(s_sched *s)
 #define WAY(word, side, ends, tries, makes)                                                        \
     {.kind = {.name = word,                                                                        \
               .detach = i_op_detach,                                                               \
-              .object = i_op_object,                                                               \
               .target = i_op_target,                                                               \
               .arrived = i_op_arrived},                                                            \
      .what = side,                                                                                 \

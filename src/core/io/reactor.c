@@ -27,12 +27,6 @@ int i_op_detach(s_tasklet *t)
     return 1;
 }
 
-PyObject *i_op_object(s_tasklet *t)
-{
-    const i_op *op = t->on;
-    return op != NULL ? Py_XNewRef(op->desc->owner) : NULL;
-}
-
 int i_op_target(const s_tasklet *t, int i, s_target *found)
 {
     const i_op *op = t->on;

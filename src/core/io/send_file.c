@@ -35,7 +35,7 @@ static PyObject *count_sent(s_sched *s, i_op *op)
 
 static const i_op_kind sending_file = {.kind = {.name = "write",
                                                 .detach = i_op_detach,
-                                                .object = i_op_object,
+                                                .target = i_op_target,
                                                 .arrived = i_op_arrived},
                                        .what = P_WRITE,
                                        .attempt = send_file,

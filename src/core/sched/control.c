@@ -242,11 +242,6 @@ static int join_detach(s_tasklet *t)
     return s_leave_queue(t, &((s_tasklet *)t->on)->lock);
 }
 
-static PyObject *join_object(s_tasklet *t)
-{
-    return Py_NewRef((PyObject *)t->on);
-}
-
 static int join_target(const s_tasklet *t, int i, s_target *found)
 {
     s_tasklet *joined = t->on;
@@ -255,11 +250,8 @@ static int join_target(const s_tasklet *t, int i, s_target *found)
     return i == 0;
 }
 
-static const s_wait_kind joining = {.name = "join",
-                                    .detach = join_detach,
-                                    .object = join_object,
-                                    .target = join_target,
-                                    .anywhere = 1};
+static const s_wait_kind joining = {
+    .name = "join", .detach = join_detach, .target = join_target, .anywhere = 1};
 
 static PyObject *outcome(s_tasklet *t, int want_result)
 {

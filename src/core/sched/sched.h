@@ -71,7 +71,8 @@ typedef struct s_wait_kind {
     /* Takes a blocked tasklet out of all queues; 1 when done (the caller then owns
      * its reference), 0 when somebody else claimed it first.  Home thread. */
     int (*detach)(s_tasklet *t);
-    /* The object waited for: a new reference, or NULL with no exception for none. */
+    /* The object waited for: a new reference, or NULL with no exception for none.  NULL: that of
+     * its first target.  Called by s_waited_object. */
     PyObject *(*object)(s_tasklet *t);
     /* The i-th thing waited for, read as plain memory (dump.c): 1, or 0 behind the last. */
     int (*target)(const s_tasklet *t, int i, s_target *found);
@@ -450,6 +451,17 @@ static inline int s_leave_queue(s_tasklet *t, c_lock *lock)
         s_dequeue(&t->wait.link);
     c_lock_give(lock);
     return queued;
+}
+
+/* The object that a blocked tasklet waits for: a new reference, or NULL with no exception. */
+static inline PyObject *s_waited_object(s_tasklet *t)
+{
+    s_target found = {0};
+    if (t->kind->object != NULL)
+        return t->kind->object(t);
+    if (t->kind->target != NULL)
+        t->kind->target(t, 0, &found);
+    return Py_XNewRef(found.object);
 }
 
 /* Makes a claimed tasklet go on, wherever its home is.  Takes the reference. */

@@ -39,11 +39,6 @@ void y_builtin_lock_uninterruptible(PyObject *code)
     never_interrupt = code;
 }
 
-static PyObject *object(s_tasklet *t)
-{
-    return Py_NewRef(((y_builtin_request *)t->on)->lock);
-}
-
 /* The pause before the next look. */
 static int64_t longer(int64_t pause)
 {
@@ -61,11 +56,8 @@ static int target(const s_tasklet *t, int i, s_target *found)
     return i == 0;
 }
 
-static const s_wait_kind acquiring = {.name = "acquire",
-                                      .detach = y_builtin_queue_leave,
-                                      .object = object,
-                                      .target = target,
-                                      .late = Py_False};
+static const s_wait_kind acquiring = {
+    .name = "acquire", .detach = y_builtin_queue_leave, .target = target, .late = Py_False};
 
 /* The lock may have been given in C: looks, and comes back later. */
 static void look(s_sched *s, s_timer *timer)

@@ -6,11 +6,6 @@ static int detach(s_tasklet *t)
     return s_leave_queue(t, &((y_lock *)t->on)->guard);
 }
 
-static PyObject *object(s_tasklet *t)
-{
-    return Py_NewRef((PyObject *)t->on);
-}
-
 static int target(const s_tasklet *t, int i, s_target *found)
 {
     y_lock *lock = t->on;
@@ -28,12 +23,8 @@ static void refused(s_sched *s, s_tasklet *t)
 }
 
 static const s_wait_kind given = {.name = "acquire", .refused = refused};
-static const s_wait_kind acquiring = {.name = "acquire",
-                                      .detach = detach,
-                                      .object = object,
-                                      .target = target,
-                                      .late = Py_False,
-                                      .given = &given};
+static const s_wait_kind acquiring = {
+    .name = "acquire", .detach = detach, .target = target, .late = Py_False, .given = &given};
 
 void y_lock_init(y_lock *lock)
 {

@@ -18,11 +18,6 @@ static int leave(s_tasklet *t)
     return s_leave_queue(t, &guard);
 }
 
-static PyObject *waited_for(s_tasklet *t)
-{
-    return Py_NewRef(((wanted *)t->on)->object);
-}
-
 static int target(const s_tasklet *t, int i, s_target *found)
 {
     found->object = ((wanted *)t->on)->object;
@@ -30,7 +25,7 @@ static int target(const s_tasklet *t, int i, s_target *found)
 }
 
 static const s_wait_kind getting = {
-    .name = "get", .detach = leave, .object = waited_for, .target = target, .late = Py_False};
+    .name = "get", .detach = leave, .target = target, .late = Py_False};
 
 static b_link *bucket_of(const PyObject *object)
 {

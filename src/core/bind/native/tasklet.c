@@ -231,10 +231,9 @@ static int tasklet_set_name(PyObject *self, PyObject *value, void *unused)
 static PyObject *tasklet_get_waiting_for(PyObject *self, void *unused)
 {
     (void)unused;
-    const s_wait_kind *kind = SELF->kind;
-    if (SELF->state != S_BLOCKED || kind == NULL)
+    if (SELF->state != S_BLOCKED || SELF->kind == NULL)
         Py_RETURN_NONE;
-    PyObject *object = kind->object(SELF);
+    PyObject *object = s_waited_object(SELF);
     return object != NULL || PyErr_Occurred() ? object : Py_NewRef(Py_None);
 }
 

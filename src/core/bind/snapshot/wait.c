@@ -47,7 +47,7 @@ PyObject *bind_read_wait(s_sched *s, s_tasklet *t)
         return Py_BuildValue("(sN)", "sleep", seconds_left(s, t));
     if (is_wait_kind(t, "select"))
         return Py_BuildValue("(sNN)", "select", n_select_cases(t), seconds_left(s, t));
-    PyObject *object = t->kind->object ? t->kind->object(t) : NULL;
+    PyObject *object = s_waited_object(t);
     if (object == NULL && PyErr_Occurred())
         return NULL;
     return read_wait_for_object(s, t, object != NULL ? object : Py_NewRef(Py_None));

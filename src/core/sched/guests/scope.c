@@ -388,11 +388,6 @@ static int detach(s_tasklet *t)
     return waits;
 }
 
-static PyObject *object(s_tasklet *t)
-{
-    return Py_NewRef((PyObject *)t->on);
-}
-
 /* The i-th child of the group. */
 static int target(const s_tasklet *t, int i, s_target *found)
 {
@@ -409,8 +404,7 @@ static int target(const s_tasklet *t, int i, s_target *found)
     return 0;
 }
 
-static const s_wait_kind joining = {
-    .name = "join", .detach = detach, .object = object, .target = target};
+static const s_wait_kind joining = {.name = "join", .detach = detach, .target = target};
 
 PyObject *s_scope_wait(s_sched *s, s_scope *group, int shielded, const c_call_site *site, int *code)
 {

@@ -81,14 +81,7 @@ static int detach(s_tasklet *t)
     return 1;
 }
 
-static PyObject *object(s_tasklet *t)
-{
-    (void)t;
-    return NULL;
-}
-
-const s_wait_kind s_calling_run = {
-    .name = "run", .detach = detach, .object = object, .stackless = 1};
+const s_wait_kind s_calling_run = {.name = "run", .detach = detach, .stackless = 1};
 
 s_tasklet *s_run_effective_caller(const s_sched *s)
 {
