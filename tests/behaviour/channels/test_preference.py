@@ -40,7 +40,7 @@ def meet(preference, first):
     ],
 )
 def test_the_order_of_execution(preference, first, order, mode):
-    """0: the last one continues, its partner to the tail.  -1: the receiver first.  1: the sender."""
+    """0: the last one continues, its partner to the tail.  -1: receiver first.  1: sender."""
     assert meet(preference, first) == order
 
 
