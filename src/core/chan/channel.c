@@ -48,7 +48,7 @@ int n_buffer_grow(n_channel *ch)
 static inline PyObject *after(s_sched *s, n_channel *ch, s_tasklet *partner, int direction,
                               PyObject *mine, const c_call_site *site)
 {
-    if (B_LIKELY(ch->preference != -direction || partner->home != s || s->trap)) {
+    if (B_LIKELY(ch->preference != -direction || partner->owner != s || s->trap)) {
         s_wake(s, partner);
         return mine;
     }

@@ -22,7 +22,7 @@ static Py_ssize_t copy_waiters(const b_link *queue, PyObject **found)
     Py_ssize_t count = 0;
     for (b_link *at = queue->next; at != queue; at = at->next) {
         s_tasklet *t = B_CONTAINER(at, s_wait, link)->task;
-        if (t->home != NULL && t->home->main == t)
+        if (t->owner != NULL && t->owner->main == t)
             continue;
         if (found != NULL)
             found[count] = Py_NewRef((PyObject *)t);

@@ -74,7 +74,7 @@ static int would_switch(s_sched *s, n_channel *ch, b_link *queue, int direction)
 {
     b_link *first = b_first(queue);
     return (ch->schedule_all || ch->preference == -direction) && first != NULL &&
-           n_wait_of(first)->task->home == s;
+           n_wait_of(first)->task->owner == s;
 }
 
 /* Whether the current tasklet may act at all, and whether it may begin to wait. */
@@ -123,7 +123,7 @@ static inline PyObject *after(s_sched *s, n_channel *ch, s_tasklet *partner, int
 {
     s_tasklet *me = s->current;
     int directed = ch->preference == -direction;
-    if ((directed || ch->schedule_all) && B_LIKELY(partner->home == s)) {
+    if ((directed || ch->schedule_all) && B_LIKELY(partner->owner == s)) {
         if (B_UNLIKELY(error != NULL && site->kind == C_ITER && ends_iteration(error)))
             Py_CLEAR(error);
         me->error = error;
@@ -205,7 +205,7 @@ static int tell_before(s_sched *s, n_channel *ch, b_link *queue, int sending, Py
     me->wait.value = value;
     c_lock_take(&ch->lock);
     b_link *first = b_first(queue);
-    int remote = first != NULL && n_wait_of(first)->task->home != s;
+    int remote = first != NULL && n_wait_of(first)->task->owner != s;
     c_lock_give(&ch->lock);
     if (remote)
         return 1;

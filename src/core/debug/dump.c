@@ -130,7 +130,7 @@ static void put_tasklet(void *unused)
     d_begin_line("T");
     d_put_field(t->id);
     d_put_field(t->state);
-    d_put_field(t->kept);
+    d_put_field(t->saved_as);
     d_put_field(milliseconds(here.now - t->since));
     d_put("\t");
     d_put(name);

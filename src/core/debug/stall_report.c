@@ -37,7 +37,7 @@ static void count_waiting(void *unused)
 {
     const s_sched *s = stall_here.s;
     (void)unused;
-    stall_here.waiting = d_count_ready(s) + (s->has_mail != 0) + (long)s->io_waits;
+    stall_here.waiting = d_count_ready(s) + (s->has_messages != 0) + (long)s->io_waits;
     for (size_t i = 0; i < s->timers.used; i++)
         stall_here.waiting += s->timers.entries[i].when <= stall_here.now;
 }

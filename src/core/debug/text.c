@@ -86,7 +86,7 @@ int d_frames_of(const s_sched *s, const s_tasklet *t, c_location *found, int *mo
     *more = 0;
     if (d_is_running(s, t))
         return c_peek_frames(s->ts, &t->c, found, D_FRAMES, more);
-    if (!t->started || (t->kept == S_LIVE && t->state != S_BLOCKED))
+    if (!t->started || (t->saved_as == S_LIVE && t->state != S_BLOCKED))
         return 0;
     return c_peek_frames(NULL, &t->c, found, D_FRAMES, more);
 }

@@ -30,7 +30,7 @@ static void call_arrived(s_tasklet *t)
 {
     blocking_call *call = t->on;
     t->on = NULL;
-    t->home->job_waits--;
+    t->owner->job_waits--;
     release_call(call);
 }
 

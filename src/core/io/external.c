@@ -66,7 +66,7 @@ static s_tasklet *next_of(b_link *bucket, b_link *at, int fd, const s_sched *s)
 {
     for (at = at->next; at != bucket; at = at->next) {
         s_tasklet *t = s_of_link(at);
-        if (((wanted *)t->on)->fd == fd && (s == NULL || t->home == s))
+        if (((wanted *)t->on)->fd == fd && (s == NULL || t->owner == s))
             return t;
     }
     return NULL;
@@ -215,7 +215,7 @@ void i_external_after_fork(s_sched *s)
         while (at != &buckets[i]) {
             s_tasklet *t = s_dequeue(at);
             at = buckets[i].next;
-            if (t->home == s)
+            if (t->owner == s)
                 wake(s, t);
         }
     }

@@ -13,7 +13,7 @@ void i_op_arrived(s_tasklet *t)
 {
     i_op *op = t->on;
     t->on = NULL;
-    t->home->io_waits--;
+    t->owner->io_waits--;
     Py_XDECREF(op->object);
     PyMem_Free(op);
 }
@@ -55,7 +55,7 @@ void i_op_finish(s_sched *s, s_tasklet *t, long outcome)
     }
     t->wait.value = value;
     t->error = error;
-    if (t->home == s)
+    if (t->owner == s)
         i_op_arrived(t);
     s_wake(s, t);
 }
@@ -95,7 +95,7 @@ static long attempt(s_sched *s, i_op *op)
 static int is_behind(const s_sched *s, const i_op *op)
 {
     b_link *first = b_first(i_desc_queue(op->desc, op->way->what));
-    return B_UNLIKELY(first != NULL) && s_of_link(first)->home == s;
+    return B_UNLIKELY(first != NULL) && s_of_link(first)->owner == s;
 }
 
 static long try_first(s_sched *s, i_op *op)
@@ -180,7 +180,7 @@ PyObject *i_op_run(s_sched *s, i_op *op, const c_call_site *site, int *code)
 static s_tasklet *first_of(const s_sched *s, b_link *queue)
 {
     for (b_link *at = queue->next; at != queue; at = at->next) {
-        if (s_of_link(at)->home == s)
+        if (s_of_link(at)->owner == s)
             return s_of_link(at);
     }
     return NULL;

@@ -9,7 +9,7 @@
 typedef struct {
     p_work work;
     s_completion parcel;
-    s_sched *home;
+    s_sched *owner;
     s_tasklet *waiter; /* owned, as by a queue; NULL: it no longer waits; atomic */
     PyObject *asked;
     int kind[4];
@@ -26,7 +26,7 @@ static s_tasklet *release_waiter(lookup *l)
 {
     s_tasklet *t = l->waiter;
     t->on = NULL;
-    t->home->parcels--;
+    t->owner->completions--;
     Py_CLEAR(l->asked);
     __atomic_store_n(&l->waiter, NULL, __ATOMIC_RELEASE);
     return t;
@@ -137,7 +137,7 @@ static void *make_lookup(p_work *work)
     lookup *l = B_CONTAINER(work, lookup, work);
     if (lookup_is_wanted(l))
         p_resolve(&l->found, l->host, l->service, l->kind);
-    if (s_post_completion(l->home, &l->parcel) < 0 && !lookup_is_wanted(l))
+    if (s_post_completion(l->owner, &l->parcel) < 0 && !lookup_is_wanted(l))
         free_lookup(l);
     return NULL;
 }
@@ -156,7 +156,7 @@ static lookup *new_lookup(s_sched *s, const i_resolve_query *q)
     lookup *l = c_out_of_memory() ? NULL : PyMem_RawCalloc(1, sizeof(*l) + host + service);
     if (l == NULL)
         return NULL;
-    *l = (lookup){.work.run = make_lookup, .parcel.open = complete_lookup, .home = s};
+    *l = (lookup){.work.run = make_lookup, .parcel.open = complete_lookup, .owner = s};
     memcpy(l->kind, q->kind, sizeof(l->kind));
     copy_word(&l->service, copy_word(&l->host, l->words, q->host, host), q->service, service);
     l->asked = Py_NewRef(q->asked);
@@ -187,7 +187,7 @@ PyObject *i_resolve(s_sched *s, const i_resolve_query *query, const c_call_site 
     me->kind = &waiting_for_lookup;
     me->on = l;
     me->state = S_BLOCKED;
-    s->parcels++;
+    s->completions++;
     *code = i_pool_submit(I_LOOKUPS, &l->work);
     if (*code == S_OK)
         return s_suspend(s, site);
@@ -209,7 +209,7 @@ static void fail_forked_lookup(s_tasklet *t)
     if (l == NULL)
         return;
     PyObject *error = s_hook.error(S_E_FORKED, NULL);
-    s_interrupt(t->home, t, error != NULL ? error : PyErr_GetRaisedException());
+    s_interrupt(t->owner, t, error != NULL ? error : PyErr_GetRaisedException());
     PyMem_RawFree(l);
 }
 
@@ -218,7 +218,7 @@ void i_resolver_after_fork(s_sched *s)
     p_pool_after_fork(&i_pools[I_LOOKUPS]);
     if (s == NULL)
         return;
-    __atomic_store_n(&s->has_mail, 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&s->has_messages, 1, __ATOMIC_SEQ_CST);
     s_read_inbox(s);
     s_for_each_tasklet(s, fail_forked_lookup);
 }

@@ -21,8 +21,8 @@ int s_insert(s_sched *s, s_tasklet *t)
         return S_E_DEAD;
     if (t->state == S_BLOCKED && !s_is_run_caller(t))
         return S_E_BLOCKED;
-    if (t->home != s)
-        return s_post_message(t->home, S_ASK_INSERT, t, NULL);
+    if (t->owner != s)
+        return s_post_message(t->owner, S_ASK_INSERT, t, NULL);
     if (t->state == S_BLOCKED) {
         s_interrupt(s, t, NULL);
         t->wait.value = Py_NewRef(Py_None);
@@ -48,14 +48,14 @@ void s_unqueue(s_tasklet *t)
 
 int s_remove(s_sched *s, s_tasklet *t)
 {
-    if (t->home != s)
+    if (t->owner != s)
         return S_E_THREAD;
     if (t->state == S_BLOCKED)
         return S_E_BLOCKED;
     if (t == s->current)
         return S_E_CURRENT;
     s_read_inbox(s);
-    if (t->home == s && t->state == S_READY)
+    if (t->owner == s && t->state == S_READY)
         s_unqueue(t);
     return S_OK;
 }
@@ -179,8 +179,8 @@ PyObject *s_run_now(s_sched *s, s_tasklet *t, int how, const c_call_site *site, 
         *code = S_E_DEAD;
     else if (t->state == S_BLOCKED && !s_is_run_caller(t))
         *code = S_E_BLOCKED;
-    else if (t->home != s)
-        *code = how & S_STAY ? s_post_message(t->home, S_ASK_RUN, t, NULL) : S_E_THREAD;
+    else if (t->owner != s)
+        *code = how & S_STAY ? s_post_message(t->owner, S_ASK_RUN, t, NULL) : S_E_THREAD;
     else if (s->trap)
         *code = S_E_TRAPPED;
     else if (t != s->current && !claim(s, t, &place))
@@ -207,9 +207,9 @@ PyObject *s_throw(s_sched *s, s_tasklet *t, PyObject *error, int how, const c_ca
     }
     if (t->state == S_DONE)
         *code = S_E_DEAD;
-    else if (t->home != s)
-        return (*code = s_post_message(t->home, S_ASK_THROW, t, error)) < 0 ? NULL
-                                                                            : Py_NewRef(Py_None);
+    else if (t->owner != s)
+        return (*code = s_post_message(t->owner, S_ASK_THROW, t, error)) < 0 ? NULL
+                                                                             : Py_NewRef(Py_None);
     else if (s->trap)
         *code = S_E_TRAPPED;
     if (*code < 0) {
@@ -226,10 +226,10 @@ PyObject *s_throw(s_sched *s, s_tasklet *t, PyObject *error, int how, const c_ca
 
 int s_throw_later(s_sched *s, s_tasklet *t, PyObject *error)
 {
-    if (t->home == s)
+    if (t->owner == s)
         s_read_inbox(s);
-    if (t->home != s || t->state == S_RUNNING)
-        return s_post_message(t->home, S_ASK_THROW, t, error);
+    if (t->owner != s || t->state == S_RUNNING)
+        return s_post_message(t->owner, S_ASK_THROW, t, error);
     s_refuse(s, t);
     s_raise_in(s, t, error);
     return S_OK;

@@ -36,7 +36,7 @@
 static int is_awake(PyThreadState *other)
 {
     s_sched *s = s_sched_of(other);
-    return s == NULL || __atomic_load_n(&s->has_mail, __ATOMIC_SEQ_CST) ||
+    return s == NULL || __atomic_load_n(&s->has_messages, __ATOMIC_SEQ_CST) ||
            !__atomic_load_n(&s->asleep, __ATOMIC_SEQ_CST);
 }
 
@@ -99,7 +99,7 @@ static void sleep_until(s_sched *s, int64_t until)
         return;
     }
     p_park_prepare(&s->parker);
-    if (__atomic_load_n(&s->has_mail, __ATOMIC_SEQ_CST)) {
+    if (__atomic_load_n(&s->has_messages, __ATOMIC_SEQ_CST)) {
         p_park_cancel(&s->parker);
         return;
     }
@@ -123,9 +123,10 @@ void s_idle(s_sched *s)
         PyEval_RestoreThread(PyEval_SaveThread());
         return;
     }
-    if (first == NULL && s->io_waits == 0 && s->parcels == 0) {
+    if (first == NULL && s->io_waits == 0 && s->completions == 0) {
         __atomic_store_n(&s->asleep, 1, __ATOMIC_SEQ_CST);
-        if (s->job_waits == 0 && is_alone(s) && !__atomic_load_n(&s->has_mail, __ATOMIC_SEQ_CST)) {
+        if (s->job_waits == 0 && is_alone(s) &&
+            !__atomic_load_n(&s->has_messages, __ATOMIC_SEQ_CST)) {
             s->asleep = 0;
             deadlocked(s);
             return;

@@ -2,7 +2,7 @@
  *
  * A woken tasklet is linked by its own queue place, nothing is allocated.  A
  * request (throw, insert, ...) is a letter.  Both lists are guarded by
- * mail_lock, which is held for a few loads and stores only and never while
+ * inbox_lock, which is held for a few loads and stores only and never while
  * Python may run; the owner takes everything out at once and works on it later.
  *
  * The sender looks whether the thread sleeps only after its mail is visible, the
@@ -35,14 +35,14 @@ int s_post_message(s_sched *to, enum s_request request, s_tasklet *t, PyObject *
         return S_E_MEMORY;
     }
     *letter = (s_message){NULL, request, (s_tasklet *)Py_NewRef((PyObject *)t), error};
-    p_lock_take(&to->mail_lock);
+    p_lock_take(&to->inbox_lock);
     int closed = to->closed;
     if (!closed) {
-        *to->letters_end = letter;
-        to->letters_end = &letter->next;
-        __atomic_store_n(&to->has_mail, 1, __ATOMIC_SEQ_CST);
+        *to->messages_end = letter;
+        to->messages_end = &letter->next;
+        __atomic_store_n(&to->has_messages, 1, __ATOMIC_SEQ_CST);
     }
-    p_lock_give(&to->mail_lock);
+    p_lock_give(&to->inbox_lock);
     if (closed) {
         throw_away(letter);
         return S_E_THREAD;
@@ -116,8 +116,8 @@ static void obey(s_sched *s, enum s_request request, s_tasklet *t, PyObject *err
 static void open_letter(s_sched *s, s_message *letter)
 {
     s_tasklet *t = letter->task;
-    if (t->home != s)
-        s_post_message(t->home, letter->request, t, letter->error);
+    if (t->owner != s)
+        s_post_message(t->owner, letter->request, t, letter->error);
     else
         obey(s, letter->request, t, letter->error);
     Py_DECREF((PyObject *)t);
@@ -127,13 +127,13 @@ static void open_letter(s_sched *s, s_message *letter)
 static void take_mail(s_sched *s, b_link *woken, s_message **letters)
 {
     b_list_init(woken);
-    p_lock_take(&s->mail_lock);
-    b_append_all(woken, &s->mail);
-    *letters = s->letters;
-    s->letters = NULL;
-    s->letters_end = &s->letters;
-    s->has_mail = 0;
-    p_lock_give(&s->mail_lock);
+    p_lock_take(&s->inbox_lock);
+    b_append_all(woken, &s->woken);
+    *letters = s->messages;
+    s->messages = NULL;
+    s->messages_end = &s->messages;
+    s->has_messages = 0;
+    p_lock_give(&s->inbox_lock);
 }
 
 /* ---- parcels ------------------------------------------------------------------------ */
@@ -149,7 +149,7 @@ int s_post_completion(s_sched *to, s_completion *parcel)
         parcel->next = seen;
     } while (!__atomic_compare_exchange_n(&to->arrived, &seen, parcel, 0, __ATOMIC_SEQ_CST,
                                           __ATOMIC_ACQUIRE));
-    __atomic_store_n(&to->has_mail, 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&to->has_messages, 1, __ATOMIC_SEQ_CST);
     s_wake_thread(to);
     return S_OK;
 }
@@ -176,7 +176,7 @@ static void open_parcels(s_sched *s)
 
 void s_read_inbox(s_sched *s)
 {
-    if (!__atomic_load_n(&s->has_mail, __ATOMIC_SEQ_CST))
+    if (!__atomic_load_n(&s->has_messages, __ATOMIC_SEQ_CST))
         return;
     b_link woken;
     s_message *letter;
@@ -199,9 +199,9 @@ void s_close_inbox(s_sched *s)
 {
     b_link woken;
     s_message *letter;
-    p_lock_take(&s->mail_lock);
+    p_lock_take(&s->inbox_lock);
     s->closed = 1;
-    p_lock_give(&s->mail_lock);
+    p_lock_give(&s->inbox_lock);
     take_mail(s, &woken, &letter);
     for (b_link *at; (at = b_first(&woken)) != NULL;) {
         b_unlink(at);

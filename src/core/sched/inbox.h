@@ -5,7 +5,7 @@
 #include "sched/sched.h"
 
 /* What a thread without Python sends home.  It is opened there, attached, between two tasklets;
- * who waited for it may have gone on.  Tasklets that wait for one are counted in s->parcels. */
+ * who waited for it may have gone on.  Tasklets that wait for one are counted in s->completions. */
 typedef struct s_completion {
     struct s_completion *next;
     void (*open)(s_sched *s, struct s_completion *parcel);

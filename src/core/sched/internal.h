@@ -66,13 +66,13 @@ void s_adopt(s_sched *s, s_tasklet *t);
 void s_detach_all(s_sched *s);
 void s_detach_dead(s_sched *s);
 
-/* Who has held the core for long: held.c.  `now` is s->tick; what t->since shall be. */
+/* Who has held the core for long: held.c.  `now` is s->coarse_now; what t->since shall be. */
 uint32_t s_note_interval(s_sched *s, const s_tasklet *t, uint32_t now);
 /* The current tasklet leaves the core.  The load is a plain one, so that the next tasklet's
  * time is not loaded again. */
 static B_INLINE void s_end_interval(s_sched *s, s_tasklet *t)
 {
-    uint32_t now = s->tick;
+    uint32_t now = s->coarse_now;
     if (B_UNLIKELY(now - t->since >= s->notice))
         now = s_note_interval(s, t, now);
     t->since = now;

@@ -51,9 +51,9 @@ static void strike(s_sched *s, s_tasklet *t)
 static s_sched *lock_roll(s_tasklet *t)
 {
     for (;;) {
-        s_sched *s = t->home;
+        s_sched *s = t->owner;
         c_lock_take(&s->all_lock);
-        if (t->home == s)
+        if (t->owner == s)
             return s;
         c_lock_give(&s->all_lock);
     }
@@ -72,14 +72,14 @@ void s_registry_add(s_sched *s, s_tasklet *t)
     c_allow_try_incref((PyObject *)t);
     if (t->id == 0)
         t->id = s_new_id();
-    t->home = s;
-    t->since = s->tick;
+    t->owner = s;
+    t->since = s->coarse_now;
     sign(t);
 }
 
 void s_registry_remove(s_tasklet *t)
 {
-    if (t->home == NULL)
+    if (t->owner == NULL)
         return;
     s_sched *s = lock_roll(t);
     if (b_linked(&t->all))
@@ -95,24 +95,24 @@ void s_registry_add_dead(s_tasklet *t)
 
 void s_adopt(s_sched *s, s_tasklet *t)
 {
-    if (t->home == s)
+    if (t->owner == s)
         return;
     s_registry_remove(t);
-    t->home = s;
+    t->owner = s;
     sign(t);
 }
 
 void s_registry_move(s_tasklet *t, s_sched *to)
 {
     if (b_linked(&t->all))
-        strike(t->home, t);
-    t->home = to;
+        strike(t->owner, t);
+    t->owner = to;
     write_in(to, t);
 }
 
 void s_run_on_owner(const s_tasklet *t, void (*work)(void *arg), void *arg)
 {
-    if (t->home == s_self_)
+    if (t->owner == s_self_)
         work(arg);
     else
         c_while_world_stopped(work, arg);
@@ -122,14 +122,14 @@ void s_run_on_owner(const s_tasklet *t, void (*work)(void *arg), void *arg)
 
 static int is_current(const s_tasklet *t)
 {
-    return t->home != NULL && t->home->current == t;
+    return t->owner != NULL && t->owner->current == t;
 }
 
 static int may_move(const s_tasklet *t)
 {
     if (t->state == S_READY || t->state == S_RUNNING || t->held)
         return S_E_BLOCKED;
-    if (t->kept == S_C_STACK || t->is_main || is_current(t) || s_is_run_caller(t))
+    if (t->saved_as == S_C_STACK || t->is_main || is_current(t) || s_is_run_caller(t))
         return S_E_STUCK;
     if (t->state == S_BLOCKED && (!t->queued || !t->kind->anywhere || t->timer != NULL))
         return S_E_BLOCKED;
@@ -160,7 +160,7 @@ static void fetch(const s_tasklet *t)
 int s_change_owner(s_sched *s, s_tasklet *t)
 {
     move m = {t, s, S_OK};
-    if (t->home == s)
+    if (t->owner == s)
         return S_OK;
     int here = s == s_self_;
     if (here)
@@ -186,16 +186,16 @@ static int may_hold(const grip *g)
         return S_E_ALIVE;
     if (t->state == S_DONE)
         return S_OK;
-    int lost = t->home == &s_detached_owner && t->state == S_BLOCKED && t->queued;
+    int lost = t->owner == &s_detached_owner && t->state == S_BLOCKED && t->queued;
     if (!lost && t->state != S_PAUSED)
         return S_E_BLOCKED;
-    return t->kept == S_C_STACK || t->is_main || is_current(t) ? S_E_STUCK : S_OK;
+    return t->saved_as == S_C_STACK || t->is_main || is_current(t) ? S_E_STUCK : S_OK;
 }
 
 /* What it would call next: borrowed, or NULL. */
 static PyObject *bound_to(const s_tasklet *t)
 {
-    PyObject *func = t->state == S_PAUSED && t->kept == S_NOT_STARTED ? t->func : t->wait.value;
+    PyObject *func = t->state == S_PAUSED && t->saved_as == S_NOT_STARTED ? t->func : t->wait.value;
     return func != Py_None ? func : NULL;
 }
 
@@ -238,7 +238,7 @@ void s_release_claim(s_tasklet *t)
 static void begin(void *arg)
 {
     move *m = arg;
-    s_sched *s = m->t->home;
+    s_sched *s = m->t->owner;
     if (s->ended || (s->ending && s != s_self_)) {
         m->code = S_E_THREAD;
         return;
@@ -253,7 +253,7 @@ int s_begin_run(s_tasklet *t)
 {
     move m = {t, NULL, S_OK};
     s_run_on_owner(t, begin, &m);
-    if (m.code == S_OK && t->home == s_self_)
+    if (m.code == S_OK && t->owner == s_self_)
         s_registry_add_dead(t); /* from the dead to the others */
     s_release_claim(t);
     return m.code;

@@ -101,7 +101,7 @@ void s_poll_sleep(s_sched *s, int64_t until)
 {
     p_event events[EVENTS];
     p_poller_prepare(&s->poller);
-    if (__atomic_load_n(&s->has_mail, __ATOMIC_SEQ_CST)) {
+    if (__atomic_load_n(&s->has_messages, __ATOMIC_SEQ_CST)) {
         p_poller_cancel(&s->poller);
         return;
     }

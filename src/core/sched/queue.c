@@ -51,7 +51,7 @@ s_tasklet *s_next_slow(s_sched *s)
     s->trap++;
     do {
         s->budget = s->picks;
-        s->tick = s_coarse_ms(p_now_coarse());
+        s->coarse_now = s_coarse_ms(p_now_coarse());
         if (s->leaving != NULL && s->leaving != s->current)
             Py_CLEAR(s->leaving);
         s_read_inbox(s);
@@ -83,19 +83,19 @@ static void wake_here(s_sched *s, s_tasklet *t)
 /* 0 when that thread has ended: then the tasklet is nobody's. */
 static int send_home(s_sched *home, s_tasklet *t)
 {
-    p_lock_take(&home->mail_lock);
+    p_lock_take(&home->inbox_lock);
     int closed = home->closed;
     if (!closed) {
-        b_append(&home->mail, &t->wait.link);
-        __atomic_store_n(&home->has_mail, 1, __ATOMIC_SEQ_CST);
+        b_append(&home->woken, &t->wait.link);
+        __atomic_store_n(&home->has_messages, 1, __ATOMIC_SEQ_CST);
     }
-    p_lock_give(&home->mail_lock);
+    p_lock_give(&home->inbox_lock);
     return !closed;
 }
 
 s_sched *s_wake_on_owner(s_tasklet *t)
 {
-    s_sched *home = t->home;
+    s_sched *home = t->owner;
     if (send_home(home, t))
         return home;
     s_arrive(t);
@@ -107,7 +107,7 @@ s_sched *s_wake_on_owner(s_tasklet *t)
 
 void s_wake_slow(s_sched *s, s_tasklet *t)
 {
-    if (t->home == s) {
+    if (t->owner == s) {
         wake_here(s, t);
         return;
     }

@@ -31,7 +31,7 @@ static void open_notice(s_sched *s)
 
 void s_intervals_init(s_sched *s)
 {
-    s->tick = s_coarse_ms(p_now());
+    s->coarse_now = s_coarse_ms(p_now());
     open_notice(s);
 }
 
@@ -53,7 +53,7 @@ static void note(s_sched *s, const s_tasklet *t, uint32_t ticks)
 {
     s_run_interval *r = &s->longest;
     c_location place;
-    int more, left = t->kept != S_LIVE || t->state != S_RUNNING; /* else it has ended */
+    int more, left = t->saved_as != S_LIVE || t->state != S_RUNNING; /* else it has ended */
     int found = left ? c_peek_frames(NULL, &t->c, &place, 1, &more) : 0;
     *r = (s_run_interval){.ticks = ticks, .id = t->id};
     s_peek_name(t, r->name, sizeof(r->name));
@@ -79,7 +79,7 @@ B_COLD uint32_t s_note_interval(s_sched *s, const s_tasklet *t, uint32_t now)
 
 void s_intervals_sleep(s_sched *s)
 {
-    s->tick = s_coarse_ms(p_now());
+    s->coarse_now = s_coarse_ms(p_now());
     if (s->idled || s->current == s->idler)
         return;
     s_end_interval(s, s->current);
@@ -89,7 +89,7 @@ void s_intervals_sleep(s_sched *s)
 
 void s_intervals_wake(s_sched *s)
 {
-    s->tick = s_coarse_ms(p_now());
+    s->coarse_now = s_coarse_ms(p_now());
 }
 
 void s_interval_continue(s_sched *s, s_tasklet *t)
@@ -97,5 +97,5 @@ void s_interval_continue(s_sched *s, s_tasklet *t)
     if (!s->idled)
         return;
     open_notice(s);
-    t->since = s->tick;
+    t->since = s->coarse_now;
 }

@@ -116,8 +116,8 @@ struct s_tasklet {
     void *on;                /* ... and on what; meaning by kind */
     c_state c;
     p_stack *stack; /* S_C_STACK: its C stack */
-    s_sched *home;
-    b_link all;     /* in home's list of all tasklets */
+    s_sched *owner;
+    b_link all;     /* in its owner's list of all tasklets */
     PyObject *func; /* after the end: its name, if it was a Python function */
     union {
         PyObject *args; /* before the start: positional ones, then keyword values */
@@ -129,14 +129,14 @@ struct s_tasklet {
     };
     PyObject *error; /* to be raised when it goes on */
     PyObject *name;
-    PyObject *scope;    /* innermost cancel scope: scope.h */
-    s_timer *timer;     /* deadline of the present wait */
-    c_event_loop *loop; /* an event loop of asyncio runs in it: loop.c */
-    c_trace *trace;     /* it has called sys.settrace or sys.setprofile: trace.c */
-    s_identity *own;    /* locals, the identity of a thread: own.c */
-    b_link joiners;     /* s_wait of tasklets that wait for its end; not a list before the first */
+    PyObject *scope;          /* innermost cancel scope: scope.h */
+    s_timer *timer;           /* deadline of the present wait */
+    c_event_loop *event_loop; /* an event loop of asyncio runs in it: loop.c */
+    c_trace *trace;           /* it has called sys.settrace or sys.setprofile: trace.c */
+    s_identity *identity;     /* locals, the identity of a thread: thread_identity.c */
+    b_link joiners; /* s_wait of tasklets that wait for its end; not a list before the first */
     uint64_t id;
-    unsigned char state, kept, started;
+    unsigned char state, saved_as, started;
     unsigned char cancelled; /* every blocking call raises Cancelled */
     unsigned char owned;     /* a group takes its failure */
     unsigned char attached;  /* what it has of guests: events.h */
@@ -165,7 +165,7 @@ static inline uint32_t s_coarse_ms(int64_t nanoseconds)
 /* Whether it was started as a thread. */
 static inline int s_is_thread(const s_tasklet *t)
 {
-    return t->own != NULL && t->own->is_thread;
+    return t->identity != NULL && t->identity->is_thread;
 }
 
 /* Its ident where tasklets have one: odd, which that of no thread is. */
@@ -177,7 +177,7 @@ static inline unsigned long long s_identity_number(const s_tasklet *t)
 /* Only its frames are kept. */
 static inline int s_is_soft(const s_tasklet *t)
 {
-    return t->kept == S_FRAMES || t->kept == S_FRAMES_AT_SAFEPOINT;
+    return t->saved_as == S_FRAMES || t->saved_as == S_FRAMES_AT_SAFEPOINT;
 }
 
 /* Who has held a core longest at one go, as text: the tasklet may be gone. */
@@ -192,12 +192,12 @@ struct s_sched {
     s_tasklet *current, *main, *idler;
     s_tasklet *leaving; /* pauses itself; our reference goes once it is left */
     b_link ready;
-    uint32_t tick;   /* the time, as last looked at: held.c */
-    uint32_t notice; /* from so many ticks on a hold of the core is noted */
-    int budget;      /* picks until the clock and the mail are looked at */
-    int picks;       /* ... as many as that: s_picks() */
-    int trap;        /* > 0: inside a callback, or trapped: nothing may switch */
-    int trapped;     /* the level that switch_trap() asked for; counts once in `trap` */
+    uint32_t coarse_now; /* the time, as last looked at: held.c */
+    uint32_t notice;     /* from so many ticks on a hold of the core is noted */
+    int budget;          /* picks until the clock and the mail are looked at */
+    int picks;           /* ... as many as that: s_picks() */
+    int trap;            /* > 0: inside a callback, or trapped: nothing may switch */
+    int trapped;         /* the level that switch_trap() asked for; counts once in `trap` */
     int reporting;   /* `trap` inside the error handler, which may still wait for a stock lock */
     int in_callback; /* of the Stackless face, which runs Python code before a switch */
     s_tasklet *departed; /* it has ended, the listener is still to be told of it */
@@ -220,19 +220,19 @@ struct s_sched {
     Py_ssize_t natives; /* those of them that are not of the Stackless face */
     c_lock all_lock;
 
-    int has_mail;
+    int has_messages;
     p_parker parker;
-    b_spin spin;          /* whether to stay awake for a moment before sleeping */
-    Py_ssize_t io_waits;  /* tasklets that wait for descriptors: poll.c */
-    Py_ssize_t job_waits; /* tasklets that wait for a function on another thread: io/blocking.h */
-    Py_ssize_t parcels;   /* parcels that tasklets wait for */
-    int64_t io_looked;    /* when the poller was last looked at */
-    void *io_scratch;     /* of the io room; PyMem_RawFree'd with the thread */
-    PyObject *io_spare;   /* ... and a bytes object that nobody else has yet, or NULL */
-    int asleep;           /* waits for ever inside loomlet */
-    int ending;           /* its thread is about to end: no tasklet may come here */
-    int running;          /* inside run() */
-    unsigned char round;  /* of s_kill_all */
+    b_spin spin;            /* whether to stay awake for a moment before sleeping */
+    Py_ssize_t io_waits;    /* tasklets that wait for descriptors: poll.c */
+    Py_ssize_t job_waits;   /* tasklets that wait for a function on another thread: io/blocking.h */
+    Py_ssize_t completions; /* completions that tasklets wait for */
+    int64_t io_looked;      /* when the poller was last looked at */
+    void *io_scratch;       /* of the io room; PyMem_RawFree'd with the thread */
+    PyObject *io_spare;     /* ... and a bytes object that nobody else has yet, or NULL */
+    int asleep;             /* waits for ever inside loomlet */
+    int ending;             /* its thread is about to end: no tasklet may come here */
+    int running;            /* inside run() */
+    unsigned char round;    /* of s_kill_all */
     unsigned long thread_id;
 
     b_link watches; /* callers of run(), innermost first: stackless_run.c */
@@ -245,12 +245,12 @@ struct s_sched {
     int pickle_flags;
 
     /* From here on what outlives a thread, because others may be looking at it. */
-    int ended;        /* 0 while its thread lives */
-    s_sched *next;    /* in the list of all schedulers */
-    p_lock mail_lock; /* guards closed, mail and letters */
-    int closed;       /* takes no more mail */
-    b_link mail;      /* tasklets woken by other threads */
-    struct s_message *letters, **letters_end;
+    int ended;         /* 0 while its thread lives */
+    s_sched *next;     /* in the list of all schedulers */
+    p_lock inbox_lock; /* guards closed, woken and messages */
+    int closed;        /* takes no more messages */
+    b_link woken;      /* tasklets woken by other threads */
+    struct s_message *messages, **messages_end;
     struct s_completion *arrived; /* the last one first; atomic */
     p_lock wakeup_lock;           /* the poller is opened, closed and rung under it */
     p_poller poller;
@@ -468,7 +468,7 @@ static inline PyObject *s_waited_object(s_tasklet *t)
 void s_wake_slow(s_sched *s, s_tasklet *t);
 static inline void s_wake(s_sched *s, s_tasklet *t)
 {
-    if (__builtin_expect(t->home != s || t->timer != NULL, 0)) {
+    if (__builtin_expect(t->owner != s || t->timer != NULL, 0)) {
         s_wake_slow(s, t);
         return;
     }

@@ -82,8 +82,8 @@ static s_sched *obtain(void)
     if (s != NULL) {
         s->ended = 1;
     } else if ((s = PyMem_RawCalloc(1, sizeof(*s))) != NULL) {
-        b_list_init(&s->mail);
-        s->letters_end = &s->letters;
+        b_list_init(&s->woken);
+        s->messages_end = &s->messages;
         s->ended = s->closed = 1;
         s->next = every;
         __atomic_store_n(&every, s, __ATOMIC_RELEASE);
@@ -356,7 +356,7 @@ void s_after_fork(void)
     h_blocks_after_fork();
     p_stacks_after_fork();
     for (s_sched *s = every; s != NULL; s = s->next) {
-        s->mail_lock.word = 0;
+        s->inbox_lock.word = 0;
         s->parker.word = 0;
         s_poll_after_fork(s, s == mine);
         if (s != mine)

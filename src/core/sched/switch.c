@@ -49,7 +49,7 @@ void s_stack_give(s_sched *s, p_stack *stack)
  * and faults each time. */
 void s_stacks_trim(s_sched *s)
 {
-    if (s->spares <= SPARES || s->tick - s->trimmed < PERIOD)
+    if (s->spares <= SPARES || s->coarse_now - s->trimmed < PERIOD)
         return;
     for (int excess = (s->spares_idle - SPARES + 1) / 2; excess > 0; excess--) {
         p_stack *stack = s->spare->next;
@@ -59,14 +59,14 @@ void s_stacks_trim(s_sched *s)
         p_stack_free(stack);
     }
     s->spares_idle = s->spares;
-    s->trimmed = s->tick;
+    s->trimmed = s->coarse_now;
 }
 
 static B_INLINE void make_current(s_sched *s, s_tasklet *t)
 {
     s->current = t;
     t->state = S_RUNNING;
-    t->since = s->tick;
+    t->since = s->coarse_now;
     c_state_load(s->ts, &t->c);
 }
 
@@ -87,8 +87,8 @@ static PyObject *delivered(s_tasklet *t)
 
 static PyObject *go_on(s_sched *s, s_tasklet *t)
 {
-    unsigned char kept = t->kept;
-    t->kept = S_LIVE;
+    unsigned char kept = t->saved_as;
+    t->saved_as = S_LIVE;
     if (B_LIKELY(kept == S_FRAMES)) {
         PyObject *value = t->wait.value, *error = t->error;
         t->wait.value = t->error = NULL;
@@ -122,7 +122,7 @@ static void dispatch(void)
         s_finish(s, t, result);
         s_tasklet *next = s_next(s);
         make_current(s, next);
-        if (next->kept == S_C_STACK)
+        if (next->saved_as == S_C_STACK)
             leave_for_kept(s, next);
     }
 }
@@ -132,7 +132,7 @@ static inline void jump_to_kept(s_sched *s, s_tasklet *next, void **save, void *
 {
     p_stack *stack = next->stack;
     next->stack = NULL;
-    next->kept = S_LIVE;
+    next->saved_as = S_LIVE;
     s->stack = stack;
     c_stack_limits_use(s->ts, stack);
     track_leave(fake, stack->low, stack->size);
@@ -165,10 +165,10 @@ static PyObject *suspend_hard(s_sched *s, s_tasklet *me, s_tasklet *next, p_stac
     s->count_hard++;
     c_hard_suspend(s->ts, &me->c, &kept, top);
     me->stack = mine;
-    me->kept = S_C_STACK;
+    me->saved_as = S_C_STACK;
     s_end_interval(s, me);
     make_current(s, next);
-    if (next->kept == S_C_STACK) {
+    if (next->saved_as == S_C_STACK) {
         jump_to_kept(s, next, &mine->sp, &mine->fake);
     } else {
         s->stack = fresh;
@@ -204,7 +204,7 @@ static inline B_NORETURN void leave_softly(s_sched *s, s_tasklet *me, s_tasklet 
         s_chunk_outgrown(me);
     s_end_interval(s, me);
     make_current(s, next);
-    if (B_UNLIKELY(next->kept == S_C_STACK))
+    if (B_UNLIKELY(next->saved_as == S_C_STACK))
         leave_for_kept(s, next);
     restart(s->stack);
 }
@@ -273,9 +273,9 @@ static B_COLD PyObject *transfer_slow(s_sched *s, s_tasklet *me, s_tasklet *next
             if (B_UNLIKELY(s->soft != 1))
                 report_switch(s, me, next);
             c_suspend(s->ts, &me->c, &point);
-            if (s_torture & S_TORTURE_MOVE && next->kept != S_C_STACK)
+            if (s_torture & S_TORTURE_MOVE && next->saved_as != S_C_STACK)
                 move_stack(s);
-            me->kept = site->kind == C_SAFEPOINT ? S_FRAMES_AT_SAFEPOINT : S_FRAMES;
+            me->saved_as = site->kind == C_SAFEPOINT ? S_FRAMES_AT_SAFEPOINT : S_FRAMES;
             leave_softly(s, me, next);
         }
         why = site->kind == C_SAFEPOINT ? C_FROM_C : s->soft ? why : C_NEVER;
@@ -285,7 +285,7 @@ static B_COLD PyObject *transfer_slow(s_sched *s, s_tasklet *me, s_tasklet *next
     if (why == C_NESTED && c_chunk_nearly_full(s->ts, &me->c))
         s_chunk_outgrown(me);
     p_stack *fresh = NULL;
-    if (next->kept != S_C_STACK && (fresh = s_stack_take(s)) == NULL)
+    if (next->saved_as != S_C_STACK && (fresh = s_stack_take(s)) == NULL)
         return undo(s, me, next);
     if (B_UNLIKELY(s->soft != 1))
         report_switch(s, me, next);
@@ -301,7 +301,7 @@ PyObject *s_transfer(s_sched *s, s_tasklet *next, const c_call_site *site)
         return delivered(me);
     }
     if (B_LIKELY(s->soft == 1 && site != NULL) && B_LIKELY(c_suspend_call(s->ts, &me->c, site))) {
-        me->kept = S_FRAMES;
+        me->saved_as = S_FRAMES;
         leave_softly(s, me, next);
     }
     return transfer_slow(s, me, next, site);

@@ -77,7 +77,7 @@ void s_unbound_init(s_sched *s, s_tasklet *t)
 {
     t->wait.task = t;
     t->state = S_DONE;
-    t->kept = S_LIVE;
+    t->saved_as = S_LIVE;
     t->started = 1;
     s_registry_add(s, t);
 }
@@ -93,7 +93,7 @@ int s_rebind(s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames)
     Py_CLEAR(t->func);
     Py_CLEAR(t->error);
     Py_CLEAR(t->wait.value);
-    t->kept = S_NOT_STARTED;
+    t->saved_as = S_NOT_STARTED;
     t->cancelled = t->owned = t->due = t->round = 0;
     PyObject *context = t->c.context;
     int code = make_call(s, t, func, args, kwnames);
@@ -111,9 +111,9 @@ int s_rebind(s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames)
 
 void s_unbind(s_tasklet *t)
 {
-    if (t->kept != S_LIVE) {
+    if (t->saved_as != S_LIVE) {
         s_clear(t);
-        t->kept = S_LIVE;
+        t->saved_as = S_LIVE;
         t->kind = NULL;
     }
     s_registry_add_dead(t);
@@ -122,19 +122,19 @@ void s_unbind(s_tasklet *t)
 int s_main_init(s_sched *s, s_tasklet *t)
 {
     t->wait.task = t;
-    t->home = s;
+    t->owner = s;
     t->id = s_new_id();
     t->started = t->is_main = 1;
-    t->since = s->tick;
+    t->since = s->coarse_now;
     c_state_never_soft(&t->c);
     t->state = S_RUNNING;
-    t->kept = S_LIVE;
+    t->saved_as = S_LIVE;
     return S_OK;
 }
 
 static int suspended(const s_tasklet *t)
 {
-    return s_is_soft(t) || t->kept == S_C_STACK;
+    return s_is_soft(t) || t->saved_as == S_C_STACK;
 }
 
 int s_visit(s_tasklet *t, visitproc visit, void *arg)
@@ -278,7 +278,7 @@ void s_clear(s_tasklet *t)
     if (t->is_main || (t->started && !s_is_soft(t) && t->state != S_DONE))
         return;
     if (s_is_soft(t)) {
-        t->kept = S_LIVE;
+        t->saved_as = S_LIVE;
         t->state = S_DONE;
         c_drop_frames(c_thread_state(), &t->c);
     }
@@ -302,7 +302,7 @@ static void exit_later(s_sched *s, s_tasklet *t, PyObject *error)
 {
     Py_INCREF((PyObject *)t);
     Py_XSETREF(t->error, error);
-    if (t->home == s) {
+    if (t->owner == s) {
         s_ready(s, t);
     } else {
         t->state = S_BLOCKED;
@@ -330,7 +330,7 @@ static void exit_now(s_sched *s, s_tasklet *t, PyObject *error)
 /* Whether nobody but its C stack keeps it. */
 static int refuses_to_end(const s_tasklet *t)
 {
-    return t->stackless && t->kept == S_C_STACK && t->state == S_PAUSED;
+    return t->stackless && t->saved_as == S_C_STACK && t->state == S_PAUSED;
 }
 
 static void insist(s_sched *s, s_tasklet *t)
@@ -366,13 +366,13 @@ void s_finalize(s_tasklet *t)
     take_from_garbage(t);
     if (s_is_soft(t))
         s_adopt(s, t);
-    if (s->trap || t->home != s) {
+    if (s->trap || t->owner != s) {
         exit_later(s, t, error);
     } else {
         exit_now(s, t, error);
         insist(s, t);
     }
-    if (t->kept == S_C_STACK)
+    if (t->saved_as == S_C_STACK)
         c_finalize_again((PyObject *)t);
     PyErr_SetRaisedException(pending);
 }
@@ -385,7 +385,7 @@ void s_leak(s_tasklet *t)
 
 void s_free(s_tasklet *t)
 {
-    if (t->home != NULL)
+    if (t->owner != NULL)
         s_clear(t);
     if (t->attached)
         s_report_drop(s_self_, t);

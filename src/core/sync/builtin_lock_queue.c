@@ -186,7 +186,7 @@ static void forget_others(s_sched *s, y_builtin_queue *q)
     b_link *at = q->waiters.next;
     while (at != &q->waiters) {
         b_link *next = at->next;
-        if (s_of_link(at)->home != s)
+        if (s_of_link(at)->owner != s)
             s_dequeue(at);
         at = next;
     }

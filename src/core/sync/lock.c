@@ -95,7 +95,7 @@ int y_lock_release(s_sched *s, y_lock *lock)
     if (!held)
         return S_E_FREE;
     if (next != NULL) {
-        int here = next->home == s;
+        int here = next->owner == s;
         next->wait.value = Py_NewRef(Py_True);
         s_wake(s, next);
         if (here)

@@ -105,7 +105,7 @@ void y_notify_after_fork(const s_sched *s)
         b_link *at = b_linked(&buckets[i]) ? buckets[i].next : &buckets[i];
         while (at != &buckets[i]) {
             b_link *next = at->next;
-            if (s_of_link(at)->home != s)
+            if (s_of_link(at)->owner != s)
                 s_dequeue(at);
             at = next;
         }

@@ -114,7 +114,7 @@ static void call_stall_callback(s_tasklet *t, int64_t nanoseconds)
 {
     PyObject *code;
     int line;
-    if (stall_callback == NULL || !c_running_location(t->home->ts, &code, &line))
+    if (stall_callback == NULL || !c_running_location(t->owner->ts, &code, &line))
         return;
     PyObject *callback = Py_NewRef(stall_callback);
     PyObject *done =

@@ -131,9 +131,9 @@ static PyObject *tasklet_interrupt(PyObject *self, PyObject *error)
         return NULL;
     }
     Py_INCREF(error);
-    if (SELF->home == s)
+    if (SELF->owner == s)
         return PyBool_FromLong(s_interrupt(s, SELF, error));
-    int code = s_post_message(SELF->home, S_ASK_INTERRUPT, SELF, error);
+    int code = s_post_message(SELF->owner, S_ASK_INTERRUPT, SELF, error);
     return code < 0 ? bind_fail(code, self) : Py_NewRef(Py_True);
 }
 
@@ -152,7 +152,7 @@ static PyObject *tasklet_bind_thread(PyObject *self, PyObject *const *args, Py_s
         return NULL;
     int code = target == NULL ? S_E_THREAD : SELF->state == S_DONE ? S_E_DEAD : S_OK;
     if (code == S_OK)
-        code = SELF->kept == S_C_STACK ? S_E_STUCK : s_change_owner(target, SELF);
+        code = SELF->saved_as == S_C_STACK ? S_E_STUCK : s_change_owner(target, SELF);
     return code < 0 ? bind_fail(code, self) : Py_NewRef(Py_None);
 }
 
@@ -167,7 +167,7 @@ static PyObject *tasklet_where(PyObject *self, PyObject *unused)
         return NULL;
     if (SELF->state == S_RUNNING && s->current == SELF)
         found = c_running_location(s->ts, &code, &line);
-    else if (SELF->started && (SELF->kept != S_LIVE || SELF->state == S_BLOCKED))
+    else if (SELF->started && (SELF->saved_as != S_LIVE || SELF->state == S_BLOCKED))
         found = c_suspended_location(&SELF->c, &code, &line);
     if (!found)
         Py_RETURN_NONE;
@@ -312,13 +312,13 @@ static void tasklet_finalize(PyObject *self)
 
 static void tasklet_dealloc(PyObject *self)
 {
-    if (SELF->kept != S_LIVE && PyObject_CallFinalizerFromDealloc(self) < 0) {
-        if (SELF->kept == S_C_STACK)
+    if (SELF->saved_as != S_LIVE && PyObject_CallFinalizerFromDealloc(self) < 0) {
+        if (SELF->saved_as == S_C_STACK)
             c_finalize_again(self);
         return;
     }
     PyObject_GC_UnTrack(self);
-    if (SELF->kept == S_C_STACK) {
+    if (SELF->saved_as == S_C_STACK) {
         s_leak(SELF);
         return;
     }

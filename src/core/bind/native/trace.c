@@ -78,7 +78,7 @@ int bind_set_trace(PyObject *self, PyObject *value, void *which)
         Py_XDECREF(done);
         return done != NULL ? 0 : -1;
     }
-    if (t->home != s && t->home != NULL && t->home->current == t) {
+    if (t->owner != s && t->owner != NULL && t->owner->current == t) {
         PyErr_SetString(PyExc_RuntimeError, "tasklet belongs to a different thread");
         return -1;
     }

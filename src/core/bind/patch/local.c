@@ -39,7 +39,8 @@ PyObject *bind_keep_local(PyObject *module, PyObject *type)
 static s_tasklet *owner(PyTypeObject *type)
 {
     s_tasklet *t = (PyObject *)type != kept ? bind_patch_tasklet() : NULL;
-    int keeps = t != NULL && t->own != NULL && (t->own->is_thread || t->own->locals != NULL);
+    int keeps =
+        t != NULL && t->identity != NULL && (t->identity->is_thread || t->identity->locals != NULL);
     return installed || keeps ? t : NULL;
 }
 
@@ -132,7 +133,7 @@ static void end_all(PyObject *locals, PyObject *key)
 /* Destructors of values may set others. */
 static void leaves(s_tasklet *t)
 {
-    s_identity *own = t->own;
+    s_identity *own = t->identity;
     for (int tries = 0; own->locals != NULL && tries < TRIES; tries++) {
         PyObject *locals = own->locals;
         own->locals = NULL;

@@ -49,7 +49,7 @@ static PyCFunction stock[FUNCTIONS];
 static PyObject *get_ident(PyObject *module, PyObject *unused)
 {
     s_tasklet *t = bind_patch_thread();
-    return t != NULL ? Py_NewRef(t->own->key) : stock[IDENT](module, unused);
+    return t != NULL ? Py_NewRef(t->identity->key) : stock[IDENT](module, unused);
 }
 
 /* _set_sentinel(): the lock that threading waits for (3.11, 3.12). */
@@ -58,7 +58,7 @@ static PyObject *set_sentinel(PyObject *module, PyObject *unused)
     s_tasklet *t = bind_patch_thread();
     if (t == NULL)
         return stock[SENTINEL](module, unused);
-    return PyObject_CallOneArg(sentinel, t->own->end);
+    return PyObject_CallOneArg(sentinel, t->identity->end);
 }
 
 /* set_name(): the name of the thread of the system, which is another one's. */
@@ -84,7 +84,7 @@ static PyObject *excepthook(PyObject *module, PyObject *args)
     if (!interrupt && !s_hook.is_exit(exception))
         return stock[HOOK](module, args);
     if (interrupt)
-        s_raise_in(t->home, t->home->main, Py_NewRef(exception));
+        s_raise_in(t->owner, t->owner->main, Py_NewRef(exception));
     Py_RETURN_NONE;
 }
 
@@ -176,7 +176,7 @@ static s_tasklet *new_thread(s_sched *s, PyObject *module, PyObject *function, P
 /* From now on it is a thread, and runs. */
 static void let_run(s_sched *s, s_tasklet *t)
 {
-    t->own->is_thread = 1;
+    t->identity->is_thread = 1;
     __atomic_add_fetch(&alive, 1, __ATOMIC_RELAXED);
     s_ready(s, t);
 }
@@ -204,7 +204,7 @@ static PyObject *start_as(int which, PyObject *module, PyObject *all)
     Py_XDECREF(none);
     if (t == NULL)
         return NULL;
-    PyObject *ident = Py_NewRef(t->own->key);
+    PyObject *ident = Py_NewRef(t->identity->key);
     let_run(s, t);
     return ident;
 }
@@ -231,10 +231,10 @@ static int is_used(PyObject *handle)
 /* The handle is the tasklet's from now on. */
 static int give_handle(s_tasklet *t, PyObject *handle)
 {
-    if (c_thread_handle_set_running(handle, t->own->key) < 0 ||
-        PyDict_SetItem(ends, t->own->key, t->own->end) < 0)
+    if (c_thread_handle_set_running(handle, t->identity->key) < 0 ||
+        PyDict_SetItem(ends, t->identity->key, t->identity->end) < 0)
         return -1;
-    t->own->handle = Py_NewRef(handle);
+    t->identity->handle = Py_NewRef(handle);
     return 0;
 }
 
@@ -337,7 +337,7 @@ void bind_threads_after_fork(void)
     if (s == NULL || alive == 0)
         return;
     Py_ssize_t count = s_tasklets(s, &found);
-    forked = s_is_thread(me) ? me->own : NULL;
+    forked = s_is_thread(me) ? me->identity : NULL;
     for (Py_ssize_t i = 0; i < count; i++) {
         s_tasklet *t = found[i];
         if (t != me && (forked != NULL || s_is_thread(t)))
@@ -355,7 +355,7 @@ void bind_threads_after_fork(void)
 
 static int add_thread(PyObject *idents, const s_tasklet *t)
 {
-    return s_is_thread(t) ? PyList_Append(idents, t->own->key) : 0;
+    return s_is_thread(t) ? PyList_Append(idents, t->identity->key) : 0;
 }
 
 /* _threads(): the idents of the calling thread's tasklets that are threads. */

@@ -229,7 +229,7 @@ static PyObject *scope_reenter(PyObject *module, PyObject *args)
     if (s == NULL || !PyArg_ParseTuple(args, "OO:_scope_enter", &scope, &t))
         return NULL;
     if (!bind_is_scope(scope) || !bind_is_tasklet(t) || ((s_tasklet *)t)->state != S_PAUSED ||
-        ((s_tasklet *)t)->home != s)
+        ((s_tasklet *)t)->owner != s)
         return bind_raise_thaw_error("a scope is entered by a paused tasklet");
     int code = s_scope_enter_as(s, (s_tasklet *)t, (s_scope *)scope);
     return code < 0 ? bind_fail(code, scope) : Py_NewRef(Py_None);

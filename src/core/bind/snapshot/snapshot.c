@@ -199,7 +199,7 @@ static PyObject *tasklet_wait(PyObject *module, PyObject *args)
         !want_tasklet(t))
         return NULL;
     int code =
-        ((s_tasklet *)t)->state == S_PAUSED && ((s_tasklet *)t)->home == s ? S_OK : S_E_SNAPSHOT;
+        ((s_tasklet *)t)->state == S_PAUSED && ((s_tasklet *)t)->owner == s ? S_OK : S_E_SNAPSHOT;
     if (code == S_OK)
         code = bind_restore_wait(s, (s_tasklet *)t, wait, value);
     return fill_outcome(t, code, NULL);

@@ -123,7 +123,7 @@ static int restore_wait(s_sched *s, s_tasklet *t, PyObject *wait, PyObject *valu
 int bind_restore_wait(s_sched *s, s_tasklet *t, PyObject *wait, PyObject *value)
 {
     PyObject *on = NULL;
-    if (t->kept != S_FRAMES)
+    if (t->saved_as != S_FRAMES)
         return S_E_SNAPSHOT;
     int code = restore_wait(s, t, wait, value, &on);
     if (code == S_OK && t->state == S_BLOCKED)

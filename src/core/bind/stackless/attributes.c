@@ -13,7 +13,7 @@
 /* Whether it is the current tasklet of its own thread. */
 static int is_current_tasklet(const s_tasklet *t)
 {
-    return t->home != NULL && t->home->current == t;
+    return t->owner != NULL && t->owner->current == t;
 }
 
 /* Whether it is the current tasklet of the calling thread. */
@@ -55,7 +55,7 @@ static int is_claimed(const s_tasklet *t)
 /* Before the state is read: handles what other threads have sent. */
 static void read_inbox(const s_tasklet *t)
 {
-    if (t->home == s_self_ && s_self_ != NULL)
+    if (t->owner == s_self_ && s_self_ != NULL)
         s_read_inbox(s_self_);
 }
 
@@ -112,7 +112,7 @@ static PyObject *stackless_get_thread_id(PyObject *self, void *unused)
     (void)unused;
     if (!bind_has_thread(SELF))
         return PyLong_FromLong(-1);
-    return PyLong_FromUnsignedLong(SELF->home->thread_id);
+    return PyLong_FromUnsignedLong(SELF->owner->thread_id);
 }
 
 /* ---- tempval ------------------------------------------------------------------------- */
@@ -214,13 +214,13 @@ PyObject *bind_stackless_set_ignore_nesting(PyObject *self, PyObject *flag)
 
 static int is_suspended(const s_tasklet *t)
 {
-    return s_is_soft(t) || t->kept == S_C_STACK;
+    return s_is_soft(t) || t->saved_as == S_C_STACK;
 }
 
 int bind_stackless_nesting(s_tasklet *t)
 {
     int running = runs_here(t);
-    if (!running && t->kept != S_C_STACK)
+    if (!running && t->saved_as != S_C_STACK)
         return 0;
     int level = c_nesting_level(c_thread_state(), &t->c, running);
     if (running)
@@ -266,7 +266,7 @@ static PyObject *stackless_get_cstate(PyObject *self, void *unused)
 /* The ring is the current tasklet followed by the run queue. */
 static s_tasklet *neighbour_in_ring(s_tasklet *t, int forward)
 {
-    s_sched *s = t->home;
+    s_sched *s = t->owner;
     b_link *at = is_current_tasklet(t) ? &s->ready : &t->wait.link;
     b_link *found = forward ? at->next : at->prev;
     return found == &s->ready ? s->current : s_of_link(found);
@@ -325,7 +325,7 @@ static void swap_context(void *arg)
 
 static PyObject *read_context(s_tasklet *t)
 {
-    return Py_XNewRef(is_current_tasklet(t) ? t->home->ts->context : t->c.context);
+    return Py_XNewRef(is_current_tasklet(t) ? t->owner->ts->context : t->c.context);
 }
 
 static void give_context(s_tasklet *t, PyObject *context)

@@ -38,13 +38,13 @@ static PyObject *flatten_arguments(PyObject *args, PyObject *kwargs, PyObject **
 
 static int may_bind(s_tasklet *t, int unbinds)
 {
-    if (t->home != NULL && t->home->current == t)
+    if (t->owner != NULL && t->owner->current == t)
         bind_stackless_refuse("can't (re)bind the current tasklet");
     else if (bind_is_in_queue(t))
         bind_stackless_refuse("tasklet is scheduled");
     else if (unbinds && t->is_main)
         bind_stackless_refuse("can't unbind the main tasklet");
-    else if (t->kept == S_C_STACK)
+    else if (t->saved_as == S_C_STACK)
         bind_stackless_refuse("tasklet has C state on its stack");
     else
         return 1;

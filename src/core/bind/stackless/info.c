@@ -176,7 +176,7 @@ static int add_uncollectables(PyObject *list, s_sched *s)
         return -1;
     }
     for (Py_ssize_t i = 0; i < count; i++) {
-        if (code == 0 && found[i]->kept == S_C_STACK)
+        if (code == 0 && found[i]->saved_as == S_C_STACK)
             code = PyList_Append(list, (PyObject *)found[i]);
         Py_DECREF((PyObject *)found[i]);
     }

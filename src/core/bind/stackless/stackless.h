@@ -70,7 +70,7 @@ PyObject *bind_stackless_context_run(PyObject *self, PyObject *const *args, Py_s
 
 static inline int bind_has_thread(const s_tasklet *t)
 {
-    return t->home != NULL && !t->home->ended;
+    return t->owner != NULL && !t->owner->ended;
 }
 
 static inline int bind_is_in_queue(const s_tasklet *t)

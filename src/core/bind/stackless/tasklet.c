@@ -37,16 +37,16 @@ static PyObject *stackless_tasklet_remove(PyObject *self, PyObject *unused)
     s_sched *s = s_self();
     if (s == NULL)
         return NULL;
-    if (SELF->home == s)
+    if (SELF->owner == s)
         s_read_inbox(s);
     if (SELF->state == S_BLOCKED && !s_is_run_caller(SELF))
         return bind_stackless_refuse("You cannot remove a blocked tasklet.");
     if (SELF->state == S_DONE || !bind_has_thread(SELF) || s_is_run_caller(SELF))
         return Py_NewRef(self);
-    if (SELF->home->current == SELF)
+    if (SELF->owner->current == SELF)
         return bind_stackless_fail(S_E_CURRENT, self);
-    int code =
-        SELF->home == s ? s_remove(s, SELF) : s_post_message(SELF->home, S_ASK_REMOVE, SELF, NULL);
+    int code = SELF->owner == s ? s_remove(s, SELF)
+                                : s_post_message(SELF->owner, S_ASK_REMOVE, SELF, NULL);
     return code < 0 ? bind_stackless_fail(code, self) : Py_NewRef(self);
 }
 
@@ -184,7 +184,7 @@ static PyObject *stackless_tasklet_bind_thread(PyObject *self, PyObject *const *
     s_sched *target = scheduler_of_thread(given[0]);
     if (target == NULL)
         return NULL;
-    if (target == SELF->home)
+    if (target == SELF->owner)
         Py_RETURN_NONE;
     int code = s_change_owner(target, SELF);
     if (code == S_E_BLOCKED)
@@ -196,7 +196,7 @@ static PyObject *stackless_tasklet_bind_thread(PyObject *self, PyObject *const *
 
 static PyObject *stackless_tasklet_reduce(PyObject *self, PyObject *unused)
 {
-    if (SELF->home != NULL && SELF->home->current == SELF)
+    if (SELF->owner != NULL && SELF->owner->current == SELF)
         return bind_stackless_refuse("You cannot __reduce__ the tasklet which is current.");
     return bind_reduce(self, unused);
 }

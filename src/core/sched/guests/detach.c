@@ -18,8 +18,8 @@ s_sched s_detached_owner = {.ready = {&s_detached_owner.ready, &s_detached_owner
                             .all = {&s_detached_owner.all, &s_detached_owner.all},
                             .dead = {&s_detached_owner.dead, &s_detached_owner.dead},
                             .watches = {&s_detached_owner.watches, &s_detached_owner.watches},
-                            .mail = {&s_detached_owner.mail, &s_detached_owner.mail},
-                            .letters_end = &s_detached_owner.letters,
+                            .woken = {&s_detached_owner.woken, &s_detached_owner.woken},
+                            .messages_end = &s_detached_owner.messages,
                             .closed = 1,
                             .ended = 1};
 
@@ -31,8 +31,8 @@ typedef struct {
 
 static int is_soft(const departure *d, const s_tasklet *t)
 {
-    return t->stackless && t->home == d->s && t->state != S_DONE &&
-           (s_is_soft(t) || t->kept == S_NOT_STARTED);
+    return t->stackless && t->owner == d->s && t->state != S_DONE &&
+           (s_is_soft(t) || t->saved_as == S_NOT_STARTED);
 }
 
 /* Callers of run() are paused: there is nobody to wake them. */
@@ -87,9 +87,9 @@ static void forget_dead(void *arg)
     s_sched *s = arg;
     for (b_link *at; (at = b_first(&s->dead)) != NULL;) {
         b_unlink(at);
-        B_CONTAINER(at, s_tasklet, all)->home = &s_detached_owner;
+        B_CONTAINER(at, s_tasklet, all)->owner = &s_detached_owner;
     }
-    s->main->home = &s_detached_owner;
+    s->main->owner = &s_detached_owner;
     s->main->state = S_DONE;
 }
 

@@ -1,9 +1,10 @@
 /* Running event loops of asyncio per tasklet: what one runs is seen in no other.
  *
- * A tasklet in which a loop runs owns a record, t->loop.  While the tasklet runs, what the loop
- * has put into the thread state lies there, and the record holds what others see: nothing.  When it
- * stops, wherever that is (a wait in the loop's own selector, a blocking call in a coroutine, the
- * end of a time slice), the two are exchanged, and when it goes on they are exchanged again.
+ * A tasklet in which a loop runs owns a record, t->event_loop.  While the tasklet runs, what the
+ * loop has put into the thread state lies there, and the record holds what others see: nothing.
+ * When it stops, wherever that is (a wait in the loop's own selector, a blocking call in a
+ * coroutine, the end of a time slice), the two are exchanged, and when it goes on they are
+ * exchanged again.
  *
  * Such a tasklet is always suspended hard, so that both happen in one function (switch.c) and
  * nobody else's switches need a test.  s->soft, which is 2 while it runs, sends it there.
@@ -19,9 +20,9 @@ static void set_only_hard(s_sched *s, int why)
 int s_loop_prepare(s_sched *s)
 {
     s_tasklet *t = s->current;
-    if (t->loop == NULL)
-        t->loop = c_calloc(sizeof(*t->loop));
-    if (t->loop == NULL)
+    if (t->event_loop == NULL)
+        t->event_loop = c_calloc(sizeof(*t->event_loop));
+    if (t->event_loop == NULL)
         return S_E_MEMORY;
     t->attached |= S_HAS_LOOP;
     set_only_hard(s, C_EVENT_LOOP);
@@ -31,32 +32,32 @@ int s_loop_prepare(s_sched *s)
 void s_loop_update(s_sched *s)
 {
     s_tasklet *t = s->current;
-    if (t->loop == NULL || c_event_loop_is_running())
+    if (t->event_loop == NULL || c_event_loop_is_running())
         return;
-    c_event_loop_clear(t->loop);
-    PyMem_Free(t->loop);
-    t->loop = NULL;
+    c_event_loop_clear(t->event_loop);
+    PyMem_Free(t->event_loop);
+    t->event_loop = NULL;
     t->attached &= (unsigned char)~S_HAS_LOOP;
     set_only_hard(s, 0);
 }
 
 static void swap_out_loop(s_sched *s, s_tasklet *me)
 {
-    c_event_loop_swap(s->ts, me->loop);
+    c_event_loop_swap(s->ts, me->event_loop);
     set_only_hard(s, 0);
 }
 
 static void swap_in_loop(s_sched *s, s_tasklet *me)
 {
-    c_event_loop_swap(s->ts, me->loop);
+    c_event_loop_swap(s->ts, me->event_loop);
     set_only_hard(s, C_EVENT_LOOP);
 }
 
 static void drop_loop(s_sched *s, s_tasklet *t)
 {
     PyObject *pending = PyErr_GetRaisedException();
-    c_event_loop *loop = t->loop;
-    t->loop = NULL;
+    c_event_loop *loop = t->event_loop;
+    t->event_loop = NULL;
     t->attached &= (unsigned char)~S_HAS_LOOP;
     if (s != NULL && s->current == t) {
         c_event_loop_swap(s->ts, loop);

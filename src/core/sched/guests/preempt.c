@@ -134,7 +134,7 @@ static int doze(s_preempt *p)
 static void look(s_preempt *p, int64_t now)
 {
     stretch present = take_stretch(p);
-    __atomic_store_n(&p->s->tick, s_coarse_ms(now), __ATOMIC_RELAXED);
+    __atomic_store_n(&p->s->coarse_now, s_coarse_ms(now), __ATOMIC_RELAXED);
     if (!same(&present, &p->seen) || __atomic_load_n(&p->s->trap, __ATOMIC_RELAXED)) {
         p->seen = present;
         p->since = present.switches == p->preempted ? p->preempted_at : now;

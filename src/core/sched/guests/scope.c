@@ -49,8 +49,8 @@ static int add_groups(s_tasklet *t, const s_scope *stop, PyObject *todo)
 
 static int tell_one(s_sched *s, s_tasklet *t, const s_scope *stop, PyObject *todo)
 {
-    if (t->home != s)
-        return s_post_message(t->home, S_ASK_CANCEL, t, NULL);
+    if (t->owner != s)
+        return s_post_message(t->owner, S_ASK_CANCEL, t, NULL);
     if (add_groups(t, stop, todo) < 0)
         return -1;
     t->cancelled = (unsigned char)s_scope_effective(innermost(t));
@@ -115,8 +115,8 @@ static int changed(s_sched *s, s_scope *scope, int is_cancel)
     int code = S_OK;
     if (t == NULL)
         tell_children(s, scope);
-    else if (t->home != s)
-        code = s_post_message(t->home, S_ASK_CANCEL, t, NULL);
+    else if (t->owner != s)
+        code = s_post_message(t->owner, S_ASK_CANCEL, t, NULL);
     else if (!is_cancel || !s_scope_outer(scope))
         tell(s, t, scope->parent);
     Py_XDECREF((PyObject *)t);
@@ -183,7 +183,7 @@ static int arm(s_sched *s, s_scope *scope)
 
 int s_scope_set_deadline(s_sched *s, s_scope *scope, int64_t deadline)
 {
-    if (scope->state == S_SCOPE_ENTERED && scope->task->home != s)
+    if (scope->state == S_SCOPE_ENTERED && scope->task->owner != s)
         return S_E_THREAD;
     if (scope->armed != NULL && scope->armed != s)
         return S_E_THREAD;

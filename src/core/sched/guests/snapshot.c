@@ -19,9 +19,9 @@ int s_snapshot_obstacle(const s_sched *s, const s_tasklet *t)
         return S_OBSTACLE_MAIN;
     if (t->state == S_DONE)
         return S_OBSTACLE_ENDED;
-    if (t->home != s || t->state == S_RUNNING)
+    if (t->owner != s || t->state == S_RUNNING)
         return S_OBSTACLE_THREAD;
-    if (t->kept == S_NOT_STARTED || s_is_soft(t))
+    if (t->saved_as == S_NOT_STARTED || s_is_soft(t))
         return S_OBSTACLE_NONE;
     if (t->why == C_FROM_C && t->state == S_READY)
         return S_OBSTACLE_PREEMPTED;
@@ -34,7 +34,7 @@ int s_snapshot_take(s_tasklet *t, s_snapshot *image)
                           .context = Py_XNewRef(t->c.context),
                           .value = Py_XNewRef(t->wait.value),
                           .error = Py_XNewRef(t->error)};
-    if (t->kept == S_NOT_STARTED) {
+    if (t->saved_as == S_NOT_STARTED) {
         image->args = Py_XNewRef(t->args);
         image->kwnames = Py_XNewRef(t->kwnames);
         return S_OK;
@@ -80,7 +80,7 @@ static int build_started(s_tasklet *t, const s_snapshot *image, const char **wro
     c_state_init(ts, &t->c, chunk, size);
     int cut = c_frames_build(ts, &t->c, image->frames);
     take_image(t, image);
-    t->kept = cut ? S_FRAMES_AT_SAFEPOINT : S_FRAMES;
+    t->saved_as = cut ? S_FRAMES_AT_SAFEPOINT : S_FRAMES;
     return S_OK;
 }
 

@@ -72,7 +72,7 @@ static void pop_to_queue(s_sched *s, s_tasklet *t, PyObject *value)
 
 static int detach(s_tasklet *t)
 {
-    s_sched *s = t->home;
+    s_sched *s = t->owner;
     if (!t->queued)
         return 0;
     while (first(s) != t)

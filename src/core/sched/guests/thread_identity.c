@@ -1,8 +1,8 @@
 /* What a tasklet has that code of the standard library expects a thread to have.
  *
- * The record, t->own, is made when the first such thing is asked for: values of threading.local,
- * or being a thread, with an identity of its own.  So a switch knows nothing of it, and a tasklet
- * that needs nothing of the kind pays for one pointer.
+ * The record, t->identity, is made when the first such thing is asked for: values of
+ * threading.local, or being a thread, with an identity of its own.  So a switch knows nothing of
+ * it, and a tasklet that needs nothing of the kind pays for one pointer.
  *
  * When the tasklet has ended, it gives up all of it while it still is the current one: the values
  * of its locals are destroyed as its own, and whoever joins the thread goes on afterwards.
@@ -12,8 +12,8 @@
 
 s_identity *s_identity_make(s_tasklet *t)
 {
-    if (t->own != NULL)
-        return t->own;
+    if (t->identity != NULL)
+        return t->identity;
     s_identity *own = c_calloc(sizeof(*own));
     PyObject *key = own ? PyLong_FromUnsignedLongLong(s_identity_number(t)) : NULL;
     if (key == NULL) {
@@ -23,12 +23,12 @@ s_identity *s_identity_make(s_tasklet *t)
     }
     own->key = key;
     t->attached |= S_HAS_IDENTITY;
-    return t->own = own;
+    return t->identity = own;
 }
 
 static int visit_identity(s_tasklet *t, visitproc visit, void *arg)
 {
-    const s_identity *own = t->own;
+    const s_identity *own = t->identity;
     Py_VISIT(own->locals);
     Py_VISIT(own->end);
     Py_VISIT(own->handle);
@@ -37,8 +37,8 @@ static int visit_identity(s_tasklet *t, visitproc visit, void *arg)
 
 static void free_identity(s_tasklet *t)
 {
-    s_identity *own = t->own;
-    t->own = NULL;
+    s_identity *own = t->identity;
+    t->identity = NULL;
     t->attached &= (unsigned char)~S_HAS_IDENTITY;
     Py_XDECREF(own->locals);
     Py_XDECREF(own->end);

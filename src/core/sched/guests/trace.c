@@ -74,8 +74,8 @@ PyObject *s_trace_of(const s_tasklet *t, int which)
 {
     if (t->trace == NULL)
         return NULL;
-    if (t->home != NULL && t->home->current == t)
-        return c_trace_object(t->home->ts, which);
+    if (t->owner != NULL && t->owner->current == t)
+        return c_trace_object(t->owner->ts, which);
     return t->trace->object[which];
 }
 
