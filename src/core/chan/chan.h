@@ -37,6 +37,14 @@ typedef struct n_channel {
     c_lock lock;
 } n_channel;
 
+/* A new channel; `name` may be NULL. */
+n_channel *n_channel_new(PyTypeObject *type, Py_ssize_t capacity, PyObject *name);
+/* The channel of that name, made on first use: a new reference.  An old one may have another
+ * capacity. */
+n_channel *n_channel_named(PyTypeObject *type, Py_ssize_t capacity, PyObject *name);
+/* From now on its name stands for no channel, or for the next one.  0 or -1 with an exception. */
+int n_channel_forget(n_channel *ch);
+
 void n_channel_init(n_channel *ch, Py_ssize_t capacity);
 int n_channel_visit(n_channel *ch, visitproc visit, void *arg);
 void n_channel_clear(n_channel *ch);

@@ -1,12 +1,10 @@
-/* loomlet.Channel, and the registry of named channels. */
+/* loomlet.Channel */
 #include <stddef.h>
 
 #include "bind/native/native.h"
 #include "bind/pickling.h"
 
 #define SELF ((n_channel *)self)
-
-static PyObject *registry; /* name -> channel, until it is closed */
 
 static PyObject *channel_send(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
@@ -64,11 +62,7 @@ static PyObject *channel_close(PyObject *self, PyObject *unused)
     int code = n_close(s, SELF);
     if (code < 0)
         return bind_fail(code, self);
-    if (SELF->name != NULL && registry != NULL &&
-        PyDict_GetItemWithError(registry, SELF->name) == self &&
-        PyDict_DelItem(registry, SELF->name) < 0)
-        return NULL;
-    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    return n_channel_forget(SELF) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 static Py_ssize_t channel_len(PyObject *self)
@@ -100,23 +94,21 @@ static PyObject *channel_get_name(PyObject *self, void *unused)
     return Py_NewRef(SELF->name ? SELF->name : Py_None);
 }
 
-static PyObject *channel_get_preference(PyObject *self, void *unused)
+PyObject *bind_get_preference(PyObject *self, void *unused)
 {
     (void)unused;
     return PyLong_FromLong(SELF->preference);
 }
 
-static int channel_set_preference(PyObject *self, PyObject *value, void *unused)
+int bind_set_preference(PyObject *self, PyObject *value, void *refusal)
 {
-    (void)unused;
+    int overflow;
     if (value == NULL || !PyLong_Check(value)) {
-        PyErr_SetString(PyExc_TypeError, "preference must be an int: -1, 0 or 1");
+        PyErr_SetString(PyExc_TypeError, refusal);
         return -1;
     }
-    int overflow;
     long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
-    int sign = overflow ? overflow : (number > 0) - (number < 0);
-    SELF->preference = (signed char)sign;
+    SELF->preference = (signed char)(overflow ? overflow : (number > 0) - (number < 0));
     return 0;
 }
 
@@ -131,39 +123,19 @@ static PyObject *channel_repr(PyObject *self)
                                 closed, balance, SELF->count);
 }
 
-static PyObject *channel_make(PyTypeObject *type, Py_ssize_t capacity, PyObject *name)
-{
-    PyObject *self = type->tp_alloc(type, 0);
-    if (self != NULL) {
-        n_channel_init(SELF, capacity);
-        SELF->name = Py_XNewRef(name);
-    }
-    return self;
-}
-
-/* The channel of that name, created on first use. */
+/* The channel of that name, if it has the capacity that was `given`. */
 static PyObject *find_named_channel(PyTypeObject *type, Py_ssize_t capacity, int given,
                                     PyObject *name)
 {
-    if (registry == NULL && (registry = PyDict_New()) == NULL)
-        return NULL;
-    PyObject *self = PyDict_GetItemWithError(registry, name);
-    if (self == NULL) {
-        PyObject *made = PyErr_Occurred() ? NULL : channel_make(type, capacity, name);
-        self = made ? PyDict_SetDefault(registry, name, made) : NULL;
-        Py_XINCREF(self);
-        Py_XDECREF(made);
-    } else {
-        Py_INCREF(self);
-    }
-    if (self != NULL && given && SELF->capacity != capacity) {
+    n_channel *ch = n_channel_named(type, capacity, name);
+    if (ch != NULL && given && ch->capacity != capacity) {
         PyErr_Format(PyExc_ValueError,
                      "channel %R exists with capacity %zd, and capacity %zd was asked for; "
                      "use the same, or close() the old one first",
-                     name, SELF->capacity, capacity);
-        Py_CLEAR(self);
+                     name, ch->capacity, capacity);
+        Py_CLEAR(ch);
     }
-    return self;
+    return (PyObject *)ch;
 }
 
 static PyObject *channel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -180,7 +152,7 @@ static PyObject *channel_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
         return NULL;
     }
     if (name == Py_None)
-        return channel_make(type, capacity, NULL);
+        return (PyObject *)n_channel_new(type, capacity, NULL);
     if (!PyUnicode_Check(name)) {
         PyErr_Format(PyExc_TypeError, "a channel's name must be a str, found %.100s",
                      Py_TYPE(name)->tp_name);
@@ -243,10 +215,10 @@ static PyGetSetDef getset[] = {
      PyDoc_STR("Values that the buffer holds; 0: rendezvous."), NULL},
     {"closed", channel_get_closed, NULL, PyDoc_STR("True after close()."), NULL},
     {"name", channel_get_name, NULL, PyDoc_STR("Its name in this process, or None."), NULL},
-    {"preference", channel_get_preference, channel_set_preference,
+    {"preference", bind_get_preference, bind_set_preference,
      PyDoc_STR("Who runs next when partners meet: -1 the receiver at once, 1 the sender at once,\n"
                "0 (default) the caller continues and its partner is put at the tail."),
-     NULL},
+     (void *)"preference must be an int: -1, 0 or 1"},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -282,6 +254,4 @@ PyTypeObject bind_channel_type = {
     .tp_traverse = channel_traverse,
     .tp_clear = channel_clear,
     .tp_dealloc = channel_dealloc,
-    .tp_alloc = PyType_GenericAlloc,
-    .tp_free = PyObject_GC_Del,
 };

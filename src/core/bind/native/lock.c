@@ -156,6 +156,4 @@ PyTypeObject bind_lock_type = {
     .tp_traverse = lock_traverse,
     .tp_clear = lock_clear,
     .tp_dealloc = lock_dealloc,
-    .tp_alloc = PyType_GenericAlloc,
-    .tp_free = PyObject_GC_Del,
 };

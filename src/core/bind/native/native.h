@@ -26,6 +26,10 @@ PyObject *bind_select(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
 
 /* ---- channel.c ---------------------------------------------------------------------- */
 
+/* `preference` of both APIs: any int, its sign counts; `refusal` is the text of the TypeError. */
+PyObject *bind_get_preference(PyObject *self, void *unused);
+int bind_set_preference(PyObject *self, PyObject *value, void *refusal);
+
 /* receive() and iteration of both APIs, each with its own `receive` and `fail`. */
 static inline PyObject *bind_receive_with(PyObject *self, const c_call_site *site,
                                           PyObject *(*receive)(s_sched *s, n_channel *ch,

@@ -36,7 +36,7 @@ static PyObject *nopreempt_enter(PyObject *self, PyObject *unused)
     }
     if (SELF->depth++ == 0)
         SELF->entered = (s_tasklet *)Py_NewRef((PyObject *)s->current);
-    s->current->nopreempt++;
+    s_nopreempt_enter(s->current);
     Py_RETURN_NONE;
 }
 
@@ -51,9 +51,7 @@ static PyObject *nopreempt_exit(PyObject *self, PyObject *const *args, Py_ssize_
         return NULL;
     }
     s_tasklet *t = SELF->entered;
-    t->nopreempt--;
-    if (t->nopreempt == 0 && t == s->current)
-        s_deliver_due(s);
+    s_nopreempt_leave(s, t);
     if (--SELF->depth == 0) {
         SELF->entered = NULL;
         Py_DECREF((PyObject *)t);
@@ -104,8 +102,6 @@ PyTypeObject bind_nopreempt_type = {
     .tp_traverse = nopreempt_traverse,
     .tp_clear = nopreempt_clear,
     .tp_dealloc = nopreempt_dealloc,
-    .tp_alloc = PyType_GenericAlloc,
-    .tp_free = PyObject_GC_Del,
 };
 
 static PyObject *stall_callback;

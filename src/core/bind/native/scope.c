@@ -253,8 +253,6 @@ PyTypeObject bind_scope_type = {
     .tp_traverse = scope_traverse,
     .tp_clear = scope_clear,
     .tp_dealloc = scope_dealloc,
-    .tp_alloc = PyType_GenericAlloc,
-    .tp_free = PyObject_GC_Del,
 };
 
 PyTypeObject bind_timeout_type = {

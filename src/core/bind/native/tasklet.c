@@ -418,6 +418,4 @@ PyTypeObject bind_tasklet_type = {
     .tp_clear = tasklet_clear,
     .tp_finalize = tasklet_finalize,
     .tp_dealloc = tasklet_dealloc,
-    .tp_alloc = PyType_GenericAlloc,
-    .tp_free = PyObject_GC_Del,
 };

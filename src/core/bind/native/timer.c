@@ -113,6 +113,4 @@ PyTypeObject bind_timer_type = {
     .tp_traverse = timer_traverse,
     .tp_clear = timer_clear,
     .tp_dealloc = timer_dealloc,
-    .tp_alloc = PyType_GenericAlloc,
-    .tp_free = PyObject_GC_Del,
 };

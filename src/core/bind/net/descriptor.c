@@ -187,6 +187,4 @@ PyTypeObject bind_descriptor_type = {
     .tp_traverse = descriptor_traverse,
     .tp_clear = descriptor_clear,
     .tp_dealloc = descriptor_dealloc,
-    .tp_alloc = PyType_GenericAlloc,
-    .tp_free = PyObject_GC_Del,
 };

@@ -120,6 +120,4 @@ PyTypeObject bind_bomb_type = {
     .tp_traverse = bomb_traverse,
     .tp_clear = bomb_clear,
     .tp_dealloc = bomb_dealloc,
-    .tp_alloc = PyType_GenericAlloc,
-    .tp_free = PyObject_GC_Del,
 };

@@ -113,25 +113,6 @@ static PyObject *stackless_channel_get_queue(PyObject *self, void *unused)
     return first != NULL ? (PyObject *)first : Py_NewRef(Py_None);
 }
 
-static PyObject *stackless_channel_get_preference(PyObject *self, void *unused)
-{
-    (void)unused;
-    return PyLong_FromLong(SELF->preference);
-}
-
-static int stackless_channel_set_preference(PyObject *self, PyObject *value, void *unused)
-{
-    int overflow;
-    (void)unused;
-    if (value == NULL || !PyLong_Check(value)) {
-        PyErr_SetString(PyExc_TypeError, "preference must be set to an integer");
-        return -1;
-    }
-    long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
-    SELF->preference = (signed char)(overflow ? overflow : (number > 0) - (number < 0));
-    return 0;
-}
-
 static PyObject *stackless_channel_get_schedule_all(PyObject *self, void *unused)
 {
     (void)unused;
@@ -188,7 +169,7 @@ static PyMethodDef methods[] = {
                "Raises what was sent as an exception; else as send().")},
     {"close", stackless_channel_close, METH_NOARGS,
      PyDoc_STR("close($self, /)\n--\n\n"
-               "From now on nobody may begin to wait; whoever waits already can be served.")},
+               "From now on no tasklet may begin to wait; those that wait already can be served.")},
     {"open", stackless_channel_open, METH_NOARGS,
      PyDoc_STR("open($self, /)\n--\n\nTakes close() back.")},
     {NULL, NULL, 0, NULL},
@@ -197,15 +178,15 @@ static PyMethodDef methods[] = {
 static PyGetSetDef getset[] = {
     {"closing", stackless_channel_get_closing, NULL, PyDoc_STR("True after close()."), NULL},
     {"closed", stackless_channel_get_closed, NULL,
-     PyDoc_STR("True after close(), once nobody waits."), NULL},
+     PyDoc_STR("True after close(), once no tasklet waits."), NULL},
     {"queue", stackless_channel_get_queue, NULL,
      PyDoc_STR("The tasklet that waits longest, or None; the others by its `next`."), NULL},
-    {"preference", stackless_channel_get_preference, stackless_channel_set_preference,
+    {"preference", bind_get_preference, bind_set_preference,
      PyDoc_STR("Who runs when partners meet: -1 (default) the receiver at once, 1 the sender at\n"
-               "once, 0 whoever acted goes on.  Any int; its sign counts."),
-     NULL},
+               "once, 0 the caller continues.  Any int; its sign counts."),
+     (void *)"preference must be set to an integer"},
     {"schedule_all", stackless_channel_get_schedule_all, stackless_channel_set_schedule_all,
-     PyDoc_STR("1: whoever acts yields to the others, whatever the preference."), NULL},
+     PyDoc_STR("1: the caller yields to the others, whatever the preference."), NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

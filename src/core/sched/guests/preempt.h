@@ -32,6 +32,18 @@ void s_budget_end(s_sched *s);
  * withheld, at the next check. */
 void s_deliver_due(s_sched *s);
 
+/* The tasklet enters and leaves a block of nopreempt(). */
+static inline void s_nopreempt_enter(s_tasklet *t)
+{
+    t->nopreempt++;
+}
+
+static inline void s_nopreempt_leave(s_sched *s, s_tasklet *t)
+{
+    if (--t->nopreempt == 0 && t == s->current)
+        s_deliver_due(s);
+}
+
 /* The scheduler begins or ends to sleep: nothing is to be watched meanwhile. */
 void s_slices_sleep(s_sched *s);
 void s_slices_wake(s_sched *s);
