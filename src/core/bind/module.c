@@ -3,13 +3,14 @@
 #include "bind/native/native.h"
 #include "bind/net/descriptor.h"
 #include "bind/net/resolver.h"
-#include "bind/patch/threads.h"
+#include "bind/patch/patch.h"
 #include "bind/pickling.h"
 #include "bind/snapshot/snapshot.h"
 #include "bind/stackless/stackless.h"
 #include "debug/debug.h"
 #include "io/blocking.h"
 #include "io/resolver.h"
+#include "patch/thread.h"
 #include "sched/guests/preempt.h"
 #include "sched/guests/register.h"
 #include "sync/builtin_lock.h"
@@ -76,7 +77,7 @@ static PyObject *forget_after_fork(PyObject *module, PyObject *unused)
     s_slices_after_fork(1);
     i_blocking_after_fork(s_self_);
     i_resolver_after_fork(s_self_);
-    bind_threads_after_fork();
+    patch_threads_after_fork();
     Py_RETURN_NONE;
 }
 

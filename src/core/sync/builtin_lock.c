@@ -23,31 +23,6 @@ unsigned long long y_owner_ident(const s_sched *s)
     return s_identity_number(s->current);
 }
 
-/* ---- taking ------------------------------------------------------------------------ */
-
-int y_builtin_lock_take_free(PyObject *lock, unsigned long long ident, size_t count)
-{
-    if (!c_builtin_lock_is_recursive(lock))
-        return c_builtin_lock_try(lock);
-    /* Another tasklet's that lends it, or the main tasklet's: acquire() would go in. */
-    if (c_builtin_rlock_owner(lock) == PyThread_get_thread_ident())
-        return 0;
-    int taken = c_builtin_lock_try(lock);
-    if (taken == 1) {
-        c_builtin_rlock_set_owner(lock, ident);
-        c_builtin_rlock_set_count(lock, count);
-    }
-    return taken;
-}
-
-int y_builtin_lock_take(PyObject *lock, unsigned long long ident, size_t count)
-{
-    if (!c_builtin_lock_is_recursive(lock) || c_builtin_rlock_owner(lock) != ident)
-        return y_builtin_lock_take_free(lock, ident, count);
-    c_builtin_rlock_set_count(lock, c_builtin_rlock_count(lock) + 1);
-    return 1;
-}
-
 /* ---- giving back ------------------------------------------------------------------ */
 
 int y_builtin_lock_lend(s_sched *s, PyObject *rlock)

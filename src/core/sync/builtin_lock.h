@@ -63,9 +63,6 @@ PyObject *y_builtin_lock_release(s_sched *s, PyObject *lock);
 int y_builtin_lock_lend(s_sched *s, PyObject *rlock);
 /* The lock may have become free: hands it over if somebody waits. */
 void y_builtin_lock_released(s_sched *s, PyObject *lock);
-/* Looks now and then, while others run, whether done(object) is true: True, False when
- * the time (nanoseconds, S_FOREVER) is over, NULL with *code. */
-PyObject *y_poll_until(s_sched *s, PyCFunction done, PyObject *object, int64_t timeout, int *code);
 /* The code whose acquire() is not to be interrupted (borrowed for ever). */
 void y_builtin_lock_uninterruptible(PyObject *code);
 /* _at_fork_reinit(): None, or NULL with an exception. */

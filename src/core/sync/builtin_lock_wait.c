@@ -234,24 +234,3 @@ PyObject *y_builtin_lock_restore(s_sched *s, PyObject *rlock, size_t count, int 
 {
     return acquire(s, rlock, count, S_FOREVER, 1, code);
 }
-
-/* ---- what tells nobody ---------------------------------------------------------------------- */
-
-PyObject *y_poll_until(s_sched *s, PyCFunction done, PyObject *object, int64_t timeout, int *code)
-{
-    int64_t until = deadline(s, timeout), pause = LOOK_FIRST;
-    for (;; pause = longer(pause)) {
-        *code = S_E_SET;
-        PyObject *ended = done(object, NULL);
-        if (ended != Py_False)
-            return ended;
-        int64_t left = until - s_now(s);
-        if (left <= 0)
-            return ended;
-        PyObject *slept = s_sleep(s, left < pause ? left : pause, NULL, code);
-        if (slept == NULL)
-            return NULL;
-        Py_DECREF(slept);
-        Py_DECREF(ended);
-    }
-}

@@ -1,22 +1,22 @@
-/* Looking names up for tasklets: getaddrinfo and the other functions of the socket module.
+/* getaddrinfo and the other functions of the socket module that look up names.
  *
- * The C library's lookups cannot be made to let others run: they read files, ask servers and wait
- * in their own code.  So they are made on another thread while the tasklet waits, which is soft:
- * getaddrinfo as resolver.c tells, the originals of the others on a thread of the pool
- * (io/blocking.h). A wait that is ended leaves a lookup that goes on alone, and what it finds is
- * dropped.
+ * The C library's lookups cannot let others run: they read files, ask servers and block in their
+ * own code.  So they are made on another thread while the tasklet waits, which is soft: getaddrinfo
+ * as bind/net/resolver.c says, the originals of the others on a thread of the pool (io/blocking.h).
+ * A wait that is ended leaves a lookup that continues alone, and its result is dropped.
  *
- * A host that is an address already is not looked up but read: that does not wait, and is
- * done here.  A thousand connections to an address start no threads.
+ * A host that is an address already is parsed here, without waiting.  A thousand connections to an
+ * address start no threads.
  */
 #include "bind/net/resolver.h"
 #include "bind/patch/patch.h"
 #include "io/blocking.h"
 
-static c_replaced_function addrinfo, nameinfo, by_name, by_name_ex, by_addr;
+static c_replaced_function addrinfo_original, nameinfo_original, by_name_original;
+static c_replaced_function by_name_ex_original, by_addr_original;
 
 /* Whether the first argument needs no lookup. */
-static int is_address(PyObject *const *args, Py_ssize_t nargs)
+static int host_is_address(PyObject *const *args, Py_ssize_t nargs)
 {
     const char *host = NULL;
     if (nargs > 0 && PyUnicode_Check(args[0]))
@@ -29,8 +29,9 @@ static int is_address(PyObject *const *args, Py_ssize_t nargs)
     return host != NULL && p_is_address(host);
 }
 
-static PyObject *look_up(s_sched *s, const c_replaced_function *kept, PyObject *const *args,
-                         Py_ssize_t nargs, PyObject *kwnames, const c_call_site *site)
+static PyObject *look_up_by_original(s_sched *s, const c_replaced_function *kept,
+                                     PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
+                                     const c_call_site *site)
 {
     int code;
     if (s == NULL)
@@ -39,53 +40,54 @@ static PyObject *look_up(s_sched *s, const c_replaced_function *kept, PyObject *
     return bind_result(found, code, (PyObject *)s->current);
 }
 
-static PyObject *getaddrinfo_(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                              PyObject *kwnames)
+static PyObject *socket_getaddrinfo(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                                    PyObject *kwnames)
 {
     int given = nargs == 0 && kwnames != NULL; /* the host is among the names */
-    s_sched *s = given || !is_address(args, nargs) ? bind_patch_sched() : NULL;
-    c_call_site site = BIND_SITE(module, args, bind_argument_count(nargs, kwnames), getaddrinfo_);
+    s_sched *s = given || !host_is_address(args, nargs) ? patch_scheduler() : NULL;
+    c_call_site site =
+        BIND_SITE(module, args, bind_argument_count(nargs, kwnames), socket_getaddrinfo);
     if (s == NULL || kwnames != NULL)
-        return look_up(s, &addrinfo, args, nargs, kwnames, &site);
-    return bind_resolve_name(s, addrinfo.original, args, nargs, &site);
+        return look_up_by_original(s, &addrinfo_original, args, nargs, kwnames, &site);
+    return bind_resolve_name(s, addrinfo_original.original, args, nargs, &site);
 }
 
-static PyObject *getnameinfo_(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *socket_getnameinfo(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
-    c_call_site site = BIND_SITE(module, args, nargs, getnameinfo_);
-    return look_up(bind_patch_sched(), &nameinfo, args, nargs, NULL, &site);
+    c_call_site site = BIND_SITE(module, args, nargs, socket_getnameinfo);
+    return look_up_by_original(patch_scheduler(), &nameinfo_original, args, nargs, NULL, &site);
 }
 
-static PyObject *gethostbyname_(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *socket_gethostbyname(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
-    s_sched *s = is_address(args, nargs) ? NULL : bind_patch_sched();
-    c_call_site site = BIND_SITE(module, args, nargs, gethostbyname_);
-    return look_up(s, &by_name, args, nargs, NULL, &site);
+    s_sched *s = host_is_address(args, nargs) ? NULL : patch_scheduler();
+    c_call_site site = BIND_SITE(module, args, nargs, socket_gethostbyname);
+    return look_up_by_original(s, &by_name_original, args, nargs, NULL, &site);
 }
 
-static PyObject *gethostbyname_ex(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *socket_gethostbyname_ex(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
-    c_call_site site = BIND_SITE(module, args, nargs, gethostbyname_ex);
-    return look_up(bind_patch_sched(), &by_name_ex, args, nargs, NULL, &site);
+    c_call_site site = BIND_SITE(module, args, nargs, socket_gethostbyname_ex);
+    return look_up_by_original(patch_scheduler(), &by_name_ex_original, args, nargs, NULL, &site);
 }
 
-static PyObject *gethostbyaddr_(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *socket_gethostbyaddr(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
-    c_call_site site = BIND_SITE(module, args, nargs, gethostbyaddr_);
-    return look_up(bind_patch_sched(), &by_addr, args, nargs, NULL, &site);
+    c_call_site site = BIND_SITE(module, args, nargs, socket_gethostbyaddr);
+    return look_up_by_original(patch_scheduler(), &by_addr_original, args, nargs, NULL, &site);
 }
 
 static const c_function_replacement functions[] = {
-    {"getaddrinfo", METH_VARARGS | METH_KEYWORDS, BIND_FN(getaddrinfo_), &addrinfo},
-    {"getnameinfo", METH_VARARGS, BIND_FN(getnameinfo_), &nameinfo},
-    {"gethostbyname", METH_VARARGS, BIND_FN(gethostbyname_), &by_name},
-    {"gethostbyname_ex", METH_VARARGS, BIND_FN(gethostbyname_ex), &by_name_ex},
-    {"gethostbyaddr", METH_VARARGS, BIND_FN(gethostbyaddr_), &by_addr},
+    {"getaddrinfo", METH_VARARGS | METH_KEYWORDS, BIND_FN(socket_getaddrinfo), &addrinfo_original},
+    {"getnameinfo", METH_VARARGS, BIND_FN(socket_getnameinfo), &nameinfo_original},
+    {"gethostbyname", METH_VARARGS, BIND_FN(socket_gethostbyname), &by_name_original},
+    {"gethostbyname_ex", METH_VARARGS, BIND_FN(socket_gethostbyname_ex), &by_name_ex_original},
+    {"gethostbyaddr", METH_VARARGS, BIND_FN(socket_gethostbyaddr), &by_addr_original},
 };
 
 #define COUNT (sizeof(functions) / sizeof(*functions))
 
-int bind_patch_names(int install)
+int bind_patch_resolver(int install)
 {
     if (install)
         return c_functions_replace("_socket", functions, COUNT);

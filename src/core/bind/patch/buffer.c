@@ -1,19 +1,17 @@
-/* The buffers of the io module for tasklets: BufferedReader and BufferedWriter.
+/* The buffers of the io module, BufferedReader and BufferedWriter: installing.
  *
  * A buffer calls its FileIO under a lock that belongs to an OS thread.  While a tasklet waits in
- * that call (files.c), another one of the same thread would be told of a reentrant call:
- * two that print into a full pipe, for example.  So who comes second waits before it touches the
- * buffer.  One load is what that costs when nobody waits.
+ * that call (patch/file.c), a call of another tasklet of the same thread would fail as a reentrant
+ * one: when two print into a full pipe, for example.  So the second one waits before it touches the
+ * buffer.  That costs one load when no tasklet waits.
  *
  * Another thread waits in the buffer's lock, as ever, and its tasklets with it.  What is not here
- * (peek, detach) raises RuntimeError in the midst of another tasklet's call, as CPython says it.
+ * (peek, detach) raises RuntimeError in the midst of another tasklet's call, as CPython does.
  *
  * Rejected: a lock of our own for each buffer, which every call would pay for.
  */
 #include "bind/patch/patch.h"
-#include "sync/object_mutex.h"
-
-typedef PyObject *(*fast_call)(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
+#include "patch/file.h"
 
 static PyTypeObject *reader_type, *writer_type;
 static struct {
@@ -23,38 +21,16 @@ static struct {
     PyCFunction write, flush, close;
 } writer;
 
-static int wait_for_turn(PyObject *buffer)
-{
-    s_sched *s = c_is_finalizing() ? NULL : bind_patch_sched();
-    PyObject *raw = s ? PyObject_GetAttrString(buffer, "raw") : NULL;
-    if (raw == NULL) {
-        PyErr_Clear();
-        return 0; /* the original tells what is wrong */
-    }
-    int code;
-    PyObject *done = y_object_mutex_wait(s, raw, &code);
-    bind_result(done, code, (PyObject *)s->current);
-    Py_DECREF(raw);
-    Py_XDECREF(done);
-    return done != NULL ? 0 : -1;
-}
-
-/* 0 when nobody of this thread is in the midst of a call, or -1 with an exception. */
-static inline int take_turn(PyObject *buffer)
-{
-    return y_object_mutex_any() ? wait_for_turn(buffer) : 0;
-}
-
 #define PLAIN(buffer, name)                                                                        \
     static PyObject *buffer##_##name(PyObject *self, PyObject *arg)                                \
     {                                                                                              \
-        return take_turn(self) < 0 ? NULL : buffer.name(self, arg);                                \
+        return patch_buffer_enter(self) < 0 ? NULL : buffer.name(self, arg);                       \
     }
 #define FAST(buffer, name)                                                                         \
     static PyObject *buffer##_##name(PyObject *self, PyObject *const *args, Py_ssize_t nargs)      \
     {                                                                                              \
-        fast_call original = (fast_call)(void (*)(void))buffer.name;                               \
-        return take_turn(self) < 0 ? NULL : original(self, args, nargs);                           \
+        patch_fast_call original = (patch_fast_call)(void (*)(void))buffer.name;                   \
+        return patch_buffer_enter(self) < 0 ? NULL : original(self, args, nargs);                  \
     }
 
 FAST(reader, read)
@@ -84,7 +60,7 @@ static const c_method_replacement writers[] = {
 #define READERS (sizeof(readers) / sizeof(*readers))
 #define WRITERS (sizeof(writers) / sizeof(*writers))
 
-static int take_types(void)
+static int find_buffer_types(void)
 {
     PyObject *module = PyImport_ImportModule("_io");
     PyObject *r = module ? PyObject_GetAttrString(module, "BufferedReader") : NULL;
@@ -98,7 +74,7 @@ static int take_types(void)
 int bind_patch_buffers(int install)
 {
     if (install)
-        return take_types() < 0 || c_methods_replace(reader_type, readers, READERS) < 0
+        return find_buffer_types() < 0 || c_methods_replace(reader_type, readers, READERS) < 0
                    ? -1
                    : c_methods_replace(writer_type, writers, WRITERS);
     if (reader.read != NULL)

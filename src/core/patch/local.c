@@ -1,51 +1,44 @@
-/* threading.local for tasklets: values of their own.
+/* threading.local: values per tasklet.
  *
  * In a tasklet other than a main one, what is set in a local is kept under the tasklet's key
  * (cpython/builtin_local.h), and goes when the tasklet ends, which for that remembers its locals by
- * weak references.  Main tasklets and threads without tasklets keep to the interpreter's own
- * functions: their values are the thread's, those set before install() too.
+ * weak references.  Main tasklets and threads without tasklets use the interpreter's own functions:
+ * their values are the thread's, also those set before install().
  *
- * What loomlet itself keeps for each thread of the system, its event loop, stays in a local of a
- * type that is named here (_keep_local) and is left to the originals.
+ * What loomlet itself keeps for each thread of the system, its event loop, is in a local of a type
+ * that is excluded here (patch_local_exclude) and left to the originals.
  *
  * After uninstall() the slots stay ours: a tasklet that has values keeps them, and one that is a
- * thread must not see those of another.  For all others it is as if nothing had been exchanged.
+ * thread must not see those of another.  For all others it is as if nothing had been replaced.
  */
-#include "bind/patch/threads.h"
 #include "cpython/builtin_local.h"
+#include "patch/thread.h"
 
 #define TRIES 10
-
-s_tasklet *bind_patch_tasklet(void)
-{
-    s_sched *s = s_self_;
-    if (s == NULL || s->ts != c_thread_state() || s->current->is_main || s->current == s->idler)
-        return NULL;
-    return s->current;
-}
+#define PRUNED_FROM 16
 
 static int installed;
 
-static PyObject *kept; /* the type of locals that stay the thread's */
+static PyObject *excluded; /* the type of locals that stay the thread's */
 
-PyObject *bind_keep_local(PyObject *module, PyObject *type)
+void patch_local_exclude(PyObject *type)
 {
-    (void)module;
-    Py_XSETREF(kept, Py_NewRef(type));
-    Py_RETURN_NONE;
+    Py_XSETREF(excluded, Py_NewRef(type));
 }
 
-/* Whose values are to be used in a local of that type: NULL for those of the thread. */
-static s_tasklet *owner(PyTypeObject *type)
+/* Whose values a local of that type shows: NULL for those of the thread. */
+static s_tasklet *owner_of_values(PyTypeObject *type)
 {
-    s_tasklet *t = (PyObject *)type != kept ? bind_patch_tasklet() : NULL;
+    s_tasklet *t = (PyObject *)type != excluded ? patch_tasklet() : NULL;
     int keeps =
         t != NULL && t->identity != NULL && (t->identity->is_thread || t->identity->locals != NULL);
     return installed || keeps ? t : NULL;
 }
 
-/* Locals that are gone make room: every time when twice as many have come. */
-static int prune(s_identity *own)
+/* ---- the locals of a tasklet ---------------------------------------------------------------- */
+
+/* References to locals that are gone make room: each time when twice as many have come. */
+static int prune_locals(s_identity *own)
 {
     PyObject *living = PyList_New(0);
     for (Py_ssize_t i = 0; living != NULL && i < PyList_GET_SIZE(own->locals); i++) {
@@ -61,12 +54,12 @@ static int prune(s_identity *own)
     return living != NULL ? 0 : -1;
 }
 
-static int remember(s_identity *own, PyObject *local)
+static int remember_local(s_identity *own, PyObject *local)
 {
     if (own->locals == NULL && (own->locals = PyList_New(0)) == NULL)
         return -1;
     Py_ssize_t count = PyList_GET_SIZE(own->locals);
-    if (count >= 16 && (count & (count - 1)) == 0 && prune(own) < 0)
+    if (count >= PRUNED_FROM && (count & (count - 1)) == 0 && prune_locals(own) < 0)
         return -1;
     PyObject *reference = PyWeakref_NewRef(local, NULL);
     int code = reference ? PyList_Append(own->locals, reference) : -1;
@@ -74,51 +67,64 @@ static int remember(s_identity *own, PyObject *local)
     return code;
 }
 
-static PyObject *values_of(s_tasklet *t, PyObject *local)
+static PyObject *values_of_tasklet(s_tasklet *t, PyObject *local)
 {
     s_identity *own = s_identity_make(t);
     PyObject *values = own ? c_local_find_values(local, own->key) : NULL;
     if (own == NULL || values != NULL || PyErr_Occurred())
         return values;
-    return remember(own, local) < 0 ? NULL : c_local_add_values(local, own->key);
+    return remember_local(own, local) < 0 ? NULL : c_local_add_values(local, own->key);
 }
 
-static PyObject *get(PyObject *local, PyObject *name)
+/* ---- the slots ------------------------------------------------------------------------------ */
+
+static PyObject *local_getattro(PyObject *local, PyObject *name)
 {
-    s_tasklet *t = owner(Py_TYPE(local));
+    s_tasklet *t = owner_of_values(Py_TYPE(local));
     if (t == NULL)
         return c_builtin_local_slots.get(local, name);
-    PyObject *values = values_of(t, local);
+    PyObject *values = values_of_tasklet(t, local);
     PyObject *found = values ? c_local_get(local, name, values) : NULL;
     Py_XDECREF(values);
     return found;
 }
 
-static int set(PyObject *local, PyObject *name, PyObject *value)
+static int local_setattro(PyObject *local, PyObject *name, PyObject *value)
 {
-    s_tasklet *t = owner(Py_TYPE(local));
+    s_tasklet *t = owner_of_values(Py_TYPE(local));
     if (t == NULL)
         return c_builtin_local_slots.set(local, name, value);
-    PyObject *values = values_of(t, local);
+    PyObject *values = values_of_tasklet(t, local);
     int code = values ? c_local_set(local, name, value, values) : -1;
     Py_XDECREF(values);
     return code;
 }
 
 /* What the type's call does next is to run __init__(), here and now. */
-static PyObject *make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+static PyObject *local_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     PyObject *local = c_builtin_local_slots.make(type, args, kwargs);
-    s_tasklet *t = local != NULL ? owner(type) : NULL;
+    s_tasklet *t = local != NULL ? owner_of_values(type) : NULL;
     if (t == NULL)
         return local;
     s_identity *own = s_identity_make(t);
-    if (own == NULL || remember(own, local) < 0 || c_local_add_first_values(local, own->key) < 0)
+    if (own == NULL || remember_local(own, local) < 0 ||
+        c_local_add_first_values(local, own->key) < 0)
         Py_CLEAR(local);
     return local;
 }
 
-static void end_all(PyObject *locals, PyObject *key)
+int patch_locals_install(int install)
+{
+    static const c_local_slots ours = {local_getattro, local_setattro, local_new};
+    int code = install ? c_local_replace(&ours) : 0;
+    installed = install && code == 0;
+    return code;
+}
+
+/* ---- the end of a tasklet -------------------------------------------------------------------- */
+
+static void remove_values(PyObject *locals, PyObject *key)
 {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(locals); i++) {
         PyObject *local = PyObject_CallNoArgs(PyList_GET_ITEM(locals, i));
@@ -131,24 +137,12 @@ static void end_all(PyObject *locals, PyObject *key)
 }
 
 /* Destructors of values may set others. */
-static void leaves(s_tasklet *t)
+void patch_local_release(s_identity *own)
 {
-    s_identity *own = t->identity;
     for (int tries = 0; own->locals != NULL && tries < TRIES; tries++) {
         PyObject *locals = own->locals;
         own->locals = NULL;
-        end_all(locals, own->key);
+        remove_values(locals, own->key);
         Py_DECREF(locals);
     }
-    if (own->is_thread)
-        bind_thread_leaves(own);
-}
-
-int bind_patch_locals(int install)
-{
-    static const c_local_slots ours = {get, set, make};
-    s_hook.leaves = leaves;
-    int code = install ? c_local_replace(&ours) : 0;
-    installed = install && code == 0;
-    return code;
 }

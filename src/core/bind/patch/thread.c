@@ -1,0 +1,217 @@
+/* The functions of _thread that start threads and tell them apart: their arguments, and installing.
+ *
+ * What they do is in patch/thread.c.  They are replaced in their definitions, with the same flags:
+ * names that modules have bound before (threading._start_new_thread) lead to the same object.
+ * uninstall() restores only those that start threads, because threads that run stay what they are.
+ */
+#include "patch/thread.h"
+
+#include "bind/patch/patch.h"
+#include "cpython/builtin_thread.h"
+
+static PyObject *sentinel; /* makes what threading waits for of a thread's lock (3.11, 3.12) */
+
+enum { IDENT, START, START_OLD, JOINABLE, SENTINEL, HOOK, NAME, FUNCTIONS };
+static PyCFunction originals[FUNCTIONS];
+
+/* ---- who is a thread ----------------------------------------------------------------------- */
+
+static PyObject *thread_get_ident(PyObject *module, PyObject *unused)
+{
+    s_tasklet *t = patch_thread();
+    return t != NULL ? Py_NewRef(t->identity->key) : originals[IDENT](module, unused);
+}
+
+/* _set_sentinel(): the lock that threading waits for (3.11, 3.12). */
+static PyObject *thread_set_sentinel(PyObject *module, PyObject *unused)
+{
+    s_tasklet *t = patch_thread();
+    if (t == NULL)
+        return originals[SENTINEL](module, unused);
+    return PyObject_CallOneArg(sentinel, t->identity->end);
+}
+
+/* set_name() names the thread of the system, which is another one. */
+static PyObject *thread_set_name(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                                 PyObject *kwnames)
+{
+    if (patch_thread() != NULL)
+        Py_RETURN_NONE;
+    return ((patch_keyword_call)(void (*)(void))originals[NAME])(module, args, nargs, kwnames);
+}
+
+/* _excepthook(args): args[1] is the exception that has ended the thread. */
+static PyObject *thread_excepthook(PyObject *module, PyObject *args)
+{
+    s_tasklet *t = patch_thread();
+    if (t == NULL || !PyTuple_Check(args) || PyTuple_GET_SIZE(args) < 2 ||
+        !patch_thread_ends_silently(t, PyTuple_GET_ITEM(args, 1)))
+        return originals[HOOK](module, args);
+    Py_RETURN_NONE;
+}
+
+/* ---- starting ------------------------------------------------------------------------------- */
+
+/* start_new_thread(function, args[, kwargs]) */
+static PyObject *start_by(int which, PyObject *module, PyObject *all)
+{
+    PyObject *function, *args, *kwargs = NULL;
+    s_sched *s = patch_thread_scheduler();
+    if (s == NULL || !PyArg_UnpackTuple(all, "start_new_thread", 2, 3, &function, &args, &kwargs) ||
+        !PyCallable_Check(function) || !PyTuple_Check(args) ||
+        (kwargs != NULL && !PyDict_Check(kwargs))) {
+        PyErr_Clear();
+        return originals[which](module, all);
+    }
+    if (PySys_Audit("_thread.start_new_thread", "OOO", function, args, kwargs ? kwargs : Py_None) <
+        0)
+        return NULL;
+    return patch_thread_start(s, module, function, args, kwargs);
+}
+
+static PyObject *thread_start(PyObject *module, PyObject *all)
+{
+    return start_by(START, module, all);
+}
+
+static PyObject *thread_start_old(PyObject *module, PyObject *all)
+{
+    return start_by(START_OLD, module, all);
+}
+
+/* Whether a thread was started with that handle: it can be joined then. */
+static int is_used_handle(PyObject *handle)
+{
+    PyObject *joined = PyObject_CallMethod(handle, "join", "i", 0);
+    Py_XDECREF(joined);
+    PyErr_Clear();
+    return joined != NULL;
+}
+
+/* start_joinable_thread(function, handle=None, daemon=True) */
+static PyObject *thread_start_joinable(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"function", "handle", "daemon", NULL};
+    PyObject *function, *handle = Py_None, *daemon = Py_True;
+    PyCFunctionWithKeywords original = (PyCFunctionWithKeywords)(void (*)(void))originals[JOINABLE];
+    s_sched *s = patch_thread_scheduler();
+    if (s == NULL ||
+        !PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO", names, &function, &handle, &daemon) ||
+        !PyCallable_Check(function) ||
+        (handle != Py_None &&
+         (!Py_IS_TYPE(handle, c_thread_handle_type) || is_used_handle(handle)))) {
+        PyErr_Clear();
+        return original(module, args, kwargs);
+    }
+    if (PySys_Audit("_thread.start_joinable_thread", "OiO", function, PyObject_IsTrue(daemon),
+                    handle) < 0)
+        return NULL;
+    return patch_thread_start_joinable(s, module, function, handle);
+}
+
+/* ---- what loomlet asks ---------------------------------------------------------------------- */
+
+/* _threads(): the idents of the calling thread's tasklets that are threads. */
+static PyObject *thread_idents(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return patch_thread_idents();
+}
+
+/* _tasklet_name(): that of the running tasklet, also in a thread that has none. */
+static PyObject *tasklet_name(PyObject *module, PyObject *unused)
+{
+    static PyObject *name;
+    s_tasklet *t = patch_tasklet();
+    (void)module, (void)unused;
+    if (t == NULL && s_self_ != NULL)
+        t = s_self_->main;
+    return t ? c_get_attribute((PyObject *)t, &name, "name") : PyUnicode_InternFromString("main");
+}
+
+/* _keep_local(type): values in locals of that type stay the thread's. */
+static PyObject *keep_local(PyObject *module, PyObject *type)
+{
+    (void)module;
+    patch_local_exclude(type);
+    Py_RETURN_NONE;
+}
+
+/* ---- installing ----------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    int flags;
+    PyCFunction function;
+} functions[FUNCTIONS] = {
+    [IDENT] = {"get_ident", METH_NOARGS, thread_get_ident},
+    [START] = {"start_new_thread", METH_VARARGS, thread_start},
+    [START_OLD] = {"start_new", METH_VARARGS, thread_start_old},
+    [JOINABLE] = {"start_joinable_thread", METH_VARARGS | METH_KEYWORDS,
+                  BIND_FN(thread_start_joinable)},
+    [SENTINEL] = {"_set_sentinel", METH_NOARGS, thread_set_sentinel},
+    [HOOK] = {"_excepthook", METH_O, thread_excepthook},
+    [NAME] = {"set_name", METH_FASTCALL | METH_KEYWORDS, BIND_FN(thread_set_name)},
+};
+
+static int starts_threads(int which)
+{
+    return which == START || which == START_OLD || which == JOINABLE;
+}
+
+/* Replaces or restores one function of _thread, if there is one of that name: 0, or -1 with an
+ * exception. */
+static int swap_thread_function(PyObject *module, int which, int install)
+{
+    PyObject *function = PyObject_GetAttrString(module, functions[which].name);
+    if (function == NULL) {
+        PyErr_Clear();
+        return 0;
+    }
+    if (install && PyCFunction_Check(function))
+        originals[which] = PyCFunction_GET_FUNCTION(function);
+    PyCFunction next = install ? functions[which].function : originals[which];
+    PyCFunction original = c_function_swap(function, functions[which].flags, next);
+    if (install && original == NULL)
+        PyErr_Format(PyExc_RuntimeError,
+                     "expected the interpreter's own function _thread.%s, found %R; loomlet cannot "
+                     "run threads as tasklets here",
+                     functions[which].name, function);
+    Py_DECREF(function);
+    return install && original == NULL ? -1 : 0;
+}
+
+static int swap_thread_functions(int install)
+{
+    static int replaced[FUNCTIONS];
+    PyObject *module = PyImport_ImportModule("_thread");
+    int code = module != NULL ? 0 : -1;
+    for (int i = 0; code == 0 && i < FUNCTIONS; i++) {
+        if (replaced[i] == install || (!install && !starts_threads(i)))
+            continue;
+        code = swap_thread_function(module, i, install);
+        replaced[i] = code == 0 && install;
+    }
+    Py_XDECREF(module);
+    return code;
+}
+
+/* _patch_threads(sentinel) or _patch_threads(None): whether threads are tasklets. */
+static PyObject *patch_threads(PyObject *module, PyObject *wanted)
+{
+    int install = wanted != Py_None;
+    (void)module;
+    if (install)
+        Py_XSETREF(sentinel, Py_NewRef(wanted));
+    if (install && patch_threads_prepare() < 0)
+        return NULL;
+    return swap_thread_functions(install) < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+PyMethodDef bind_thread_functions[] = {
+    {"_patch_threads", patch_threads, METH_O, NULL},
+    {"_keep_local", keep_local, METH_O, NULL},
+    {"_threads", thread_idents, METH_NOARGS, NULL},
+    {"_tasklet_name", tasklet_name, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};

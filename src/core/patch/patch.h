@@ -1,0 +1,97 @@
+/* Waits in the standard library let other tasklets run: the contract of this room.
+ *
+ * A C function of the interpreter that would block its thread has a replacement in bind/patch.  The
+ * replacement reads the arguments and calls a function of this room, which does what can be done
+ * without blocking and suspends the tasklet until the rest can be done.  Whatever is wrong with the
+ * arguments is left to the interpreter's own function, the original, so its errors stay its own.
+ *
+ * patch_scheduler() comes first.  Where it is NULL (in a thread without tasklets, inside a callback
+ * of the scheduler, in another interpreter) the original is called and blocks as ever.
+ *
+ * Always hard: the tasklet keeps its C stack, because the call is tried again after each wait.
+ *
+ * Errors.  Unless said otherwise a pointer is NULL, and an int -1, with an exception set.
+ *
+ * Threads.  Any attached thread.
+ */
+#ifndef LOOMLET_PATCH_H
+#define LOOMLET_PATCH_H
+
+#include "cpython/replace.h"
+#include "io/io.h"
+
+typedef PyObject *(*patch_fast_call)(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
+typedef PyObject *(*patch_keyword_call)(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                                        PyObject *kwnames);
+
+/* ---- waiting (patch.c) ------------------------------------------------------------- */
+
+/* The scheduler that runs other tasklets while the caller waits; NULL: the original is called. */
+s_sched *patch_scheduler(void);
+/* Whether the caller is in our interpreter; *s: the scheduler of its thread, or NULL. */
+int patch_in_our_interpreter(s_sched **s);
+/* The running tasklet, but for a main one and for code that runs between tasklets; or NULL. */
+s_tasklet *patch_tasklet(void);
+
+/* Whether a wait may begin now: 0 or -1. */
+int patch_may_block(s_sched *s);
+/* When a wait of that many nanoseconds ends; a negative timeout has no end. */
+int64_t patch_deadline(s_sched *s, int64_t timeout);
+/* 0 when `fd` may be ready, 1 at `until`, or -1.  `owner` is the object that the tasklet is shown
+ * to wait for, or NULL. */
+int patch_wait(s_sched *s, int fd, unsigned what, PyObject *owner, int64_t until);
+/* Lets others run for so many nanoseconds: 0 or -1. */
+int patch_pause(s_sched *s, int64_t nanoseconds);
+
+/* NULL, with the exception for a code of a wait by `s`. */
+PyObject *patch_raise(s_sched *s, int code);
+/* -1, with OSError. */
+int patch_raise_errno(int error);
+
+/* ---- select.c ------------------------------------------------------------------------- */
+
+/* The originals. */
+typedef struct {
+    c_replaced_function select;
+    PyCFunction poll, epoll_poll, epoll_close;
+} patch_select_functions;
+extern patch_select_functions patch_select_originals;
+
+/* select(): three tuples (stolen), and a timeout in nanoseconds; negative: none. */
+PyObject *patch_select(s_sched *s, PyObject *module, PyObject *lists[3], int64_t timeout);
+PyObject *patch_poll(s_sched *s, PyObject *poll, int64_t timeout);
+/* `most` events (borrowed); NULL: as many as there are. */
+PyObject *patch_epoll(s_sched *s, PyObject *epoll, PyObject *most, int64_t timeout);
+/* close() of an epoll object: its waits end. */
+PyObject *patch_epoll_close(PyObject *epoll, PyObject *unused);
+
+/* ---- child.c -------------------------------------------------------------------------- */
+
+/* A call of os.waitpid() or one of its kind, whose arguments are ints. */
+typedef struct {
+    const c_replaced_function *kept; /* whose original is asked */
+    int values[3];                   /* the last one given are the options */
+    int count;
+    int by_kind; /* waitid(): the first value is the kind of the second */
+} patch_child_query;
+
+/* The original's answer once a child has ended. */
+PyObject *patch_child_wait(s_sched *s, const patch_child_query *query);
+
+/* ---- queue.c -------------------------------------------------------------------------- */
+
+/* The originals of queue.SimpleQueue, and its exception Empty. */
+typedef struct {
+    PyCFunction put, put_nowait;
+    c_method_forms get, get_nowait;
+    PyObject *empty;
+} patch_queue_methods;
+extern patch_queue_methods patch_queue_originals;
+
+/* get(): waits for an item; a negative timeout has no end. */
+PyObject *patch_queue_get(s_sched *s, const c_method_call *call, int64_t timeout);
+/* put() by the original, and wakes a tasklet that waits for an item. */
+PyObject *patch_queue_put(PyCFunction original, PyObject *queue, PyObject *const *args,
+                          Py_ssize_t nargs, PyObject *kwnames);
+
+#endif

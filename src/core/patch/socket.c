@@ -1,0 +1,123 @@
+/* Receiving and sending bytes with a builtin socket.
+ *
+ * A transfer is tried at once by a system call that never blocks, whatever the descriptor's mode.
+ * When it would block, the tasklet waits for the descriptor (io/external.c) and tries again, until
+ * the socket's own timeout.
+ *
+ * The GIL is kept over a system call that does not block.  MSG_WAITALL waits for all bytes.
+ */
+#include "patch/socket.h"
+
+#include <errno.h>
+
+#include "patch/nonblocking.h"
+
+patch_socket_methods patch_socket_originals;
+
+typedef struct transfer {
+    long (*attempt)(struct transfer *x, int fd); /* how many bytes, or minus an errno */
+    unsigned what;                               /* P_READ, P_WRITE */
+    PyObject *socket;
+    char *data;
+    Py_ssize_t size, done;
+    int flags;
+    int all; /* it ends when all bytes are transferred */
+} transfer;
+
+s_sched *patch_socket_scheduler(PyObject *socket)
+{
+    s_sched *s = patch_scheduler();
+    return s != NULL && patch_socket_timeout(socket) != 0 ? s : NULL;
+}
+
+int patch_socket_wait(s_sched *s, PyObject *socket, unsigned what, int64_t until)
+{
+    int late = patch_wait(s, c_socket_fd(socket), what, socket, until);
+    if (late > 0)
+        PyErr_SetString(PyExc_TimeoutError, "timed out");
+    return late == 0 ? 0 : -1;
+}
+
+/* ---- a transfer ------------------------------------------------------------------------- */
+
+static long attempt_receive(transfer *x, int fd)
+{
+    return p_receive_with_flags(fd, x->data + x->done, (size_t)(x->size - x->done), x->flags);
+}
+
+static long attempt_send(transfer *x, int fd)
+{
+    return p_send_with_flags(fd, x->data + x->done, (size_t)(x->size - x->done), x->flags);
+}
+
+/* Transfers what can be without blocking: 0, or minus an errno. */
+static long continue_transfer(transfer *x)
+{
+    long moved;
+    do {
+        moved = x->attempt(x, c_socket_fd(x->socket));
+        if (moved < 0)
+            return moved;
+        x->done += moved;
+    } while (moved > 0 && x->all && x->done < x->size);
+    return 0;
+}
+
+/* 0 or -1.  What has been received before an error is the result; the error comes next time. */
+static int run_transfer(s_sched *s, transfer *x)
+{
+    int64_t until = -1;
+    long error;
+    if (patch_may_block(s) < 0)
+        return -1;
+    while ((error = continue_transfer(x)) == -EAGAIN && patch_socket_may_block(x->socket)) {
+        if (until < 0)
+            until = patch_deadline(s, patch_socket_timeout(x->socket));
+        if (patch_socket_wait(s, x->socket, x->what, until) < 0)
+            return -1;
+    }
+    int received = x->what == P_READ && x->done > 0 && error != -EAGAIN;
+    return error == 0 || received ? 0 : patch_raise_errno((int)-error);
+}
+
+/* ---- receive and send --------------------------------------------------------------------- */
+
+/* Into bytes of that size: for much at once, or all of it. */
+static PyObject *receive_large(s_sched *s, transfer *x)
+{
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, x->size), *part;
+    if (bytes == NULL)
+        return NULL;
+    x->data = PyBytes_AS_STRING(bytes);
+    if (run_transfer(s, x) < 0)
+        Py_CLEAR(bytes);
+    if (bytes == NULL || x->done == x->size)
+        return bytes;
+    part = PyBytes_FromStringAndSize(x->data, x->done);
+    Py_DECREF(bytes);
+    return part;
+}
+
+PyObject *patch_socket_receive(s_sched *s, PyObject *socket, Py_ssize_t size, int flags)
+{
+    int all = p_flags_wait_all(flags);
+    transfer x = {attempt_receive, P_READ, socket, NULL, size, 0, flags, all};
+    x.data = all || size > I_SCRATCH ? NULL : i_scratch(s);
+    if (x.data == NULL)
+        return receive_large(s, &x);
+    return run_transfer(s, &x) < 0 ? NULL : PyBytes_FromStringAndSize(x.data, x.done);
+}
+
+Py_ssize_t patch_socket_receive_into(s_sched *s, PyObject *socket, char *to, Py_ssize_t size,
+                                     int flags)
+{
+    transfer x = {attempt_receive, P_READ, socket, to, size, 0, flags, p_flags_wait_all(flags)};
+    return run_transfer(s, &x) < 0 ? -1 : x.done;
+}
+
+Py_ssize_t patch_socket_send(s_sched *s, PyObject *socket, char *from, Py_ssize_t size, int flags,
+                             int all)
+{
+    transfer x = {attempt_send, P_WRITE, socket, from, size, 0, flags, all};
+    return run_transfer(s, &x) < 0 ? -1 : x.done;
+}

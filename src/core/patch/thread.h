@@ -1,0 +1,49 @@
+/* Threads that are tasklets, and what a tasklet has as a thread would: the contract. */
+#ifndef LOOMLET_PATCH_THREAD_H
+#define LOOMLET_PATCH_THREAD_H
+
+#include "patch/patch.h"
+
+/* ---- thread.c ------------------------------------------------------------------------------ */
+
+/* From now on a tasklet that ends releases what it has as a thread would. */
+void patch_identities_init(void);
+/* Before the first thread: 0 or -1. */
+int patch_threads_prepare(void);
+/* The running tasklet if it was started as a thread; or NULL. */
+s_tasklet *patch_thread(void);
+/* The scheduler in which a thread that is started now is a tasklet; NULL: it is one of the
+ * system. */
+s_sched *patch_thread_scheduler(void);
+/* Starts function(*args, **kwargs) (kwargs may be NULL): its ident.  `module` is _thread. */
+PyObject *patch_thread_start(s_sched *s, PyObject *module, PyObject *function, PyObject *args,
+                             PyObject *kwargs);
+/* Starts function(): its handle, which is `handle` unless that is None (3.13 on). */
+PyObject *patch_thread_start_joinable(s_sched *s, PyObject *module, PyObject *function,
+                                      PyObject *handle);
+/* Whether the exception that ended `t`, a thread, needs no report. */
+int patch_thread_ends_silently(s_tasklet *t, PyObject *exception);
+
+/* The originals of a handle's methods. */
+typedef struct {
+    PyCFunction join, is_done;
+} patch_handle_methods;
+extern patch_handle_methods patch_handle_originals;
+/* join(*args) of a handle, whose timeout is so many nanoseconds (S_FOREVER: none). */
+PyObject *patch_thread_join(s_sched *s, PyObject *handle, PyObject *args, int64_t timeout);
+
+/* The idents of the calling thread's tasklets that are threads: a list. */
+PyObject *patch_thread_idents(void);
+/* In the child of a fork: threads that are tasklets are not there, as other threads. */
+void patch_threads_after_fork(void);
+
+/* ---- local.c ---------------------------------------------------------------------------- */
+
+/* From now on, or no longer, values of threading.local are the tasklet's: 0 or -1. */
+int patch_locals_install(int install);
+/* Locals of that type (borrowed) keep their values per thread of the system. */
+void patch_local_exclude(PyObject *type);
+/* The tasklet has ended: its values are destroyed. */
+void patch_local_release(s_identity *own);
+
+#endif
