@@ -19,7 +19,7 @@ import pytest
 import loomlet
 from loomlet import _core, errors
 
-pytest.register_assert_rewrite("descriptors")
+pytest.register_assert_rewrite("helpers_descriptors")
 
 HERE = Path(__file__).resolve().parent
 FAILED = pytest.StashKey[bool]()

@@ -20,7 +20,7 @@ import pytest
 import loomlet
 from loomlet import _core
 
-pytest.register_assert_rewrite("ending")
+pytest.register_assert_rewrite("helpers_ending_waits")
 
 Failures = list[tuple[loomlet.Tasklet, BaseException]]
 

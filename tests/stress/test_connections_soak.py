@@ -12,8 +12,8 @@ import ssl
 import time
 
 import pytest
-from certificates import Certificates
-from connections import Soak, open_descriptors, run_in_two_threads
+from helpers_certificates import Certificates
+from helpers_connection_soak import Soak, open_descriptors, run_in_two_threads
 
 import loomlet
 from loomlet import net, patch

@@ -8,7 +8,7 @@ byte is left.
 import os
 
 import pytest
-from connections import Soak, open_descriptors, run_in_two_threads
+from helpers_connection_soak import Soak, open_descriptors, run_in_two_threads
 
 import loomlet
 from loomlet import net

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import tree
+import helpers_tree as tree
 
 Graph = dict[str, dict[str, set[str]]]
 PROTOTYPE = re.compile(r"^\w[\w\s*]*?\b\w+\([^;{}]*\)\s*;", re.MULTILINE)

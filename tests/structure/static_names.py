@@ -13,7 +13,7 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-import tree
+import helpers_tree as tree
 
 LIST = Path(__file__).with_suffix(".txt")
 # Files of which a build takes one: those of one minor version, and the header that picks it.

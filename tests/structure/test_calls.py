@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import calls
-import tree
+import helpers_tree as tree
 from test_layers import C_LEVEL, folder_level
 
 LIST = Path(__file__).with_name("circles.txt")

@@ -15,8 +15,8 @@ import sysconfig
 from functools import cache
 from typing import Any
 
+import helpers_tree as tree
 import pytest
-import tree
 
 import loomlet
 from loomlet import _core

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import helpers_tree as tree
 import pytest
-import tree
 
 C_LEVELS = (
     ("base",),

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import helpers_tree as tree
 import static_names
-import tree
 
 PREFIXES = {
     "base": ("b_", "track_"),

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import tree
+import helpers_tree as tree
 
 FILE_LINES = 600
 FUNCTION_LINES = 60

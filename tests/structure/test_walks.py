@@ -9,8 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import helpers_tree as tree
 import pytest
-import tree
 
 WALKS = Path(__file__).with_name("walks")
 sys.path.insert(0, str(WALKS))

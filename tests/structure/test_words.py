@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import tree
+import helpers_tree as tree
 
 LEFTOVERS = re.compile(r"\b(TO[D]O|FIX[M]E|X[X]X)\b")
 MACHINE_PATHS = re.compile(r"(?:(?<![\w.~$}/])|(?<=-[IL]))/(root|work|home)(/|\b(?![\w-]))")

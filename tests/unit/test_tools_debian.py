@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from tools_as_modules import tool
+from helpers_tools import tool
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from tools_as_modules import TOOLS, run_tool, tool
+from helpers_tools import TOOLS, run_tool, tool
 
 FETCHED = ("3.13t", "3.14", "3.15")
 

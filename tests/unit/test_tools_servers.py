@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from tools_as_modules import TOOLS, run_tool, tool
+from helpers_tools import TOOLS, run_tool, tool
 
 
 def call(cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

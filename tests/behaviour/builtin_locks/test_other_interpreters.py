@@ -2,7 +2,7 @@
 
 import textwrap
 
-from interpreters import VISIT, needs_interpreters
+from helpers_subinterpreters import VISIT, needs_interpreters
 
 PROGRAM = """
     import textwrap, threading

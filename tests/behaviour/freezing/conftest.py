@@ -13,7 +13,7 @@ from loomlet import Channel, _core
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import held
+import helpers_frozen_tasklets
 
 if not _core.soft() or "switch" in os.environ.get("LOOMLET_TORTURE", ""):
     collect_ignore_glob = ["test_[!b]*.py"]
@@ -24,9 +24,9 @@ def copied():
     """A value that went through frozen bytes."""
 
     def through(value, **options):
-        task = held.waiting(held.keep, value, Channel())
+        task = helpers_frozen_tasklets.waiting(helpers_frozen_tasklets.keep, value, Channel())
         data = loomlet.freeze(task, **options)
         task.throw(loomlet.TaskletExit)
-        return held.resumed(loomlet.thaw(data))[0]
+        return helpers_frozen_tasklets.resumed(loomlet.thaw(data))[0]
 
     return through

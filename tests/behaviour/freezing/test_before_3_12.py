@@ -3,7 +3,7 @@
 import pickle
 
 import pytest
-from held import waiting
+from helpers_frozen_tasklets import waiting
 
 import loomlet
 from loomlet import Channel, _core

@@ -14,16 +14,16 @@ import sys
 import threading
 from pathlib import Path
 
-import chains
+import helpers_chains
+import helpers_freezing_steps
 import pytest
-import steps
 
 import loomlet
 from loomlet import _core
 
 pytestmark = pytest.mark.skipif(not _core.soft(), reason="nothing is soft here")
 freezes = pytest.mark.skipif(sys.version_info < (3, 12), reason="freezing needs 3.12")
-NAMES = sorted(chains.chains().keys() - chains.HARD)
+NAMES = sorted(helpers_chains.chains().keys() - helpers_chains.HARD)
 WARM = 30
 MOST_STEPS = 60
 
@@ -59,18 +59,18 @@ def plain(result):
 
 def in_place(name):
     """The result of a chain that is only resumed."""
-    task = steps.begin(name)
+    task = helpers_freezing_steps.begin(name)
     for value in range(1, MOST_STEPS):
         if task.state != "blocked":
             break
-        steps.go_on(task, value)
+        helpers_freezing_steps.go_on(task, value)
     return task.result()
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_where_it_is(name):
     """Resumed by the thread that began it."""
-    assert plain(in_place(name)) == plain(chains.direct(name))
+    assert plain(in_place(name)) == plain(helpers_chains.direct(name))
 
 
 class Worker(threading.Thread):
@@ -121,13 +121,13 @@ def workers():
 @unless_traced
 def test_in_another_thread(name, workers):
     """Each step in another thread than the one before."""
-    task = steps.begin(name)
+    task = helpers_freezing_steps.begin(name)
     task.waiting_for.send(1)
     task.remove()
     for value in range(2, MOST_STEPS):
         if not workers[value % 2].order(task, value):
             break
-    assert plain(task.result()) == plain(chains.direct(name))
+    assert plain(task.result()) == plain(helpers_chains.direct(name))
 
 
 @freezes
@@ -137,11 +137,11 @@ def test_in_another_thread(name, workers):
 def test_frozen_before_each_step(name, rounds):
     """Thawed in the same process; cold, and when the bytecode has been specialised."""
     for _ in range(rounds):
-        data, value = loomlet.freeze(steps.begin(name)), 0
+        data, value = loomlet.freeze(helpers_freezing_steps.begin(name)), 0
         while data is not None:
             value += 1
-            data, result = steps.thawed_step(data, value)
-        assert plain(result) == plain(chains.direct(name))
+            data, result = helpers_freezing_steps.thawed_step(data, value)
+        assert plain(result) == plain(helpers_chains.direct(name))
 
 
 @freezes
@@ -149,7 +149,7 @@ def test_frozen_before_each_step(name, rounds):
 @unless_traced
 def test_cloned_before_each_step(name):
     """A clone continues with the value that was on its way; the original stays where it was."""
-    task, originals = steps.begin(name), []
+    task, originals = helpers_freezing_steps.begin(name), []
     for value in range(1, MOST_STEPS):
         if task.state != "blocked":
             break
@@ -157,13 +157,13 @@ def test_cloned_before_each_step(name):
         originals.append(task.remove())
         task = loomlet.clone(task).insert()
         loomlet.schedule()
-    assert plain(task.result()) == plain(chains.direct(name))
+    assert plain(task.result()) == plain(helpers_chains.direct(name))
     assert {task.state for task in originals} == {"paused"}
 
 
 def step_elsewhere(work, value):
     """One step of each chain in a new process."""
-    program = Path(__file__).parent / "steps.py"
+    program = Path(__file__).parent / "helpers_freezing_steps.py"
     command = [sys.executable, "-W", "ignore", str(program)]
     done = subprocess.run(
         command, input=pickle.dumps((work, value)), capture_output=True, timeout=120, check=False
@@ -175,10 +175,10 @@ def step_elsewhere(work, value):
 @freezes
 def test_a_fresh_process_for_each_step():
     """No step is done by a process that has seen the one before."""
-    begun = {name: steps.begin(name) for name in NAMES}
+    begun = {name: helpers_freezing_steps.begin(name) for name in NAMES}
     refused = {name: loomlet.why_not_freezable(task) for name, task in begun.items()}
     work = {name: loomlet.freeze(task) for name, task in begun.items() if not refused[name]}
-    expected = {name: plain(chains.direct(name)) for name in work}
+    expected = {name: plain(helpers_chains.direct(name)) for name in work}
     results, value = {}, 0
     while work:
         value += 1
@@ -191,10 +191,10 @@ def test_a_fresh_process_for_each_step():
 
 
 @freezes
-@pytest.mark.parametrize("name", sorted(chains.HARD))
+@pytest.mark.parametrize("name", sorted(helpers_chains.HARD))
 def test_c_code_in_between(name):
     """A chain that is refused continues as if nothing had been asked."""
-    assert plain(in_place(name)) == plain(chains.direct(name))
+    assert plain(in_place(name)) == plain(helpers_chains.direct(name))
 
 
 def test_there_are_enough_chains():

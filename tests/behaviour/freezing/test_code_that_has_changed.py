@@ -4,7 +4,7 @@ import sys
 import textwrap
 
 import pytest
-from held import resumed, waiting
+from helpers_frozen_tasklets import resumed, waiting
 
 import loomlet
 from loomlet import Channel, CodeChanged, ThawError

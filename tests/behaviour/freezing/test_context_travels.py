@@ -4,7 +4,7 @@ import contextvars
 import decimal
 
 import pytest
-from held import resumed, waiting
+from helpers_frozen_tasklets import resumed, waiting
 
 import loomlet
 from loomlet import Channel

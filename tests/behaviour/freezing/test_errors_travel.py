@@ -3,7 +3,7 @@
 import traceback
 
 import pytest
-from held import resumed, waiting
+from helpers_frozen_tasklets import resumed, waiting
 
 import loomlet
 from loomlet import Channel

@@ -11,7 +11,7 @@ import types
 from typing import ClassVar
 
 import pytest
-from held import resumed, waiting
+from helpers_frozen_tasklets import resumed, waiting
 
 import loomlet
 from loomlet import Channel

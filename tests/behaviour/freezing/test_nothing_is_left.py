@@ -15,10 +15,10 @@ import itertools
 import pickle
 import sys
 
-import chains
-import held
+import helpers_chains
+import helpers_freezing_steps
+import helpers_frozen_tasklets
 import pytest
-import steps
 
 import loomlet
 from loomlet import Channel
@@ -33,7 +33,7 @@ FREE_THREADED = "t" in sys.abiflags
 
 def there_and_back(name, rounds):
     for _ in range(rounds):
-        task = steps.begin(name)
+        task = helpers_freezing_steps.begin(name)
         copy = loomlet.thaw(loomlet.freeze(task))
         again = loomlet.clone(copy)
         for one in (again, copy, task):
@@ -79,7 +79,7 @@ def test_failures():
 
     def fails(rounds):
         for _ in range(rounds):
-            task = steps.begin("closure_cells")
+            task = helpers_freezing_steps.begin("closure_cells")
             data = loomlet.freeze(task)
             with pytest.raises(loomlet.ThawError):
                 loomlet.thaw(data[:-3])
@@ -119,14 +119,14 @@ def nested():
     return inside
 
 
-FUNCTIONS = {"by_name": chains.chains()["inside_a_generator"], "by_value": nested()}
+FUNCTIONS = {"by_name": helpers_chains.chains()["inside_a_generator"], "by_value": nested()}
 WAYS = {"frozen": frozen_again, "cloned": cloned_again}
 
 
 @pytest.fixture(params=FUNCTIONS)
 def task(request):
     """One that waits, and is there all the time."""
-    task = held.waiting(FUNCTIONS[request.param], Channel())
+    task = helpers_frozen_tasklets.waiting(FUNCTIONS[request.param], Channel())
     yield task
     task.kill()
 
@@ -162,4 +162,4 @@ def test_ordinary_pickles_fill_the_same_cache():
 
 def test_all_chains_are_there():
     """The names above exist."""
-    assert set(SOME) <= chains.chains().keys()
+    assert set(SOME) <= helpers_chains.chains().keys()

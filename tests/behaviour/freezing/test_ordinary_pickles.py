@@ -10,7 +10,7 @@ import types
 
 import cloudpickle
 import pytest
-from held import resumed, waiting
+from helpers_frozen_tasklets import resumed, waiting
 
 import loomlet
 from loomlet import Channel, snapshot

@@ -1,7 +1,7 @@
 """Joins, locks, scopes and groups: tied to each other again when both sides were frozen."""
 
 import pytest
-from held import waiting
+from helpers_frozen_tasklets import waiting
 
 import loomlet
 from loomlet import CancelScope, Channel, Lock, TaskGroup, _core, timeout

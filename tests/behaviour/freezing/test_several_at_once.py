@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from held import waiting
+from helpers_frozen_tasklets import waiting
 
 import loomlet
 from loomlet import Channel

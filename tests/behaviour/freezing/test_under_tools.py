@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import chains
+import helpers_chains
 import pytest
 
 HERE = Path(__file__).parent
@@ -52,7 +52,7 @@ def gone_through(*words, **variables):
 
 def check(found, tool):
     """Nothing is wrong, and what was refused was so because of the tool."""
-    assert found.keys() == chains.chains().keys() - chains.HARD
+    assert found.keys() == helpers_chains.chains().keys() - helpers_chains.HARD
     assert [said for said in found.values() if said.startswith("wrong")] == []
     refused = [said for said in found.values() if said != "right"]
     assert [said for said in refused if tool not in said] == []
@@ -60,20 +60,20 @@ def check(found, tool):
 
 def test_without_a_tool():
     """Then all are right."""
-    assert set(gone_through("under_tools.py").values()) == {"right"}
+    assert set(gone_through("helpers_under_tools.py").values()) == {"right"}
 
 
 @pytest.mark.parametrize(("tool", "name"), TOOLS.items())
 def test_functions_of_our_own(tool, name):
     """A trace function, a profile function."""
-    check(gone_through("under_tools.py", tool), name)
+    check(gone_through("helpers_under_tools.py", tool), name)
 
 
 @pytest.mark.parametrize(("core", "name"), CORES.values(), ids=CORES)
 def test_coverage_run(core, name, tmp_path):
     """Each way in which coverage watches."""
     data = f"--data-file={tmp_path / 'coverage'}"
-    words = ("-m", "coverage", "run", f"--rcfile={os.devnull}", data, "under_tools.py")
+    words = ("-m", "coverage", "run", f"--rcfile={os.devnull}", data, "helpers_under_tools.py")
     found = gone_through(*words, COVERAGE_CORE=core)
     check(found, name)
     assert "right" in found.values()

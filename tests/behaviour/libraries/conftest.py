@@ -11,10 +11,10 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import helpers_servers
+import helpers_simultaneous_waits
 import pytest
-import running
-import waiting
-from running import Address
+from helpers_servers import Address
 
 from loomlet import patch
 
@@ -22,8 +22,8 @@ from loomlet import patch
 def _server(name: str) -> Iterator[Address]:
     with contextlib.ExitStack() as stack:
         try:
-            address = stack.enter_context(running.running(name))
-        except running.NoServer as error:
+            address = stack.enter_context(helpers_servers.running(name))
+        except helpers_servers.NoServer as error:
             pytest.skip(f"no {name} server: {error}")
         yield address
 
@@ -54,12 +54,19 @@ def mariadb_server() -> Iterator[Address]:
 
 @pytest.fixture
 def alone(request: pytest.FixtureRequest) -> Callable[..., str]:
-    """Runs waiting.py in an interpreter of its own; what it printed, or its errors."""
+    """Runs helpers_simultaneous_waits.py in another process; returns its output or its errors."""
     here = Path(__file__).parent
 
     def run(order: str, library: str, count: int, **env: str) -> str:
-        address = request.getfixturevalue(f"{waiting.SERVERS[library]}_server")
-        command = [sys.executable, "-P", str(here / "waiting.py"), order, library, str(count)]
+        address = request.getfixturevalue(f"{helpers_simultaneous_waits.SERVERS[library]}_server")
+        command = [
+            sys.executable,
+            "-P",
+            str(here / "helpers_simultaneous_waits.py"),
+            order,
+            library,
+            str(count),
+        ]
         paths = [str(here), str(here.parents[1]), os.environ.get("PYTHONPATH", "")]
         done = subprocess.run(
             [*command, json.dumps(dataclasses.asdict(address))],

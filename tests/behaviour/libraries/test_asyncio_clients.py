@@ -3,8 +3,8 @@
 import logging
 
 import pytest
-from crowd import MANY, together
-from waiting import MODULES, SERVERS, all_wait_at_once
+from helpers_many_tasklets import MANY, together
+from helpers_simultaneous_waits import MODULES, SERVERS, all_wait_at_once
 
 import loomlet
 from loomlet import aio

@@ -5,7 +5,7 @@ import urllib.request
 from urllib.parse import urlsplit
 
 import pytest
-from crowd import MANY, Gate, crowd
+from helpers_many_tasklets import MANY, Gate, crowd
 
 
 def by_requests(url):

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from crowd import MANY
+from helpers_many_tasklets import MANY
 
 psycopg = pytest.importorskip("psycopg")
 

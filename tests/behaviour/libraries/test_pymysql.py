@@ -1,8 +1,8 @@
 """PyMySQL, unmodified, with a MariaDB server."""
 
 import pytest
-from crowd import MANY, crowd
-from waiting import all_wait_at_once
+from helpers_many_tasklets import MANY, crowd
+from helpers_simultaneous_waits import all_wait_at_once
 
 pymysql = pytest.importorskip("pymysql")
 

@@ -3,8 +3,8 @@
 import threading
 
 import pytest
-from crowd import MANY, Gate, crowd
-from waiting import all_wait_at_once
+from helpers_many_tasklets import MANY, Gate, crowd
+from helpers_simultaneous_waits import all_wait_at_once
 
 import loomlet
 

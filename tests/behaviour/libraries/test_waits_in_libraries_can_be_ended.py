@@ -3,8 +3,8 @@
 import gc
 import os
 
+import helpers_simultaneous_waits
 import pytest
-import waiting
 
 import loomlet
 from loomlet import net
@@ -53,17 +53,17 @@ def wait_for_something():
 
 
 @pytest.mark.parametrize("way", [late, cancelled, killed])
-@pytest.mark.parametrize("library", waiting.LIBRARIES)
+@pytest.mark.parametrize("library", helpers_simultaneous_waits.LIBRARIES)
 def test_a_wait_is_ended_and_the_library_goes_on(library, way, request):
     """Ten at once, twice; then ten more get their answers, and no descriptor is left."""
-    pytest.importorskip(waiting.MODULES.get(library, library))
-    address = request.getfixturevalue(f"{waiting.SERVERS[library]}_server")
+    pytest.importorskip(helpers_simultaneous_waits.MODULES.get(library, library))
+    address = request.getfixturevalue(f"{helpers_simultaneous_waits.SERVERS[library]}_server")
 
     def main():
-        used = waiting.LIBRARIES[library](address, COUNT)
+        used = helpers_simultaneous_waits.LIBRARIES[library](address, COUNT)
         for _ in range(2):
-            waiting.together(lambda number: way(used.ask), COUNT)
-        waiting.ask_together(used, COUNT)
+            helpers_simultaneous_waits.together(lambda number: way(used.ask), COUNT)
+        helpers_simultaneous_waits.ask_together(used, COUNT)
         used.close()
 
     loomlet.run(wait_for_something)

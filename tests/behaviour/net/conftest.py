@@ -7,9 +7,9 @@ import shutil
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import descriptors
+import helpers_descriptors
 import pytest
-from certificates import Certificates
+from helpers_certificates import Certificates
 
 import loomlet
 from loomlet import _core, net
@@ -21,7 +21,7 @@ TLSPair = tuple[net.TLSStream, net.TLSStream]
 @pytest.fixture(autouse=True)
 def no_descriptor_is_left() -> Iterator[None]:
     """Fails a test after which a descriptor is open that was not before."""
-    with descriptors.none_is_left():
+    with helpers_descriptors.none_is_left():
         yield
         for tasklet in _core.tasklets()[1:]:
             tasklet.kill()

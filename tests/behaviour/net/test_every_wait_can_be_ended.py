@@ -2,7 +2,7 @@
 
 import socket
 
-import ending
+import helpers_ending_waits
 import pytest
 
 import loomlet
@@ -26,7 +26,7 @@ def wait(request):
 def test_a_timeout_ends_it(mode, clock, pair, wait):
     """TimeoutError at that time; the next read gets what came since."""
     one, other = pair
-    ending.time_out(clock, wait, one)
+    helpers_ending_waits.time_out(clock, wait, one)
     other.send_all(b"later")
     assert one.receive_some() == b"later"
 
@@ -39,7 +39,7 @@ def test_a_cancelled_scope_ends_it(mode, pair, wait):
         with pytest.raises(loomlet.Cancelled):
             one.receive_some()
 
-    ending.cancel(wait, one, again)
+    helpers_ending_waits.cancel(wait, one, again)
     other.send_all(b"later")
     assert one.receive_some() == b"later"
 

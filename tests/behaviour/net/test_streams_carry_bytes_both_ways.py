@@ -1,6 +1,6 @@
 """What one end sends the other receives, in order and whole."""
 
-from echoes import serve
+from helpers_echo_server import serve
 
 import loomlet
 from loomlet import net

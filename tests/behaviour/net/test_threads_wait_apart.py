@@ -5,7 +5,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from echoes import serve
+from helpers_echo_server import serve
 
 import loomlet
 from loomlet import net

@@ -4,7 +4,7 @@ import os
 import ssl
 
 import pytest
-from echoes import answer, serve
+from helpers_echo_server import answer, serve
 
 import loomlet
 from loomlet import net

@@ -4,7 +4,7 @@ import contextlib
 import ssl
 import threading
 
-from echoes import answer, serve
+from helpers_echo_server import answer, serve
 
 import loomlet
 from loomlet import TaskGroup, net

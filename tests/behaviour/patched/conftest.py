@@ -8,7 +8,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 
-import descriptors
+import helpers_descriptors
 import pytest
 
 import loomlet
@@ -21,7 +21,7 @@ Pair = tuple[socket.socket, socket.socket]
 def patched() -> Iterator[None]:
     """Patched for the time of a test, after which no descriptor is open that was not before."""
     patch.install()
-    with descriptors.none_is_left():
+    with helpers_descriptors.none_is_left():
         yield
         for tasklet in _core.tasklets()[1:]:
             with contextlib.suppress(loomlet.LoomletError):

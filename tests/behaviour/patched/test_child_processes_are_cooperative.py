@@ -6,8 +6,8 @@ import signal
 from collections.abc import Callable, Iterator
 
 import pytest
-from ending import end_each_way
-from originals import errors_of
+from helpers_ending_waits import end_each_way
+from helpers_original_errors import errors_of
 
 import loomlet
 from loomlet.testing import assert_no_leaks

@@ -10,8 +10,8 @@ import tty
 from collections.abc import Iterator
 
 import pytest
-from ending import end_each_way
-from originals import errors_of
+from helpers_ending_waits import end_each_way
+from helpers_original_errors import errors_of
 
 import loomlet
 from loomlet.testing import assert_no_leaks

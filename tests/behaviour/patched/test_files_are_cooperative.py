@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from ending import end_each_way
+from helpers_ending_waits import end_each_way
 
 import loomlet
 from loomlet import patch

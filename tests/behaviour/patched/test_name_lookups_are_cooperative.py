@@ -9,7 +9,7 @@ import sys
 from socket import getaddrinfo
 
 import pytest
-from originals import errors_of
+from helpers_original_errors import errors_of
 
 import loomlet
 from loomlet import _core, blocking, patch

@@ -9,7 +9,7 @@ import tempfile
 import threading
 
 import pytest
-from originals import errors_of
+from helpers_original_errors import errors_of
 
 import loomlet
 

@@ -8,7 +8,7 @@ import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from ending import end_each_way
+from helpers_ending_waits import end_each_way
 
 import loomlet
 from loomlet import patch

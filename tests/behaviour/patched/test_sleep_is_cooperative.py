@@ -5,7 +5,7 @@ import time
 from time import sleep
 
 import pytest
-from originals import errors_of
+from helpers_original_errors import errors_of
 
 import loomlet
 from loomlet import patch

@@ -3,7 +3,7 @@
 import os
 import socket
 
-import ending
+import helpers_ending_waits
 import pytest
 
 import loomlet
@@ -47,7 +47,7 @@ def test_a_throw(mode, sockets, wait, caught):
 def test_a_timeout_scope(mode, clock, sockets, wait):
     """TimeoutError at that time."""
     one, other = sockets
-    ending.time_out(clock, wait, one)
+    helpers_ending_waits.time_out(clock, wait, one)
     other.sendall(b"x")
     assert wait(one)
 
@@ -61,7 +61,7 @@ def test_a_cancelled_scope(mode, sockets, wait):
         with pytest.raises(loomlet.Cancelled):
             wait(one)
 
-    ending.cancel(wait, one, again)
+    helpers_ending_waits.cancel(wait, one, again)
     assert wait(one)
 
 

@@ -7,7 +7,7 @@ import subprocess
 import threading
 
 import pytest
-from originals import errors_of
+from helpers_original_errors import errors_of
 
 import loomlet
 from loomlet import patch

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
-import descriptors
+import helpers_descriptors
 import pytest
 
 import loomlet
@@ -19,7 +19,7 @@ from loomlet import _core, aio
 @pytest.fixture(autouse=True)
 def nothing_is_left(failures: object) -> Iterator[None]:
     """Fails a test that leaves a descriptor, a running loop, or a ResourceWarning."""
-    with descriptors.none_is_left() as before:
+    with helpers_descriptors.none_is_left() as before:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             yield
@@ -35,7 +35,7 @@ def nothing_is_left(failures: object) -> Iterator[None]:
 def settle(before: int) -> None:
     """Waits for the servers of tests: their threads close their ends when they come to it."""
     limit = time.monotonic() + 20
-    while descriptors.open_descriptors() > before and time.monotonic() < limit:
+    while helpers_descriptors.open_descriptors() > before and time.monotonic() < limit:
         gc.collect()
         time.sleep(0.02)
 

@@ -1,6 +1,6 @@
 """Loops of another interpreter of the process know nothing of tasklets, and work."""
 
-from interpreters import VISIT, needs_interpreters
+from helpers_subinterpreters import VISIT, needs_interpreters
 
 PROGRAM = """
 import asyncio

@@ -1,6 +1,6 @@
 """Iterators in the middle of their work, comprehensions and generators.
 
-See chains.py; each function whose first parameter is `ch` is a chain, but for the helpers.
+See helpers_chains.py; each function whose first parameter is `ch` is a chain, but for the helpers.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urlunsplit
 
-from certificates import Certificates
+from helpers_certificates import Certificates
 
 TOOL = Path(__file__).resolve().parents[3] / "tools" / "servers"
 CONNECTIONS = 1100

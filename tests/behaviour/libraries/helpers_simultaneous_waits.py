@@ -1,11 +1,11 @@
 """Libraries whose calls wait at the server until all have come; as a program of its own too.
 
-    python waiting.py first|last LIBRARY COUNT ADDRESS
+    python helpers_simultaneous_waits.py first|last LIBRARY COUNT ADDRESS
 
 The program asks COUNT times at once, each in a tasklet.  `first` patches the standard library
 before it imports the library; `last` when it has imported it, made what it is asked by (a session,
 a pool, contexts of TLS, a connection), and used that.  ADDRESS is a JSON object, the fields of
-running.Address.
+helpers_servers.Address.
 
 What proves that they wait at once is the server: it counts them, and lets none go before all wait.
 A library that holds up its thread waits for ever, and is ended with a traceback.
@@ -22,7 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from crowd import together
+from helpers_many_tasklets import together
 
 import loomlet
 from loomlet import aio, net, patch
@@ -338,7 +338,7 @@ def main(order: str, library: str, count: str, address: str) -> None:
     assert MODULES.get(library, library) not in sys.modules
     if order == "first":
         patch.install()
-    from running import Address
+    from helpers_servers import Address
 
     place = Address(**json.loads(address))
     all_wait_at_once(library, place, int(count))

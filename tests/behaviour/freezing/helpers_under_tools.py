@@ -1,6 +1,6 @@
 """Every chain once: begun, frozen, thawed and continued, step by step, while a tool watches.
 
-    python under_tools.py [settrace | setprofile]
+    python helpers_under_tools.py [settrace | setprofile]
 
 Says on stdout, as JSON, what became of each chain: "right", "wrong: …" with what it returned, or
 "refused: …" with the error of freeze().  A coverage tool is put around the whole program instead.
@@ -11,8 +11,8 @@ from __future__ import annotations
 import json
 import sys
 
-import chains
-import steps
+import helpers_chains
+import helpers_freezing_steps
 
 import loomlet
 
@@ -28,17 +28,17 @@ def profiler(frame, event, arg):
 
 def gone_through(name):
     """Frozen before each step; what freeze() refuses is no result."""
-    task, value = steps.begin(name), 0
+    task, value = helpers_freezing_steps.begin(name), 0
     try:
         while task.state == "blocked":
             data = loomlet.freeze(task)
             task.throw(loomlet.TaskletExit)
             task, value = loomlet.thaw(data), value + 1
-            steps.go_on(task, value)
+            helpers_freezing_steps.go_on(task, value)
     except loomlet.FreezeError as error:
         task.kill()
         return f"refused: {error}"
-    result, expected = repr(task.result()), repr(chains.direct(name))
+    result, expected = repr(task.result()), repr(helpers_chains.direct(name))
     return "right" if result == expected else f"wrong: {result} for {expected}"
 
 
@@ -49,7 +49,7 @@ def main():
     elif sys.argv[1:] == ["setprofile"]:
         sys.setprofile(profiler)
     found = {}
-    for name in sorted(chains.chains().keys() - chains.HARD):
+    for name in sorted(helpers_chains.chains().keys() - helpers_chains.HARD):
         try:
             found[name] = gone_through(name)
         except Exception as error:

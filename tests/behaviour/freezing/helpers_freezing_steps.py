@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 import sys
 
-import chains
+import helpers_chains
 
 import loomlet
 from loomlet import Channel
@@ -17,7 +17,7 @@ from loomlet import Channel
 
 def begin(name):
     """A tasklet that runs a chain and waits for its first value."""
-    task = loomlet.spawn(chains.chains()[name], Channel())
+    task = loomlet.spawn(helpers_chains.chains()[name], Channel())
     loomlet.schedule()
     return task
 

@@ -7,18 +7,18 @@ modules are imported by the processes that thaw, so they need nothing of the tes
 
 from __future__ import annotations
 
-import chains_of_c_callers
-import chains_of_calls
-import chains_of_control
-import chains_of_loops
-import chains_of_objects
+import helpers_chains_of_c_callers
+import helpers_chains_of_calls
+import helpers_chains_of_control
+import helpers_chains_of_loops
+import helpers_chains_of_objects
 
 PARTS = (
-    chains_of_c_callers,
-    chains_of_calls,
-    chains_of_control,
-    chains_of_loops,
-    chains_of_objects,
+    helpers_chains_of_c_callers,
+    helpers_chains_of_calls,
+    helpers_chains_of_control,
+    helpers_chains_of_loops,
+    helpers_chains_of_objects,
 )
 HARD = {"asynchronous_loop"}
 """Chains with C code in between, which cannot be moved or frozen."""
