@@ -309,3 +309,19 @@ int s_join_again(s_sched *s, s_tasklet *t, s_tasklet *target, int want_result, i
     s_ready(s, t);
     return S_OK;
 }
+
+int s_request_interrupt(s_sched *s, s_tasklet *t, PyObject *error)
+{
+    if (t->owner == s)
+        return s_interrupt(s, t, error);
+    int code = s_post_message(t->owner, S_ASK_INTERRUPT, t, error);
+    return code < 0 ? code : 1;
+}
+
+int s_find_location(s_sched *s, s_tasklet *t, PyObject **code, int *line)
+{
+    if (t->state == S_RUNNING && s->current == t)
+        return c_running_location(s->ts, code, line);
+    int suspended = t->started && (t->saved_as != S_LIVE || t->state == S_BLOCKED);
+    return suspended && c_suspended_location(&t->c, code, line);
+}

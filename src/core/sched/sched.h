@@ -350,6 +350,8 @@ size_t s_peek_name(const s_tasklet *t, char *to, size_t room);
 /* Fills a zeroed object.  `args` and `kwnames` as in c_start; all borrowed. */
 int s_tasklet_init(s_sched *s, s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames);
 int s_main_init(s_sched *s, s_tasklet *t);
+/* A new tasklet, ready: a new reference, or NULL and a code.  Arguments as above. */
+s_tasklet *s_spawn(s_sched *s, PyObject *func, PyObject *args, PyObject *kwnames, int *code);
 /* Makes a zeroed object an ended tasklet of `s`: one that s_rebind can begin. */
 void s_unbound_init(s_sched *s, s_tasklet *t);
 /* Calls work(arg), which looks at `t` or changes it, and runs no Python code: on its home
@@ -373,11 +375,10 @@ int s_visit(s_tasklet *t, visitproc visit, void *arg);
 void s_clear(s_tasklet *t);
 /* The finalizer: a suspended tasklet gets TaskletExit. */
 void s_finalize(s_tasklet *t);
-/* Forgets one that can neither go on nor be freed. */
-void s_leak(s_tasklet *t);
 /* Out of its home's list of all: before its memory can go. */
 void s_registry_remove(s_tasklet *t);
-void s_free(s_tasklet *t);
+/* The deallocator of the type. */
+void s_dealloc(PyObject *self);
 void s_finish(s_sched *s, s_tasklet *t, PyObject *result);
 
 /* ---- switching (switch.c) ------------------------------------------------------ */
@@ -480,6 +481,11 @@ static inline void s_wake(s_sched *s, s_tasklet *t)
 s_sched *s_wake_on_owner(s_tasklet *t);
 /* Ends the wait of a blocked tasklet with `error` (stolen).  1 when it did. */
 int s_interrupt(s_sched *s, s_tasklet *t, PyObject *error);
+/* The same from any thread: on another one than its owner's it is requested, and 1 is returned. */
+int s_request_interrupt(s_sched *s, s_tasklet *t, PyObject *error);
+/* The innermost Python function of a tasklet of this thread, as a new reference, and its line: 1,
+ * or 0 if there is none. */
+int s_find_location(s_sched *s, s_tasklet *t, PyObject **code, int *line);
 /* Wakes `t` with `error` (stolen), whatever it waits for. */
 void s_raise_in(s_sched *s, s_tasklet *t, PyObject *error);
 /* Wakes the thread of a scheduler whose mail is visible. */

@@ -42,7 +42,7 @@ void s_chunk_outgrown(s_tasklet *t)
 }
 
 /* A bound method and the like start as their function: a C frame less, so it can be soft. */
-static int bind_arguments(s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames)
+static int pass_arguments(s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames)
 {
     c_call call = {Py_NewRef(func), Py_NewRef(args), Py_XNewRef(kwnames)};
     int code = c_unwrap(&call) < 0 ? S_E_SET : S_OK;
@@ -56,7 +56,7 @@ static int bind_arguments(s_tasklet *t, PyObject *func, PyObject *args, PyObject
 static int make_call(s_sched *s, s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames)
 {
     t->wait.task = t;
-    int code = bind_arguments(t, func, args, kwnames);
+    int code = pass_arguments(t, func, args, kwnames);
     if (code == S_OK)
         code = first_chunk(s, t);
     if (code < 0)
@@ -71,6 +71,17 @@ int s_tasklet_init(s_sched *s, s_tasklet *t, PyObject *func, PyObject *args, PyO
     if (code == S_OK)
         s_registry_add(s, t);
     return code;
+}
+
+s_tasklet *s_spawn(s_sched *s, PyObject *func, PyObject *args, PyObject *kwnames, int *code)
+{
+    s_tasklet *t = (s_tasklet *)s_hook.type->tp_alloc(s_hook.type, 0);
+    *code = t != NULL ? s_tasklet_init(s, t, func, args, kwnames) : S_E_SET;
+    if (*code < 0)
+        Py_CLEAR(t);
+    else
+        s_ready(s, (s_tasklet *)Py_NewRef((PyObject *)t));
+    return t;
 }
 
 void s_unbound_init(s_sched *s, s_tasklet *t)
@@ -377,13 +388,7 @@ void s_finalize(s_tasklet *t)
     PyErr_SetRaisedException(pending);
 }
 
-/* A C stack cannot be dropped, nor the tasklet that is on it be freed. */
-void s_leak(s_tasklet *t)
-{
-    s_registry_remove(t);
-}
-
-void s_free(s_tasklet *t)
+static void free_fields(s_tasklet *t)
 {
     if (t->owner != NULL)
         s_clear(t);
@@ -392,4 +397,23 @@ void s_free(s_tasklet *t)
     Py_CLEAR(t->result);
     Py_CLEAR(t->failure);
     Py_CLEAR(t->name);
+}
+
+/* A tasklet that keeps a C stack cannot be freed, because nothing can drop what is on the stack. */
+void s_dealloc(PyObject *self)
+{
+    s_tasklet *t = (s_tasklet *)self;
+    if (t->saved_as != S_LIVE && PyObject_CallFinalizerFromDealloc(self) < 0) {
+        if (t->saved_as == S_C_STACK)
+            c_finalize_again(self);
+        return;
+    }
+    PyObject_GC_UnTrack(self);
+    s_registry_remove(t);
+    if (t->saved_as == S_C_STACK)
+        return;
+    Py_TRASHCAN_BEGIN(self, s_dealloc) if (t->weakrefs != NULL) PyObject_ClearWeakRefs(self);
+    free_fields(t);
+    Py_TYPE(self)->tp_free(self);
+    Py_TRASHCAN_END
 }

@@ -14,19 +14,12 @@ PyObject *bind_spawn(PyObject *module, PyObject *const *args, Py_ssize_t nargs, 
         return NULL;
     }
     PyObject *items = bind_make_tuple(args + 1, bind_argument_count(nargs, kwnames) - 1);
-    PyObject *self = items ? bind_tasklet_type.tp_alloc(&bind_tasklet_type, 0) : NULL;
-    if (self == NULL) {
-        Py_XDECREF(items);
+    if (items == NULL)
         return NULL;
-    }
-    int code = s_tasklet_init(s, (s_tasklet *)self, args[0], items, kwnames);
+    int code;
+    s_tasklet *t = s_spawn(s, args[0], items, kwnames, &code);
     Py_DECREF(items);
-    if (code < 0) {
-        Py_DECREF(self);
-        return bind_fail(code, NULL);
-    }
-    s_ready(s, (s_tasklet *)Py_NewRef(self));
-    return self;
+    return bind_result((PyObject *)t, code, NULL);
 }
 
 static PyObject *native_schedule(PyObject *module, PyObject *const *args, Py_ssize_t nargs)

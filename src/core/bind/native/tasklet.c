@@ -3,7 +3,6 @@
 
 #include "bind/native/native.h"
 #include "bind/pickling.h"
-#include "sched/inbox.h"
 
 #define SELF ((s_tasklet *)self)
 
@@ -130,11 +129,8 @@ static PyObject *tasklet_interrupt(PyObject *self, PyObject *error)
         PyErr_SetString(PyExc_TypeError, "_interrupt() takes an exception instance");
         return NULL;
     }
-    Py_INCREF(error);
-    if (SELF->owner == s)
-        return PyBool_FromLong(s_interrupt(s, SELF, error));
-    int code = s_post_message(SELF->owner, S_ASK_INTERRUPT, SELF, error);
-    return code < 0 ? bind_fail(code, self) : Py_NewRef(Py_True);
+    int done = s_request_interrupt(s, SELF, Py_NewRef(error));
+    return done < 0 ? bind_fail(done, self) : PyBool_FromLong(done);
 }
 
 static PyObject *tasklet_bind_thread(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
@@ -160,16 +156,12 @@ static PyObject *tasklet_bind_thread(PyObject *self, PyObject *const *args, Py_s
 static PyObject *tasklet_where(PyObject *self, PyObject *unused)
 {
     PyObject *code;
-    int line, found = 0;
+    int line;
     (void)unused;
     s_sched *s = s_self();
     if (s == NULL)
         return NULL;
-    if (SELF->state == S_RUNNING && s->current == SELF)
-        found = c_running_location(s->ts, &code, &line);
-    else if (SELF->started && (SELF->saved_as != S_LIVE || SELF->state == S_BLOCKED))
-        found = c_suspended_location(&SELF->c, &code, &line);
-    if (!found)
+    if (!s_find_location(s, SELF, &code, &line))
         Py_RETURN_NONE;
     return Py_BuildValue("(Ni)", code, line);
 }
@@ -310,26 +302,6 @@ static void tasklet_finalize(PyObject *self)
     s_finalize(SELF);
 }
 
-static void tasklet_dealloc(PyObject *self)
-{
-    if (SELF->saved_as != S_LIVE && PyObject_CallFinalizerFromDealloc(self) < 0) {
-        if (SELF->saved_as == S_C_STACK)
-            c_finalize_again(self);
-        return;
-    }
-    PyObject_GC_UnTrack(self);
-    if (SELF->saved_as == S_C_STACK) {
-        s_leak(SELF);
-        return;
-    }
-    s_registry_remove(SELF);
-    Py_TRASHCAN_BEGIN(self, tasklet_dealloc) if (SELF->weakrefs != NULL)
-        PyObject_ClearWeakRefs(self);
-    s_free(SELF);
-    Py_TYPE(self)->tp_free(self);
-    Py_TRASHCAN_END
-}
-
 static PyMethodDef methods[] = {
     {"join", BIND_FN(tasklet_join), METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("join($self, /, timeout=None)\n--\n\n"
@@ -417,5 +389,5 @@ PyTypeObject bind_tasklet_type = {
     .tp_traverse = tasklet_traverse,
     .tp_clear = tasklet_clear,
     .tp_finalize = tasklet_finalize,
-    .tp_dealloc = tasklet_dealloc,
+    .tp_dealloc = s_dealloc,
 };
