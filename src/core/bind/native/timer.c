@@ -64,8 +64,9 @@ static PyObject *timer_arm(PyObject *self, PyObject *when)
 
 static PyObject *timer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
+    static char *names[] = {"", NULL};
     PyObject *callback;
-    if ((kwargs && PyDict_GET_SIZE(kwargs)) || !PyArg_ParseTuple(args, "O:Timer", &callback))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:Timer", names, &callback))
         return NULL;
     PyObject *self = type->tp_alloc(type, 0);
     if (self != NULL) {

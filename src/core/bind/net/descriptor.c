@@ -31,8 +31,9 @@ PyObject *bind_descriptor_from(PyTypeObject *type, PyObject *number)
 
 static PyObject *descriptor_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
+    static char *names[] = {"", NULL};
     PyObject *number;
-    if ((kwargs && PyDict_GET_SIZE(kwargs)) || !PyArg_ParseTuple(args, "O:Descriptor", &number))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:Descriptor", names, &number))
         return NULL;
     return bind_descriptor_from(type, number);
 }

@@ -201,9 +201,10 @@ static PyObject *listener_next(PyObject *self)
 
 static PyObject *listener_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
+    static char *names[] = {"", "", NULL};
     PyObject *number, *accepts = (PyObject *)&bind_stream_type;
-    if ((kwargs && PyDict_GET_SIZE(kwargs)) ||
-        !PyArg_ParseTuple(args, "O|O!:Listener", &number, &PyType_Type, &accepts))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O!:Listener", names, &number, &PyType_Type,
+                                     &accepts))
         return NULL;
     if (!PyType_IsSubtype((PyTypeObject *)accepts, &bind_stream_type)) {
         PyErr_Format(PyExc_TypeError, "expected a type of streams, found %R", accepts);
