@@ -57,7 +57,7 @@ TEST(blocking_sockets_do_not_block)
     CHECK(!(fcntl(ends[0], F_GETFL) & O_NONBLOCK));
 }
 
-TEST(readiness_is_told_without_waiting)
+TEST(readiness_is_found_without_waiting)
 {
     int ends[2];
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
@@ -89,7 +89,7 @@ TEST(connections_are_accepted)
     CHECK(got == 5 && memcmp(data, "hello", 5) == 0);
 }
 
-TEST(a_refused_connection_is_told)
+TEST(a_refused_connection_is_an_error)
 {
     close(listening());
     int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -98,7 +98,7 @@ TEST(a_refused_connection_is_told)
     CHECK(done < 0 && (errno == ECONNREFUSED || wait_connected(fd) == -ECONNREFUSED));
 }
 
-TEST(kinds_of_descriptors_are_told_apart)
+TEST(kinds_of_descriptors_are_distinguished)
 {
     int ends[2], pipes[2], tcp = socket(AF_INET, SOCK_STREAM, 0);
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0 && pipe(pipes) == 0);
@@ -118,7 +118,7 @@ static const char *content(int fd)
     return data;
 }
 
-TEST(files_are_sent_from_a_place_on)
+TEST(files_are_sent_from_an_offset_on)
 {
     int ends[2];
     char data[8];

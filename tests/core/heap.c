@@ -33,7 +33,7 @@ static size_t armed(void)
     return count;
 }
 
-/* Every armed timer knows its place, and no entry is due before its parent. */
+/* Every armed timer knows its index, and no entry is due before its parent. */
 static void check_shape(const b_heap *heap)
 {
     CHECK(heap->used == armed());
@@ -115,7 +115,7 @@ TEST(without_memory_a_heap_stays_as_it_was)
     b_heap_free(&heap);
 }
 
-TEST(a_heap_that_cannot_shrink_goes_on)
+TEST(a_heap_that_cannot_shrink_still_works)
 {
     b_heap heap = {0};
     for (int i = 0; i < TIMERS; i++)

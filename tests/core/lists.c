@@ -110,7 +110,7 @@ TEST(a_list_does_what_an_array_does)
     }
 }
 
-TEST(splicing_empty_lists_changes_nothing)
+TEST(appending_an_empty_list_changes_nothing)
 {
     b_link a, b;
     b_list_init(&a);

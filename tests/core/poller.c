@@ -1,4 +1,4 @@
-/* plat/poll_epoll.c: what becomes ready is told once, a ring is not lost. */
+/* plat/poll_epoll.c: a descriptor that becomes ready is reported once, no wake-up is lost. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -21,58 +21,58 @@ static void open_pair(unsigned what)
     CHECK(p_poller_add(&poller, ends[0], what, 7) == 0);
 }
 
-static int look(void)
+static int poll_once(void)
 {
     return p_poller_wait(&poller, events, 8, 0, 0);
 }
 
-TEST(what_becomes_readable_is_told_once)
+TEST(a_readable_descriptor_is_reported_once)
 {
     open_pair(P_READ);
-    CHECK(look() == 0);
+    CHECK(poll_once() == 0);
     CHECK(p_send(ends[1], "ab", 2) == 2);
-    CHECK(look() == 1 && events[0].tag == 7 && events[0].what == P_READ);
-    CHECK(look() == 0);
+    CHECK(poll_once() == 1 && events[0].tag == 7 && events[0].what == P_READ);
+    CHECK(poll_once() == 0);
     char data[8];
     CHECK(p_receive(ends[0], data, 8) == 2);
     CHECK(p_receive(ends[0], data, 8) == -EAGAIN);
     CHECK(p_send(ends[1], "c", 1) == 1);
-    CHECK(look() == 1);
+    CHECK(poll_once() == 1);
 }
 
-TEST(what_is_ready_when_it_is_added_is_told)
+TEST(a_descriptor_that_is_ready_when_added_is_reported)
 {
     open_pair(P_READ);
     CHECK(p_poller_add(&poller, ends[0], P_READ | P_WRITE, 8) == 0);
-    CHECK(look() == 1 && events[0].tag == 8 && events[0].what == P_WRITE);
+    CHECK(poll_once() == 1 && events[0].tag == 8 && events[0].what == P_WRITE);
     CHECK(p_poller_add(&poller, ends[0], P_READ | P_WRITE, 9) == 0);
-    CHECK(look() == 1 && events[0].tag == 9);
+    CHECK(poll_once() == 1 && events[0].tag == 9);
 }
 
-TEST(a_peer_that_is_gone_is_told_to_both_sides)
+TEST(a_closed_peer_is_reported_for_both_directions)
 {
     open_pair(P_READ | P_WRITE);
-    CHECK(look() == 1);
+    CHECK(poll_once() == 1);
     p_close(ends[1]);
-    CHECK(look() == 1 && events[0].what == (P_READ | P_WRITE | P_ENDED));
+    CHECK(poll_once() == 1 && events[0].what == (P_READ | P_WRITE | P_ENDED));
     CHECK(p_send(ends[0], "x", 1) == -EPIPE);
 }
 
-TEST(a_peer_that_has_ended_its_side_is_told)
+TEST(a_peer_that_has_ended_its_side_is_reported)
 {
     open_pair(P_READ);
     CHECK(p_send_end(ends[1]) == 0);
-    CHECK(look() == 1 && events[0].what == (P_READ | P_ENDED));
+    CHECK(poll_once() == 1 && events[0].what == (P_READ | P_ENDED));
     char data[1];
     CHECK(p_receive(ends[0], data, 1) == 0);
 }
 
-TEST(one_that_was_removed_is_not_told)
+TEST(a_removed_descriptor_is_not_reported)
 {
     open_pair(P_READ);
     p_poller_remove(&poller, ends[0]);
     CHECK(p_send(ends[1], "ab", 2) == 2);
-    CHECK(look() == 0);
+    CHECK(poll_once() == 0);
 }
 
 TEST(a_file_is_always_ready)
@@ -94,20 +94,20 @@ TEST(a_wait_ends_at_its_time_and_not_before)
     }
 }
 
-TEST(a_ring_between_preparing_and_sleeping_is_kept)
+TEST(a_wake_up_between_preparing_and_sleeping_is_kept)
 {
     open_pair(P_READ);
     p_poller_prepare(&poller);
     p_poller_wake(&poller);
     CHECK(p_poller_wait(&poller, events, 8, 0, INT64_MAX) == 0);
-    p_poller_wake(&poller); /* nobody sleeps: nothing happens */
+    p_poller_wake(&poller); /* there is no sleeper: nothing happens */
     int64_t until = SOON;
     p_poller_prepare(&poller);
     CHECK(p_poller_wait(&poller, events, 8, 0, until) == 0);
     CHECK(p_now() >= until);
 }
 
-TEST(what_comes_while_it_is_watched_ends_the_watch)
+TEST(a_wake_up_or_an_event_ends_a_spin)
 {
     open_pair(P_READ);
     CHECK(p_poller_wait(&poller, events, 8, 1000000, SOON) == 0);
@@ -119,7 +119,7 @@ TEST(what_comes_while_it_is_watched_ends_the_watch)
     CHECK(p_poller_wait(&poller, events, 8, INT64_MAX / 2, INT64_MAX) == 1 && events[0].tag == 7);
 }
 
-TEST(a_ring_and_an_event_come_together)
+TEST(a_wake_up_and_an_event_come_together)
 {
     open_pair(P_READ);
     p_poller_prepare(&poller);
@@ -128,13 +128,13 @@ TEST(a_ring_and_an_event_come_together)
     CHECK(p_poller_wait(&poller, events, 8, 0, INT64_MAX) == 1 && events[0].tag == 7);
 }
 
-#define RINGS 20000
+#define WAKE_UPS 20000
 
 static int work;
 
-static void *ring(void *unused)
+static void *wake_often(void *unused)
 {
-    for (int i = 0; i < RINGS; i++) {
+    for (int i = 0; i < WAKE_UPS; i++) {
         while (__atomic_load_n(&work, __ATOMIC_SEQ_CST))
             ;
         __atomic_store_n(&work, 1, __ATOMIC_SEQ_CST);
@@ -143,12 +143,12 @@ static void *ring(void *unused)
     return unused;
 }
 
-TEST(no_ring_is_lost)
+TEST(no_wake_up_is_lost)
 {
     pthread_t thread;
     open_pair(P_READ);
-    CHECK(pthread_create(&thread, NULL, ring, NULL) == 0);
-    for (int done = 0; done < RINGS;) {
+    CHECK(pthread_create(&thread, NULL, wake_often, NULL) == 0);
+    for (int done = 0; done < WAKE_UPS;) {
         p_poller_prepare(&poller);
         if (__atomic_load_n(&work, __ATOMIC_SEQ_CST))
             p_poller_cancel(&poller);
@@ -184,32 +184,32 @@ TEST(pipes_are_read_and_written_too)
     CHECK(p_set_nonblocking(ends[1]) == -EBADF);
 }
 
-TEST(what_is_armed_is_told_once_each_time)
+TEST(an_armed_descriptor_is_reported_once_each_time)
 {
     CHECK(p_poller_open(&poller) == 0);
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
     CHECK(p_send(ends[1], "ab", 2) == 2);
     CHECK(p_poller_arm(&poller, ends[0], P_READ, 7) == 0);
-    CHECK(look() == 1 && events[0].tag == 7 && events[0].what == P_READ);
-    CHECK(look() == 0);
+    CHECK(poll_once() == 1 && events[0].tag == 7 && events[0].what == P_READ);
+    CHECK(poll_once() == 0);
     CHECK(p_send(ends[1], "c", 1) == 1);
-    CHECK(look() == 0);
+    CHECK(poll_once() == 0);
     CHECK(p_poller_arm(&poller, ends[0], P_READ | P_WRITE, 8) == 0);
-    CHECK(look() == 1 && events[0].tag == 8 && events[0].what == (P_READ | P_WRITE));
+    CHECK(poll_once() == 1 && events[0].tag == 8 && events[0].what == (P_READ | P_WRITE));
     p_close(ends[0]);
     CHECK(p_poller_arm(&poller, ends[0], P_READ, 9) < 0 && errno == EBADF);
 }
 
-TEST(a_set_can_be_read_once_one_of_it_is_ready)
+TEST(a_set_is_readable_when_one_of_its_descriptors_is_ready)
 {
     int set = p_pollset_open();
     CHECK(set >= 0 && p_poller_open(&poller) == 0);
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
     CHECK(p_pollset_add(set, ends[0], P_READ) == 0);
     CHECK(p_check_ready(set, P_READ) == -EAGAIN);
-    CHECK(p_poller_arm(&poller, set, P_READ, 7) == 0 && look() == 0);
+    CHECK(p_poller_arm(&poller, set, P_READ, 7) == 0 && poll_once() == 0);
     CHECK(p_send(ends[1], "ab", 2) == 2);
-    CHECK(look() == 1 && p_check_ready(set, P_READ) == 0);
+    CHECK(poll_once() == 1 && p_check_ready(set, P_READ) == 0);
     p_pollset_drain(set);
     CHECK(p_check_ready(set, P_READ) == -EAGAIN);
     CHECK(p_pollset_add(set, ends[0], P_WRITE) == 0 && p_check_ready(set, P_READ) == 0);

@@ -1,7 +1,7 @@
 /* A very small test runner for the rooms without Python.
  *
  * TEST(name) { ... } defines and registers a test; CHECK(condition) ends the
- * process with the place when the condition does not hold.  A test that hangs is
+ * process with its file and line when the condition does not hold.  A test that hangs is
  * ended by an alarm.  Each test has a process of its own: `core_tests` runs them
  * one after the other, `core_tests NAME` only that one.
  */

@@ -75,14 +75,14 @@ static void *take_and_give(void *seed)
     p_stack *mine[8] = {NULL};
     for (int i = 0; i < 20000; i++) {
         bits = bits * 6364136223846793005u + 1442695040888963407u;
-        p_stack **place = &mine[bits >> 61];
-        if (*place == NULL) {
-            *place = p_stack_new();
-            *(void **)(*place)->low = seed;
+        p_stack **slot = &mine[bits >> 61];
+        if (*slot == NULL) {
+            *slot = p_stack_new();
+            *(void **)(*slot)->low = seed;
         } else {
-            CHECK(*(void **)(*place)->low == seed);
-            p_stack_free(*place);
-            *place = NULL;
+            CHECK(*(void **)(*slot)->low == seed);
+            p_stack_free(*slot);
+            *slot = NULL;
         }
     }
     for (int i = 0; i < 8; i++)
@@ -139,7 +139,7 @@ static size_t in_use(void)
     return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Not under an emulator, which does not hold the guest to the limit. */
+/* Not under an emulator, which does not enforce the limit. */
 TEST(without_address_space_there_is_no_stack)
 {
     size_t limit = in_use() + 200 * p_stack_size();

@@ -1,6 +1,6 @@
 /* plat/switch_*.S: registers, alignment and locals survive; abandoned stacks start anew.
  *
- * Every switch is told to the sanitizers as sched/switch.c tells it.
+ * Every switch is reported to the sanitizers as sched/switch.c does it.
  */
 #include <pthread.h>
 

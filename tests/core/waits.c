@@ -23,31 +23,31 @@ TEST(the_clock_does_not_go_back)
 typedef struct {
     p_parker parker;
     int work;
-} place;
+} side;
 
-static place sides[2];
+static side sides[2];
 
-static void sleep_after(p_parker *parker, int64_t watch)
+static void sleep_after(p_parker *parker, int64_t spin)
 {
-    if (watch > 0)
-        p_park_spin(parker, p_now() + watch);
+    if (spin > 0)
+        p_park_spin(parker, p_now() + spin);
     p_park(parker, INT64_MAX);
 }
 
-/* Announces, looks once more, may watch, sleeps: the rule of plat.h. */
-static void wait_for_work(place *mine, int64_t watch)
+/* Announces, looks once more, may spin, sleeps: the protocol of plat.h. */
+static void wait_for_work(side *mine, int64_t spin)
 {
     while (!__atomic_load_n(&mine->work, __ATOMIC_SEQ_CST)) {
         p_park_prepare(&mine->parker);
         if (__atomic_load_n(&mine->work, __ATOMIC_SEQ_CST))
             p_park_cancel(&mine->parker);
         else
-            sleep_after(&mine->parker, watch);
+            sleep_after(&mine->parker, spin);
     }
     __atomic_store_n(&mine->work, 0, __ATOMIC_SEQ_CST);
 }
 
-static void give_work(place *other)
+static void give_work(side *other)
 {
     __atomic_store_n(&other->work, 1, __ATOMIC_SEQ_CST);
     p_unpark(&other->parker);
@@ -55,7 +55,7 @@ static void give_work(place *other)
 
 static long passed; /* guarded by whose turn it is */
 
-static void *answer(void *unused)
+static void *answer_handovers(void *unused)
 {
     for (int i = 0; i < HANDOVERS; i++) {
         wait_for_work(&sides[1], i % 3 * 1000);
@@ -68,7 +68,7 @@ static void *answer(void *unused)
 TEST(two_threads_wake_each_other_and_lose_nothing)
 {
     pthread_t thread;
-    CHECK(pthread_create(&thread, NULL, answer, NULL) == 0);
+    CHECK(pthread_create(&thread, NULL, answer_handovers, NULL) == 0);
     for (int i = 0; i < HANDOVERS; i++) {
         CHECK(passed++ == 2 * i);
         give_work(&sides[1]);
@@ -87,7 +87,7 @@ TEST(a_wake_up_between_announcing_and_sleeping_is_kept)
     CHECK(parker.word == 0);
 }
 
-TEST(a_wake_up_ends_a_watch_and_the_sleep_behind_it)
+TEST(a_wake_up_ends_a_spin_and_the_sleep_after_it)
 {
     p_parker parker = {0};
     p_park_prepare(&parker);
@@ -97,7 +97,7 @@ TEST(a_wake_up_ends_a_watch_and_the_sleep_behind_it)
     CHECK(parker.word == P_AWAKE);
 }
 
-TEST(a_watch_in_vain_ends_at_its_time)
+TEST(a_spin_in_vain_ends_at_its_time)
 {
     p_parker parker = {0};
     int64_t until = p_now() + 1000000;
@@ -108,7 +108,7 @@ TEST(a_watch_in_vain_ends_at_its_time)
     p_park(&parker, INT64_MAX);
 }
 
-TEST(who_watches_is_woken_without_the_system)
+TEST(a_spinning_sleeper_is_woken_without_a_system_call)
 {
     uint32_t word = P_SPINNING;
     CHECK(!p_word_wake(&word) && word == P_WOKEN);

@@ -139,7 +139,7 @@ def test_python_functions_are_short() -> None:
 def test_the_reading_finds_functions() -> None:
     """The tests above see the functions: this many in the smallest rooms, and their true size."""
     found = {f.name: f for f in tree.c_functions(tree.CORE / "base" / "b_heap.c")}
-    assert {"b_heap_push", "b_heap_remove", "b_heap_free", "sift_up", "before"} <= found.keys()
-    assert found["before"].lines == 4
+    assert {"b_heap_push", "b_heap_remove", "b_heap_free", "sift_up", "is_before"} <= found.keys()
+    assert found["is_before"].lines == 4
     assert found["before"].static
     assert not found["b_heap_push"].static

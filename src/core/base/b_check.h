@@ -1,9 +1,8 @@
-/* Checks and hints.
+/* Invariants, and hints for the compiler.
  *
- * B_CHECK states an invariant.  It costs nothing in a release build; with
- * LOOMLET_CHECKS (the sanitizer and torture builds) a broken invariant stops
- * the process at once, with the place, because a corrupted scheduler must not
- * go on to corrupt the program that it runs.
+ * B_CHECK states an invariant.  It costs nothing in a release build; with LOOMLET_CHECKS (the
+ * sanitizer and torture builds) a broken invariant aborts the process at once and names its file
+ * and line, so that a corrupted scheduler does not go on to corrupt the program that it runs.
  */
 #ifndef LOOMLET_B_CHECK_H
 #define LOOMLET_B_CHECK_H
@@ -14,7 +13,7 @@
 #define B_INLINE inline __attribute__((always_inline))
 #define B_COLD __attribute__((noinline, cold))
 #define B_NORETURN __attribute__((noreturn))
-/* What is to be written soon is brought to this core's cache. */
+/* Brings what will be written soon into the processor's cache. */
 #define B_PREFETCH(address) __builtin_prefetch(address, 1)
 #define B_CACHE_LINE 64
 

@@ -5,12 +5,12 @@
 
 #include "base/b_check.h"
 
-static int before(const b_heap_entry *a, const b_heap_entry *b)
+static int is_before(const b_heap_entry *a, const b_heap_entry *b)
 {
     return a->when != b->when ? a->when < b->when : a->seq < b->seq;
 }
 
-static void put(b_heap *heap, size_t at, b_heap_entry entry)
+static void put_entry(b_heap *heap, size_t at, b_heap_entry entry)
 {
     heap->entries[at] = entry;
     entry.timer->index = at + 1;
@@ -20,22 +20,22 @@ static size_t sift_up(b_heap *heap, size_t at, b_heap_entry entry)
 {
     while (at > 0) {
         size_t parent = (at - 1) / B_HEAP_CHILDREN;
-        if (!before(&entry, &heap->entries[parent]))
+        if (!is_before(&entry, &heap->entries[parent]))
             break;
-        put(heap, at, heap->entries[parent]);
+        put_entry(heap, at, heap->entries[parent]);
         at = parent;
     }
-    put(heap, at, entry);
+    put_entry(heap, at, entry);
     return at;
 }
 
-/* The earliest of the children from `child` on; there is one at least. */
-static size_t earliest(const b_heap *heap, size_t child)
+/* The earliest_child of the children from `child` on; there is one at least. */
+static size_t earliest_child(const b_heap *heap, size_t child)
 {
     size_t end = child + B_HEAP_CHILDREN < heap->used ? child + B_HEAP_CHILDREN : heap->used;
     size_t best = child;
     while (++child < end) {
-        if (before(&heap->entries[child], &heap->entries[best]))
+        if (is_before(&heap->entries[child], &heap->entries[best]))
             best = child;
     }
     return best;
@@ -45,16 +45,16 @@ static void sift_down(b_heap *heap, size_t at, b_heap_entry entry)
 {
     size_t child;
     while ((child = B_HEAP_CHILDREN * at + 1) < heap->used) {
-        child = earliest(heap, child);
-        if (!before(&heap->entries[child], &entry))
+        child = earliest_child(heap, child);
+        if (!is_before(&heap->entries[child], &entry))
             break;
-        put(heap, at, heap->entries[child]);
+        put_entry(heap, at, heap->entries[child]);
         at = child;
     }
-    put(heap, at, entry);
+    put_entry(heap, at, entry);
 }
 
-static int reserve(b_heap *heap)
+static int reserve_entry(b_heap *heap)
 {
     if (heap->used < heap->room)
         return 0;
@@ -70,7 +70,7 @@ static int reserve(b_heap *heap)
 int b_heap_push(b_heap *heap, b_timer *timer, int64_t when)
 {
     B_CHECK(timer->index == 0);
-    if (reserve(heap) < 0)
+    if (reserve_entry(heap) < 0)
         return -1;
     timer->when = when;
     b_heap_entry entry = {when, heap->seq++, timer};
@@ -78,8 +78,8 @@ int b_heap_push(b_heap *heap, b_timer *timer, int64_t when)
     return 0;
 }
 
-/* Halves the room when a quarter of it is enough. */
-static void give_back(b_heap *heap)
+/* Halves the array when a quarter of it is enough. */
+static void shrink_heap(b_heap *heap)
 {
     if (heap->room <= 64 || heap->used >= heap->room / 4)
         return;
@@ -99,7 +99,7 @@ void b_heap_remove(b_heap *heap, b_timer *timer)
     b_heap_entry last = heap->entries[--heap->used];
     if (at != heap->used && sift_up(heap, at, last) == at)
         sift_down(heap, at, last);
-    give_back(heap);
+    shrink_heap(heap);
 }
 
 void b_heap_free(b_heap *heap)

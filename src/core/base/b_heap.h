@@ -1,15 +1,14 @@
 /* A heap of deadlines, each with four children, by value; first in first out among equals.
  *
- * Each entry carries its key, so that sifting never touches the timer itself
- * (a cold line); the timer knows its index, so that cancelling is O(log n).
- * `seq` breaks ties in the order of insertion: under a virtual clock the run
- * is then the same every time.  Owned by one scheduler; no locking.
+ * Each entry carries its key, so that sifting never touches the timer itself (a cold cache line);
+ * the timer knows its index, so that cancelling is O(log n).  `seq` breaks ties in the order of
+ * insertion: under a virtual clock every run is then the same.  Owned by one scheduler; no locking.
  *
- * Four children, as in Go's timers: half as many levels, and each costs the line of a timer
- * whose index changes.
+ * Four children, as in Go's timers: half as many levels, and each level costs the cache line of a
+ * timer whose index changes.
  *
- * Rejected: a timer wheel (its resolution would show under a virtual clock)
- * and a pairing heap (three pointers in each timer, cold lines at each step).
+ * Rejected: a timer wheel (its resolution would show under a virtual clock) and a pairing heap
+ * (three pointers in each timer, cold cache lines at each step).
  */
 #ifndef LOOMLET_B_HEAP_H
 #define LOOMLET_B_HEAP_H
@@ -21,7 +20,7 @@
 
 typedef struct b_timer {
     int64_t when; /* nanoseconds on the scheduler's clock */
-    size_t index; /* place in the heap plus one; 0 = not armed */
+    size_t index; /* index in the heap plus one; 0 = not armed */
 } b_timer;
 
 typedef struct {

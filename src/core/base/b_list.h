@@ -1,12 +1,11 @@
 /* Intrusive, circular, doubly linked lists.
  *
- * The list head is a link of its own; an empty list points at itself.  A link
- * that is in no list has next == NULL, so membership is one load.  Nothing is
- * allocated and every operation is O(1).  No locking: whoever owns the head
- * says what guards it.
+ * The list head is a link of its own; an empty list points at itself.  A link that is in no list
+ * has next == NULL, so membership is one load.  Nothing is allocated and every operation is O(1).
+ * No locking: the owner of the head says what guards it.
  *
- * Rejected: singly linked queues (a cancelled waiter leaves from the middle),
- * and lists of pointers (an allocation per wait).
+ * Rejected: singly linked queues (a cancelled waiter leaves from the middle), and lists of pointers
+ * (an allocation per wait).
  */
 #ifndef LOOMLET_B_LIST_H
 #define LOOMLET_B_LIST_H
@@ -64,7 +63,7 @@ static inline b_link *b_first(const b_link *head)
     return head->next == head ? NULL : head->next;
 }
 
-/* Moves the whole content of `from` behind the content of `to`. */
+/* Moves all links of `from` to the end of `to`. */
 static inline void b_append_all(b_link *to, b_link *from)
 {
     if (b_list_empty(from))

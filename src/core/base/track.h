@@ -1,9 +1,8 @@
-/* What outside checkers must be told when a thread changes its C stack.
+/* Reports switches of the C stack to the sanitizers.
  *
- * AddressSanitizer keeps shadow memory for stack variables: it has to know
- * which stack is current, and an abandoned stack must be wiped clean, because
- * the functions on it never return to do so.  In a plain build all of this is
- * nothing.  ThreadSanitizer is run on the rooms that switch no stacks.
+ * AddressSanitizer keeps shadow memory for stack variables: it has to know which stack is current,
+ * and an abandoned stack must be unpoisoned, because the functions on it never return to do so.  In
+ * a plain build all of this is nothing.  ThreadSanitizer is run on the rooms that switch no stacks.
  */
 #ifndef LOOMLET_TRACK_H
 #define LOOMLET_TRACK_H
@@ -20,13 +19,13 @@ static inline void track_leave(void **keep, const void *low, size_t size)
     __sanitizer_start_switch_fiber(keep, low, size);
 }
 
-/* First thing on the new stack. */
+/* The first call on the new stack. */
 static inline void track_enter(void *kept)
 {
     __sanitizer_finish_switch_fiber(kept, NULL, NULL);
 }
 
-/* The frames on [low, low + size) are given up: nothing there is poisoned any more. */
+/* The frames on [low, low + size) are abandoned: nothing there stays poisoned. */
 static inline void track_abandon(const void *low, size_t size)
 {
     if (size)

@@ -1,10 +1,9 @@
 /* Blocks for the interpreter's data-stack chunks, from one reserved region.
  *
- * Freed blocks are a stack of indexes, last in first out.  The upper WARM of them
- * keep their pages, because the next deep call needs them at once; those below
- * `cold` have given them back.  In a loop that takes and gives, nothing is given
- * back any more: the border moves only when the stack outgrows it.  The region
- * itself stays: a frame chunk may outlive everything else in the process.
+ * Freed blocks are a stack of indexes, last in first out.  The upper H_WARM of them keep their
+ * pages, because the next deep call needs them at once; those below `cold` have given them back.
+ * In a loop that takes and gives, no pages are given back: the border moves only when the stack
+ * outgrows it.  The region itself stays: a frame chunk may outlive everything else in the process.
  */
 #include "heap/heap.h"
 

@@ -1,13 +1,12 @@
 /* Memory for frames: the first chunk of a tasklet's data stack, and further ones.
  *
- * A tasklet's first chunk is small (256 bytes for a small function), because a
- * blocked tasklet is mostly that chunk.  Which size a function needs is learned:
- * when a tasklet goes to sleep in a further chunk, the next one that starts with
- * the same code gets a larger first chunk.  The interpreter's own chunks are
- * 16 KiB of fresh address space each, mapped and unmapped at every call across
- * the end of a chunk; they come from here instead and are kept (chunk_block.c).
+ * A tasklet's first chunk is small (256 bytes for a small function), because a blocked tasklet is
+ * mostly that chunk.  The size is learned per code object: when a tasklet is suspended in a further
+ * chunk, the next tasklet that starts with the same code gets a larger first chunk.  The
+ * interpreter's own chunks are 16 KiB of fresh address space each, mapped and unmapped at every
+ * call across the end of a chunk; they come from here instead and are kept (chunk_block.c).
  *
- * This room knows no Python: the allocator is handed in.
+ * This room knows no Python: code objects are keys, and chunks are memory.
  */
 #ifndef LOOMLET_HEAP_H
 #define LOOMLET_HEAP_H
@@ -26,10 +25,9 @@ void h_chunk_outgrown(const void *key, size_t size);
 #define H_BLOCKS 16384
 #define H_WARM 16
 
-/* Freed blocks.  A call across the end of a chunk is little more than one take and
- * one give, so these two have no lock: for callers that exclude each other (they
- * hold a GIL).  The others are for any thread; a process uses either the ones or
- * the others. */
+/* Freed blocks.  A call across the end of a chunk is little more than one take and one give, so
+ * these two have no lock: they are for callers that exclude each other (they hold a GIL).  The
+ * `_locked` functions are for any thread.  A process uses one pair or the other. */
 typedef struct {
     char *base;           /* of the region; NULL before the first block */
     uint32_t count, cold; /* of the freed ones: all, and the lowest, which have no pages */

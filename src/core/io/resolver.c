@@ -61,7 +61,7 @@ static PyObject *socket_address(const p_address *a)
 {
     if (!a->has_host)
         return Py_BuildValue("(iy)", a->family, "");
-    return a->is_long ? Py_BuildValue("(siII)", a->host, a->port, a->flow, a->scope)
+    return a->is_ipv6 ? Py_BuildValue("(siII)", a->host, a->port, a->flow, a->scope)
                       : Py_BuildValue("(si)", a->host, a->port);
 }
 

@@ -1,9 +1,9 @@
-/* Who called: the return addresses on the C stack, found by the compiler's unwinder.
+/* The return addresses on the C stack, found by the compiler's unwinder.
  *
- * On x86-64 every call puts its return address right below the caller's end of the
- * frame, and the unwinder knows that place for code compiled without frame pointers
- * too.  Each one found is compared with what lies there; the first that differs ends
- * the list.  Elsewhere (on aarch64 a function keeps it where it likes) nothing is found.
+ * On x86-64 every call puts its return address right below the end of the caller's frame, and the
+ * unwinder knows that address for code compiled without frame pointers too.  Each return address is
+ * compared with what lies there; the first that differs ends the list.  Elsewhere (on aarch64 a
+ * function may keep it anywhere) nothing is found.
  */
 #include "plat/plat.h"
 
@@ -17,7 +17,7 @@ typedef struct {
 } walk;
 
 /* For a frame that was unwound to, this is its stack pointer at the call. */
-static _Unwind_Reason_Code add(struct _Unwind_Context *context, void *arg)
+static _Unwind_Reason_Code add_slot(struct _Unwind_Context *context, void *arg)
 {
     walk *w = arg;
     uintptr_t sp = _Unwind_GetCFA(context), slot = sp - sizeof(void *);
@@ -32,7 +32,7 @@ static _Unwind_Reason_Code add(struct _Unwind_Context *context, void *arg)
 int p_callers(uintptr_t *slots, int max)
 {
     walk w = {slots, 0, max};
-    _Unwind_Backtrace(add, &w);
+    _Unwind_Backtrace(add_slot, &w);
     return w.found;
 }
 

@@ -1,7 +1,7 @@
-/* The end of a child process as a descriptor, which becomes readable then.
+/* The end of a child process as a descriptor, which becomes readable when the process ends.
  *
- * Such a descriptor says that the process has ended, and takes nothing: it is for whoever asked
- * to collect the status.  It tells of nothing but the end: not of a stop, and only of one process.
+ * The descriptor does not collect the status: the caller still has to wait for the process.  It
+ * reports the end of one process only, and no stop.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

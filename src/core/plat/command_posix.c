@@ -1,8 +1,8 @@
 /* A signal runs a command, whatever the process is doing.
  *
- * The handler does only what a handler may: it makes a copy of the process, and that a
- * copy of itself which becomes the command.  The first copy ends at once and is waited
- * for, so the command is nobody's child here, and the program is told of neither.
+ * The handler does only what a handler may: it makes a copy of the process, and that makes a copy
+ * of itself which becomes the command.  The first copy ends at once and is waited for, so the
+ * command is no child of this process, and no wait() of the program sees either.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -36,7 +36,7 @@ static void become_command(void)
     _exit(127);
 }
 
-static void handle(int signal)
+static void handle_signal(int signal)
 {
     int error = errno;
     (void)signal;
@@ -54,7 +54,7 @@ static void handle(int signal)
 
 int p_command_at_signal(const char *const *words)
 {
-    struct sigaction now, mine = {.sa_handler = handle, .sa_flags = SA_RESTART};
+    struct sigaction now, mine = {.sa_handler = handle_signal, .sa_flags = SA_RESTART};
     int count = 0;
     if (sigaction(SIGUSR1, NULL, &now) < 0 || now.sa_flags & SA_SIGINFO ||
         now.sa_handler != SIG_DFL)

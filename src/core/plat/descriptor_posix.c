@@ -1,8 +1,8 @@
 /* Receive, send, accept and the rest, without waiting.
  *
- * Sockets are asked not to wait at each call, so that a descriptor that other code uses in
- * blocking mode need not be changed under it.  What is no socket (a pipe, a terminal)
- * answers ENOTSOCK and is read and written plainly; p_set_nonblocking was done to it.
+ * Each call on a socket asks not to wait, so that a descriptor which other code uses in blocking
+ * mode need not be changed.  A descriptor that is no socket (a pipe, a terminal) answers ENOTSOCK
+ * and is read and written plainly; p_set_nonblocking was called for it.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -19,15 +19,15 @@
 
 #include "plat/plat.h"
 
-#define COPIED 32768    /* bytes at once, where the system does not copy */
-#define SENT 0x40000000 /* ... and where it does: it refuses what its offsets cannot count */
+#define COPIED 32768    /* bytes at a time, where the system does not copy */
+#define SENT 0x40000000 /* ... and where it does: it refuses more than its offsets can count */
 
-static inline int again(long done)
+static inline int was_interrupted(long done)
 {
     return done < 0 && errno == EINTR;
 }
 
-static inline long outcome(long done)
+static inline long result_or_error(long done)
 {
     return done >= 0 ? done : errno == EWOULDBLOCK ? -EAGAIN : -errno;
 }
@@ -37,13 +37,13 @@ long p_receive(int fd, void *to, size_t size)
     long done;
     do
         done = recv(fd, to, size, MSG_DONTWAIT);
-    while (again(done));
+    while (was_interrupted(done));
     if (done >= 0 || errno != ENOTSOCK)
-        return outcome(done);
+        return result_or_error(done);
     do
         done = read(fd, to, size);
-    while (again(done));
-    return outcome(done);
+    while (was_interrupted(done));
+    return result_or_error(done);
 }
 
 long p_send(int fd, const void *from, size_t size)
@@ -51,42 +51,42 @@ long p_send(int fd, const void *from, size_t size)
     long done;
     do
         done = send(fd, from, size, MSG_DONTWAIT | MSG_NOSIGNAL);
-    while (again(done));
+    while (was_interrupted(done));
     if (done >= 0 || errno != ENOTSOCK)
-        return outcome(done);
+        return result_or_error(done);
     do
         done = write(fd, from, size);
-    while (again(done));
-    return outcome(done);
+    while (was_interrupted(done));
+    return result_or_error(done);
 }
 
-/* By hand: what is read and not taken is read again at the next call. */
+/* Reads and sends; bytes that were read and not sent are read was_interrupted at the next call. */
 static long copy_file(int fd, int file, int64_t at, size_t size)
 {
     char data[COPIED];
     long got;
     do
         got = pread(file, data, size < COPIED ? size : COPIED, at);
-    while (again(got));
-    return got <= 0 ? outcome(got) : p_send(fd, data, (size_t)got);
+    while (was_interrupted(got));
+    return got <= 0 ? result_or_error(got) : p_send(fd, data, (size_t)got);
 }
 
-/* Not every kind of file, nor of descriptor, can be copied by the system. */
+/* The system cannot copy from every file_kind of file, nor to every file_kind of descriptor. */
 long p_send_file(int fd, int file, int64_t at, size_t size)
 {
     off_t from = at;
     long done;
     do
         done = sendfile(fd, file, &from, size < SENT ? size : SENT);
-    while (again(done));
+    while (was_interrupted(done));
     if (done < 0 && (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP))
         return copy_file(fd, file, at, size);
-    return outcome(done);
+    return result_or_error(done);
 }
 
 int p_duplicate(int fd)
 {
-    return (int)outcome(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    return (int)result_or_error(fcntl(fd, F_DUPFD_CLOEXEC, 0));
 }
 
 long p_receive_with_flags(int fd, void *to, size_t size, int flags)
@@ -94,8 +94,8 @@ long p_receive_with_flags(int fd, void *to, size_t size, int flags)
     long done;
     do
         done = recv(fd, to, size, flags | MSG_DONTWAIT);
-    while (again(done));
-    return outcome(done);
+    while (was_interrupted(done));
+    return result_or_error(done);
 }
 
 long p_send_with_flags(int fd, const void *from, size_t size, int flags)
@@ -103,8 +103,8 @@ long p_send_with_flags(int fd, const void *from, size_t size, int flags)
     long done;
     do
         done = send(fd, from, size, flags | MSG_DONTWAIT | MSG_NOSIGNAL);
-    while (again(done));
-    return outcome(done);
+    while (was_interrupted(done));
+    return result_or_error(done);
 }
 
 int p_flags_wait_all(int flags)
@@ -122,13 +122,13 @@ int p_accept(int fd)
     int done;
     do
         done = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    while (again(done));
-    return (int)outcome(done);
+    while (was_interrupted(done));
+    return (int)result_or_error(done);
 }
 
 int p_send_end(int fd)
 {
-    return (int)outcome(shutdown(fd, SHUT_WR));
+    return (int)result_or_error(shutdown(fd, SHUT_WR));
 }
 
 int p_check_ready(int fd, unsigned what)
@@ -137,7 +137,7 @@ int p_check_ready(int fd, unsigned what)
     int count;
     do
         count = poll(&asked, 1, 0);
-    while (again(count));
+    while (was_interrupted(count));
     return count == 0 ? -EAGAIN : count < 0 ? -errno : 0;
 }
 
@@ -179,7 +179,7 @@ int p_would_block(int fd, unsigned what)
     return flags >= 0 && !(flags & O_NONBLOCK) && (flags & O_ACCMODE) != other;
 }
 
-static int option(int fd, int name)
+static int socket_option(int fd, int name)
 {
     int value = -1;
     socklen_t size = sizeof(value);
@@ -188,7 +188,7 @@ static int option(int fd, int name)
 
 int p_is_tcp(int fd)
 {
-    return option(fd, SO_PROTOCOL) == IPPROTO_TCP;
+    return socket_option(fd, SO_PROTOCOL) == IPPROTO_TCP;
 }
 
 void p_close(int fd)
@@ -196,7 +196,7 @@ void p_close(int fd)
     close(fd);
 }
 
-static mode_t kind(int fd)
+static mode_t file_kind(int fd)
 {
     struct stat found;
     return fstat(fd, &found) == 0 ? found.st_mode & S_IFMT : S_IFREG;
@@ -204,13 +204,13 @@ static mode_t kind(int fd)
 
 int p_may_block(int fd)
 {
-    mode_t is = kind(fd);
+    mode_t is = file_kind(fd);
     return is != S_IFREG && is != S_IFDIR && is != S_IFBLK;
 }
 
 int p_can_write_some(int fd)
 {
-    mode_t is = kind(fd);
+    mode_t is = file_kind(fd);
     return is == S_IFIFO || is == S_IFSOCK;
 }
 
@@ -223,6 +223,6 @@ long p_write_some(int fd, const void *from, size_t size)
         return -EAGAIN;
     do
         done = write(fd, from, size < PIPE_BUF ? size : PIPE_BUF);
-    while (again(done));
-    return outcome(done);
+    while (was_interrupted(done));
+    return result_or_error(done);
 }

@@ -1,6 +1,4 @@
-/* Reserved address space (mmap).  Huge pages are refused: one touched byte must not
- * cost 2 MiB.
- */
+/* Reserved address space (mmap).  Huge pages are refused: one touched byte must not cost 2 MiB. */
 #include <sys/mman.h>
 
 #include "plat/plat.h"

@@ -1,9 +1,8 @@
 /* Operating system and processor: C stacks, the switch, clocks, sleeping threads, descriptors.
  *
- * This is the whole contract; each operating system and processor is one file
- * behind it.  Rules common to all: pointers are never NULL unless said, sizes
- * are positive, 0 means success and -1 failure.  Nothing here knows Python and
- * nothing here takes the GIL.
+ * The contract of this room, but for the thread pool (work_pool.h); each operating system and each
+ * processor is one file behind it.  Rules common to all: pointers are never NULL unless said, sizes
+ * are positive, 0 means success and -1 failure.  Nothing here knows Python or takes the GIL.
  */
 #ifndef LOOMLET_PLAT_H
 #define LOOMLET_PLAT_H
@@ -15,17 +14,17 @@
 
 /* ---- address space (memory_mmap.c) ---------------------------------------- */
 
-/* Address space whose pages cost memory once they are touched; never given back.
- * NULL when this process may not have so much. */
+/* Address space whose pages cost memory once they are touched; never given back.  NULL if the
+ * limits of this process do not allow it. */
 void *p_reserve(size_t size);
 /* Gives the pages of [at, at + size) back to the system; they read as zeros again. */
 void p_release_pages(void *at, size_t size);
 
 /* ---- stacks ------------------------------------------------------------- */
 
-/* The header of a C stack lies at its top, so that a suspended stack costs one
- * warm page.  `sp` is valid while the stack is suspended, `next` while it is in
- * a free list; `limits` belongs to the cpython room, `fake` to track.h. */
+/* The header of a C stack lies at its top, so that a suspended stack costs one warm page.  `sp` is
+ * valid while the stack is suspended, `next` while it is in a free list; `limits` belongs to the
+ * cpython room, `fake` to track.h. */
 typedef struct p_stack {
     struct p_stack *next;
     void *sp;
@@ -37,7 +36,7 @@ typedef struct p_stack {
 
 /* A new stack of p_stack_size() bytes, or NULL without memory.  Any thread. */
 p_stack *p_stack_new(void);
-/* Gives the pages of a stack that nobody runs on back to the system; it stays usable. */
+/* Gives the pages of a stack that is not in use back to the system; it stays usable. */
 void p_stack_trim(p_stack *stack);
 /* Returns a stack for reuse by any thread. */
 void p_stack_free(p_stack *stack);
@@ -48,25 +47,25 @@ void p_stacks_after_fork(void);
 
 /* ---- the switch (switch_*.S) --------------------------------------------- */
 
-/* Saves the callee-saved registers, stores the stack pointer in *save, goes on
- * at `to` (a value stored by an earlier call). */
+/* Saves the callee-saved registers, stores the stack pointer in *save, and continues at `to` (a
+ * value stored by an earlier call). */
 void p_switch(void **save, void *to);
 /* Saves likewise, then calls entry() on the empty stack that ends at `top`; entry never returns. */
 void p_start(void **save, void *top, void (*entry)(void));
-/* Forgets the stack it is called on and calls entry() at `top`. */
+/* Abandons the stack it is called on and calls entry() at `top`. */
 void p_abandon(void *top, void (*entry)(void)) __attribute__((noreturn));
 
-/* ---- who called (callers_unwind.c) ------------------------------------------ */
+/* ---- callers (callers_unwind.c) ------------------------------------------ */
 
-/* Where on the stack the return addresses of the calling functions lie, innermost first;
- * how many were found, 0 where that cannot be told.  Takes microseconds. */
+/* Where on the stack the return addresses of the calling functions lie, innermost first; how many
+ * were found, 0 where that is unknown.  Takes microseconds. */
 int p_callers(uintptr_t *slots, int max);
 
 /* ---- time ---------------------------------------------------------------- */
 
 /* Monotonic nanoseconds. */
 int64_t p_now(void);
-/* The same clock as p_now, but some milliseconds coarse, and for a quarter of its price. */
+/* The same clock as p_now, some milliseconds coarse, at a quarter of the cost. */
 int64_t p_now_coarse(void);
 
 /* ---- processes -------------------------------------------------------------- */
@@ -123,10 +122,10 @@ long p_debug_socket_read_line(int fd, char *words, size_t size);
 
 /* ---- sleeping threads ----------------------------------------------------- */
 
-/* One word per sleeper.  It announces itself with p_park_prepare, looks once more for work,
- * then waits; a waker that changed the work calls p_unpark, which costs a system call only
- * when somebody sleeps, and none while he watches.  Sequentially consistent on both sides, so
- * no wake-up is lost. */
+/* One word per sleeper.  The sleeper announces itself with p_park_prepare, looks once more for
+ * work, then waits; a waker that changed the work calls p_unpark, which costs a system call only
+ * if the sleeper sleeps, and none while it spins.  Sequentially consistent on both sides, so no
+ * wake-up is lost. */
 typedef struct {
     uint32_t word;
 } p_parker;
@@ -135,7 +134,7 @@ enum {
     P_AWAKE,
     P_ASLEEP, /* or about to sleep */
     P_WOKEN,
-    P_SPINNING, /* about to sleep and looking at the word */
+    P_SPINNING, /* about to sleep, and reading the word */
 };
 
 /* An exchange and no store: some emulators let the owner's next load overtake a store. */
@@ -147,8 +146,8 @@ static inline int p_word_change(uint32_t *word, uint32_t from, uint32_t to)
 {
     return __atomic_compare_exchange_n(word, &from, to, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
-/* Wakes the owner of a word, who may begin or end to watch meanwhile; whether the system must
- * be asked to. */
+/* Wakes the owner of a word, which may begin or end to spin meanwhile; 1 if a system call must
+ * follow. */
 static inline int p_word_wake(uint32_t *word)
 {
     uint32_t seen = P_ASLEEP;
@@ -159,7 +158,7 @@ static inline int p_word_wake(uint32_t *word)
     } while (seen == P_ASLEEP || seen == P_SPINNING);
     return 0;
 }
-/* Lets the other thread of the same core have more of it. */
+/* Leaves more of the processor core to its other hardware thread. */
 static inline void p_relax(void)
 {
 #if defined(__x86_64__)
@@ -173,27 +172,28 @@ void p_park_prepare(p_parker *parker);
 void p_park_cancel(p_parker *parker);
 /* Sleeps until unparked, a signal, or `until` (p_now time; INT64_MAX = no limit). */
 void p_park(p_parker *parker, int64_t until);
-/* Before p_park: stays awake until unparked or until then. */
+/* Before p_park: spins until unparked or until a time. */
 void p_park_spin(p_parker *parker, int64_t until);
-/* Both of them, where it pays; after a watch then(its end) is called, if there is one. */
+/* p_park, after a spin if that pays (b_spin.h); after a spin calls then(the end of the spin) if
+ * that is not NULL. */
 void p_park_adaptive(p_parker *parker, b_spin *spin, int64_t until, void (*then)(int64_t until));
 void p_unpark(p_parker *parker);
 
 /* ---- descriptors that become ready (poll_epoll.c) ---------------------------- */
 
-/* A set of descriptors, and a sleep that ends when one of them becomes ready, when another
- * thread rings, with a signal, or at a time.
+/* A set of descriptors, and a sleep that ends when one of them becomes ready, when another thread
+ * wakes the sleeper, with a signal, or at a time.
  *
- * Told once.  That a descriptor is ready is told when it becomes so, and not again until it
- * has been found exhausted (EAGAIN, or less than was asked for where that proves it).  So a
- * descriptor is added once and costs nothing per wait.
+ * Reported once.  A descriptor is reported when it becomes ready, and not again until it has been
+ * exhausted (EAGAIN, or less than was asked for where that proves it).  So a descriptor is added
+ * once and costs nothing per wait.
  *
- * One thread sleeps and changes the set; any thread may ring, as long as somebody sees to it
- * that the poller is open.  The protocol is that of a parker: the sleeper prepares, looks
- * once more for work, then waits or cancels.  The child of a fork shares the set with its
- * parent, so it closes its copy before anything else and opens a new one. */
+ * One thread sleeps and changes the set; any thread may wake it, as long as the poller is kept
+ * open meanwhile.  The protocol is that of a parker: the sleeper prepares, looks once more for
+ * work, then waits or cancels.  The child of a fork shares the set with its parent, so it closes
+ * its copy before anything else and opens a new one. */
 typedef struct {
-    int set, bell;
+    int set, wakeup;
     uint32_t word;
 } p_poller;
 
@@ -211,63 +211,61 @@ typedef struct {
 /* 0, or -1 with errno (EMFILE, ...). */
 int p_poller_open(p_poller *poller);
 void p_poller_close(p_poller *poller);
-/* `what` (P_READ, P_WRITE) of a descriptor is told with `tag` from now on, and at the next wait
- * if it is so already; adding it again replaces both.  0, or -1 with errno: EPERM for what is
- * always ready, as files are. */
+/* Reports `what` (P_READ, P_WRITE) of a descriptor with `tag` from now on, and at the next wait if
+ * it is ready already; adding it again replaces both.  0, or -1 with errno: EPERM for descriptors
+ * that are always ready, as files are. */
 int p_poller_add(p_poller *poller, int fd, unsigned what, uint64_t tag);
-/* Not needed for one that is closed, unless another process holds it too. */
+/* Not needed for a descriptor that is closed, unless another process holds it too. */
 void p_poller_remove(p_poller *poller, int fd);
-/* Told once: `what` of a descriptor that belongs to somebody else is told with `tag` as soon as
- * it is so, also if it is so already, and then no more.  0, or -1 with errno. */
+/* Reports `what` of a descriptor of other code once, also if it is ready already.  0, or -1 with
+ * errno. */
 int p_poller_arm(p_poller *poller, int fd, unsigned what, uint64_t tag);
 void p_poller_prepare(p_poller *poller);
 void p_poller_cancel(p_poller *poller);
 /* Up to `room` events; 0 when there was none until `until` (p_now time; INT64_MAX = no limit,
- * 0 = does not sleep), when rung, or on a signal.  Before it sleeps it looks again and again for
- * `watch` nanoseconds. */
-int p_poller_wait(p_poller *poller, p_event *events, int room, int64_t watch, int64_t until);
+ * 0 = does not sleep), when woken, or on a signal.  Before it sleeps it polls for `spin`
+ * nanoseconds. */
+int p_poller_wait(p_poller *poller, p_event *events, int room, int64_t spin, int64_t until);
 void p_poller_wake(p_poller *poller);
 
-/* A set of descriptors which is a descriptor itself: it can be read once one of them has
- * become ready.  The number, or -errno; p_close ends it. */
+/* A set of descriptors that is a descriptor itself: it becomes readable when one of them becomes
+ * ready.  The number, or -errno; p_close ends it. */
 int p_pollset_open(void);
-/* Told once each time that it becomes ready; twice in a set, for reading and writing both.
- * 0 or -errno. */
+/* Reported each time that it becomes ready; added twice, for reading and writing both.  0 or
+ * -errno. */
 int p_pollset_add(int set, int fd, unsigned what);
 /* P_READ, P_WRITE or both for the events that poll() is asked for. */
 unsigned p_poll_interest(long events);
-/* What was told so far has been seen: the set cannot be read until the next time. */
+/* Takes all reports: the set is not readable until the next one. */
 void p_pollset_drain(int set);
 
-/* ---- what is done with a descriptor (descriptor_posix.c) --------------------- */
+/* ---- operations on descriptors (descriptor_posix.c) --------------------- */
 
-/* All return at once, whatever mode the descriptor is in, but for p_accept and
- * p_send_file, which want p_set_nonblocking before.  A result of 0 or more, or -errno; never
- * -EINTR. Writing to a peer that is gone is -EPIPE, never a signal. */
+/* All return at once, whatever mode the descriptor is in, but for p_accept and p_send_file, which
+ * need p_set_nonblocking before.  A result of 0 or more, or -errno; never -EINTR.  Writing to a
+ * peer that is gone is -EPIPE, never a signal. */
 long p_receive(int fd, void *to, size_t size);
 long p_send(int fd, const void *from, size_t size);
-/* Up to `size` bytes of a file from `at` on, to a descriptor that p_set_nonblocking was done to; 0
- * at the end of the file. */
+/* Sends up to `size` bytes of a file from `at` on; 0 at the end of the file. */
 long p_send_file(int fd, int file, int64_t at, size_t size);
 /* Another number for the same, which children do not inherit. */
 int p_duplicate(int fd);
 /* recv() and send() of a socket with flags of the caller. */
 long p_receive_with_flags(int fd, void *to, size_t size, int flags);
 long p_send_with_flags(int fd, const void *from, size_t size, int flags);
-/* Whether `flags` ask to wait until all has come. */
+/* Whether `flags` ask to wait for all bytes. */
 int p_flags_wait_all(int flags);
-/* The flags of a call that does not wait. */
+/* The same flags for a call that does not wait. */
 int p_flags_nonblocking(int flags);
-/* A new descriptor, which children do not inherit and p_set_nonblocking was done to. */
+/* A new descriptor, nonblocking, which children do not inherit. */
 int p_accept(int fd);
-/* The peer is told that nothing more will come. */
+/* Reports to the peer that nothing more will come. */
 int p_send_end(int fd);
-/* How a connection attempt ended: 0 or -errno; -EAGAIN when it has not. */
+/* How a connection attempt ended: 0 or -errno; -EAGAIN while it has not. */
 int p_connect_result(int fd);
 /* 0 when it can be read or written (P_READ, P_WRITE) without waiting, or has failed; -EAGAIN. */
 int p_check_ready(int fd, unsigned what);
 int p_set_nonblocking(int fd);
-/* Undoes that. */
 void p_set_blocking(int fd);
 /* 1 when reading and writing may wait. */
 int p_is_blocking(int fd);
@@ -276,60 +274,59 @@ int p_would_block(int fd, unsigned what);
 /* 1 for a TCP connection: a read that gave less than was asked for has emptied it. */
 int p_is_tcp(int fd);
 void p_close(int fd);
-/* Whether reading or writing it may wait at all: not for files and folders. */
+/* Whether reading or writing it may ever wait: not for files and folders. */
 int p_may_block(int fd);
 /* Whether it is a pipe or a socket, which p_write_some can write. */
 int p_can_write_some(int fd);
-/* Writes what goes without waiting, in whatever mode the descriptor is: not more than may be
- * written to a pipe at once.  -EAGAIN when nothing does. */
+/* Writes as much as it can without waiting, whatever mode the descriptor is in, to a pipe at most
+ * what is written atomically.  -EAGAIN if it can write nothing. */
 long p_write_some(int fd, const void *from, size_t size);
 
-/* ---- names (resolver_posix.c) ------------------------------------------------------------- */
+/* ---- name lookups (resolver_posix.c) --------------------------------------------------------- */
 
-/* Whether a host is an address already (`127.0.0.1`, `::1`, ``), so that nobody has to look it
- * up. */
+/* Whether a host is an address already (`127.0.0.1`, `::1`, ``) and needs no lookup. */
 int p_is_address(const char *host);
 
-/* One of the addresses that a name stands for. */
+/* One of the addresses of a name. */
 typedef struct {
-    int family, type, protocol, has_host; /* without a host: of no family that is known here */
-    int port, is_long;                    /* long ones have what follows, too */
+    int family, type, protocol, has_host; /* has_host: 0 for an unknown family */
+    int port, is_ipv6;                    /* is_ipv6: `flow` and `scope` are part of it */
     uint32_t flow, scope;
     const char *name; /* the canonical one, or "" */
     char host[64];
 } p_address;
 
-/* What a lookup has found, and how far it was read. */
+/* The result of a lookup, and how far it was read. */
 typedef struct {
     void *all, *at;
-    int code;  /* 0, or one of the system's numbers for lookups: p_resolve_reason() */
-    int error; /* an errno when the code says no more than that there is one, else 0 */
+    int code;  /* 0, or the system's error code for lookups: p_resolve_reason() */
+    int error; /* an errno if the code says only that there is one, else 0 */
 } p_resolved;
 
-/* Blocks for as long as the system takes, and knows no cancelling.  NULL: no host, no service;
- * family, type, protocol and flags as in getaddrinfo(3). */
+/* Blocks as long as the system takes, and cannot be cancelled.  NULL: no host, no service; family,
+ * type, protocol and flags as in getaddrinfo(3). */
 void p_resolve(p_resolved *names, const char *host, const char *service, const int kind[4]);
-/* 1, or 0 behind the last. */
+/* The next address: 1, or 0 after the last. */
 int p_resolve_next(p_resolved *names, p_address *address);
 void p_resolve_end(p_resolved *names);
 const char *p_resolve_reason(int code);
 
 /* ---- child processes (child_linux.c) ----------------------------------------------- */
 
-/* A descriptor that can be read once this process has ended; children do not inherit it.  Or
+/* A descriptor that becomes readable when this process ends; children do not inherit it.  Or
  * -errno: ENOSYS where the system has none. */
 int p_child_open(int pid);
-/* The same for what waitid() is given; -EINVAL for more than one process. */
+/* The same for the arguments of waitid(); -EINVAL for more than one process. */
 int p_child_open_as(int kind, int id);
-/* Of the options of a wait: whether it waits; those of one that does not; and whether all that it
- * waits for is an end. */
+/* Of the options of a wait: whether it blocks; the options that do not; and whether it waits for
+ * an exit only. */
 int p_child_wait_blocks(int options);
 int p_child_wait_nonblocking(int options);
 int p_child_wait_for_exit(int options);
 
 /* ---- threads ----------------------------------------------------------------- */
 
-/* A short lock for plain C sections; never held while Python may run. */
+/* A short lock for plain C sections; never held while Python code may run. */
 typedef struct {
     uint32_t word;
 } p_lock;
@@ -358,8 +355,8 @@ typedef struct {
     p_lock starting;
 } p_thread;
 
-/* Waits until the thread has begun: a fork at any later moment finds no lock of the C
- * library held by its start.  0, or -1 when the system gives no thread. */
+/* Returns when the thread has begun: no lock of the C library is held by its start from then on, so
+ * that a fork is safe.  0, or -1 if the system gives no thread. */
 int p_thread_start(p_thread *thread, void (*run)(void));
 /* Waits until run() has returned. */
 void p_thread_join(p_thread *thread);

@@ -1,19 +1,18 @@
-/* Descriptors that become ready, on Linux: one epoll set and one eventfd, the bell.
+/* Descriptors that become ready, on Linux: one epoll set, and an eventfd as wakeup descriptor.
  *
- * What is added is registered edge-triggered, the bell too, so it is never read: each
- * ring is an edge of its own, and its counter would last for centuries.  What is armed is
- * told once and by level: nothing is known of what others did to that descriptor meanwhile.
+ * Descriptors are registered edge-triggered, the wakeup descriptor too, so it is never read: each
+ * write is an edge of its own, and its counter would last for centuries.  An armed descriptor is
+ * reported once and level-triggered: others may have done anything to it meanwhile.
  *
- * The word is that of a parker.  A ring between p_poller_prepare and the system call is kept by
- * the eventfd, and one while the sleeper still watches by the word.  One that comes while the
- * sleeper wakes by itself is told by the next wait: that ends early, which is allowed.
+ * The word is that of a parker.  A wake-up between p_poller_prepare and the system call is kept by
+ * the eventfd, and one while the sleeper still spins by the word.  One that comes while the sleeper
+ * wakes by itself is reported by the next wait: that returns early, which is allowed.
  *
- * Time is nanoseconds (epoll_pwait2); where the kernel does not know that call, whole
- * milliseconds, rounded up so that nobody wakes before the time and spins.
+ * Time is nanoseconds (epoll_pwait2); where the kernel does not know that call, whole milliseconds,
+ * rounded up so that no sleeper wakes before its time and spins.
  *
- * Rejected: io_uring (docs/decisions/epoll.md); a timer descriptor in the set
- * (two more system calls per sleep); level-triggered sets, which have to be changed
- * whenever somebody begins or ends to wait.
+ * Rejected: io_uring (docs/decisions/epoll.md); a timer descriptor in the set (two more system
+ * calls per sleep); level-triggered sets, which have to be changed whenever a wait begins or ends.
  */
 #include <errno.h>
 #include <sys/epoll.h>
@@ -24,17 +23,17 @@
 
 #include "plat/plat.h"
 
-#define BELL UINT64_MAX
+#define WAKEUP UINT64_MAX
 #define AT_ONCE 128
 #define LONGEST 2000000000 /* ms that fit an int */
 
 int p_poller_open(p_poller *poller)
 {
-    struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.u64 = BELL};
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.u64 = WAKEUP};
     poller->word = 0;
     poller->set = epoll_create1(EPOLL_CLOEXEC);
-    poller->bell = poller->set < 0 ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (poller->bell >= 0 && epoll_ctl(poller->set, EPOLL_CTL_ADD, poller->bell, &event) == 0)
+    poller->wakeup = poller->set < 0 ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (poller->wakeup >= 0 && epoll_ctl(poller->set, EPOLL_CTL_ADD, poller->wakeup, &event) == 0)
         return 0;
     int why = errno;
     p_poller_close(poller);
@@ -46,12 +45,12 @@ void p_poller_close(p_poller *poller)
 {
     if (poller->set >= 0)
         close(poller->set);
-    if (poller->bell >= 0)
-        close(poller->bell);
-    poller->set = poller->bell = -1;
+    if (poller->wakeup >= 0)
+        close(poller->wakeup);
+    poller->set = poller->wakeup = -1;
 }
 
-static uint32_t asked(unsigned what)
+static uint32_t epoll_events(unsigned what)
 {
     return (what & P_READ ? EPOLLIN : 0) | (what & P_WRITE ? EPOLLOUT : 0);
 }
@@ -59,7 +58,7 @@ static uint32_t asked(unsigned what)
 int p_poller_add(p_poller *poller, int fd, unsigned what, uint64_t tag)
 {
     struct epoll_event event = {.events = EPOLLET | EPOLLRDHUP | EPOLLPRI, .data.u64 = tag};
-    event.events |= asked(what);
+    event.events |= epoll_events(what);
     if (epoll_ctl(poller->set, EPOLL_CTL_ADD, fd, &event) == 0)
         return 0;
     return errno == EEXIST ? epoll_ctl(poller->set, EPOLL_CTL_MOD, fd, &event) : -1;
@@ -67,7 +66,7 @@ int p_poller_add(p_poller *poller, int fd, unsigned what, uint64_t tag)
 
 int p_poller_arm(p_poller *poller, int fd, unsigned what, uint64_t tag)
 {
-    struct epoll_event event = {.events = EPOLLONESHOT | asked(what), .data.u64 = tag};
+    struct epoll_event event = {.events = EPOLLONESHOT | epoll_events(what), .data.u64 = tag};
     if (epoll_ctl(poller->set, EPOLL_CTL_MOD, fd, &event) == 0)
         return 0;
     return errno == ENOENT ? epoll_ctl(poller->set, EPOLL_CTL_ADD, fd, &event) : -1;
@@ -115,7 +114,7 @@ static int wait_until(int set, struct epoll_event *found, int room, int64_t unti
     return wait_ms(set, found, room, left);
 }
 
-static unsigned told(uint32_t events)
+static unsigned readiness_of(uint32_t events)
 {
     unsigned what = 0;
     if (events & (EPOLLERR | EPOLLHUP | EPOLLRDHUP | EPOLLPRI))
@@ -127,10 +126,11 @@ static unsigned told(uint32_t events)
     return what;
 }
 
-/* Looks again and again for `watch` nanoseconds, but not beyond `until`, and until rung. */
-static int look(p_poller *poller, struct epoll_event *found, int room, int64_t watch, int64_t until)
+/* Polls for `spin` nanoseconds, but not beyond `until`, and until woken. */
+static int poll_and_spin(p_poller *poller, struct epoll_event *found, int room, int64_t spin,
+                         int64_t until)
 {
-    int64_t end = p_now() + watch;
+    int64_t end = p_now() + spin;
     int count = 0;
     if (!p_word_change(&poller->word, P_ASLEEP, P_SPINNING))
         return 0;
@@ -142,22 +142,22 @@ static int look(p_poller *poller, struct epoll_event *found, int room, int64_t w
     return count;
 }
 
-static int is_rung(p_poller *poller)
+static int is_woken(p_poller *poller)
 {
     return __atomic_load_n(&poller->word, __ATOMIC_SEQ_CST) == P_WOKEN;
 }
 
-int p_poller_wait(p_poller *poller, p_event *events, int room, int64_t watch, int64_t until)
+int p_poller_wait(p_poller *poller, p_event *events, int room, int64_t spin, int64_t until)
 {
     struct epoll_event found[AT_ONCE];
     int most = room < AT_ONCE ? room : AT_ONCE, kept = 0;
-    int count = watch > 0 ? look(poller, found, most, watch, until) : 0;
+    int count = spin > 0 ? poll_and_spin(poller, found, most, spin, until) : 0;
     if (count == 0)
-        count = wait_until(poller->set, found, most, is_rung(poller) ? 0 : until);
+        count = wait_until(poller->set, found, most, is_woken(poller) ? 0 : until);
     __atomic_store_n(&poller->word, P_AWAKE, __ATOMIC_SEQ_CST);
     for (int i = 0; i < count; i++) {
-        if (found[i].data.u64 != BELL)
-            events[kept++] = (p_event){found[i].data.u64, told(found[i].events)};
+        if (found[i].data.u64 != WAKEUP)
+            events[kept++] = (p_event){found[i].data.u64, readiness_of(found[i].events)};
     }
     return kept;
 }
@@ -165,8 +165,8 @@ int p_poller_wait(p_poller *poller, p_event *events, int room, int64_t watch, in
 void p_poller_wake(p_poller *poller)
 {
     uint64_t one = 1;
-    if (p_word_wake(&poller->word) && write(poller->bell, &one, sizeof(one)) < 0)
-        return; /* its counter is full: it rings already */
+    if (p_word_wake(&poller->word) && write(poller->wakeup, &one, sizeof(one)) < 0)
+        return; /* its counter is full: the sleeper is woken already */
 }
 
 /* ---- sets ------------------------------------------------------------------ */
@@ -179,7 +179,7 @@ int p_pollset_open(void)
 
 int p_pollset_add(int set, int fd, unsigned what)
 {
-    struct epoll_event event = {.events = EPOLLET | EPOLLRDHUP | EPOLLPRI | asked(what)};
+    struct epoll_event event = {.events = EPOLLET | EPOLLRDHUP | EPOLLPRI | epoll_events(what)};
     if (epoll_ctl(set, EPOLL_CTL_ADD, fd, &event) == 0)
         return 0;
     if (errno != EEXIST)

@@ -1,4 +1,4 @@
-/* Names of hosts and services: the C library's lookup. */
+/* Name lookups: the C library's getaddrinfo. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
@@ -27,18 +27,18 @@ void p_resolve(p_resolved *names, const char *host, const char *service, const i
     *names = (p_resolved){found, found, code, code == EAI_SYSTEM ? errno : 0};
 }
 
-static void read_short(p_address *to, const struct sockaddr_in *from)
+static void read_ipv4(p_address *to, const struct sockaddr_in *from)
 {
     to->port = ntohs(from->sin_port);
     to->has_host = inet_ntop(AF_INET, &from->sin_addr, to->host, sizeof(to->host)) != NULL;
 }
 
-static void read_long(p_address *to, const struct sockaddr_in6 *from)
+static void read_ipv6(p_address *to, const struct sockaddr_in6 *from)
 {
     to->port = ntohs(from->sin6_port);
     to->flow = ntohl(from->sin6_flowinfo);
     to->scope = from->sin6_scope_id;
-    to->is_long = 1;
+    to->is_ipv6 = 1;
     to->has_host = inet_ntop(AF_INET6, &from->sin6_addr, to->host, sizeof(to->host)) != NULL;
 }
 
@@ -53,9 +53,9 @@ int p_resolve_next(p_resolved *names, p_address *address)
                            .protocol = at->ai_protocol,
                            .name = at->ai_canonname ? at->ai_canonname : ""};
     if (at->ai_family == AF_INET)
-        read_short(address, (const void *)at->ai_addr);
+        read_ipv4(address, (const void *)at->ai_addr);
     else if (at->ai_family == AF_INET6)
-        read_long(address, (const void *)at->ai_addr);
+        read_ipv6(address, (const void *)at->ai_addr);
     return 1;
 }
 

@@ -1,17 +1,16 @@
 /* C stacks cut from large reserved regions.
  *
- * One region is one kernel mapping for 16 384 stacks: the kernel allows 65 530
- * mappings in all, so a guard page for each stack would end at about 32 000
- * tasklets.  Overflow is caught by the interpreter's own limits instead, which
- * the cpython room sets to fit half of a stack.  A stack is 4 MiB of address
- * space, because the interpreter's parser has a limit of its own and takes up to
- * 1.5 MiB at any depth; only touched pages cost memory.
+ * One region is one kernel mapping for 16 384 stacks: the kernel allows 65 530 mappings in all, so
+ * a guard page for each stack would limit a process to about 32 000 tasklets.  Overflow is caught
+ * by the interpreter's own limits instead, which the cpython room sets to fit half of a stack.  A
+ * stack is 4 MiB of address space, because the interpreter's parser has a limit of its own and
+ * takes up to 1.5 MiB at any depth; only touched pages cost memory.
  *
- * Stacks of one size interleave in the cache badly when all tops share a page
- * offset, so each top is shifted by a few lines ("colour").
+ * Stacks of one size compete for the same cache lines when all tops share a page offset, so each
+ * top is shifted by a few lines ("colour").
  *
- * The free list is shared by all threads under one lock; schedulers keep a few
- * stacks of their own and come here rarely.
+ * The free list is shared by all threads under one lock; schedulers keep a few stacks of their own
+ * and come here rarely.
  */
 #include <stdint.h>
 #include <string.h>
@@ -55,7 +54,7 @@ static int reserve_region(void)
     return -1;
 }
 
-static p_stack *carve(void)
+static p_stack *carve_stack(void)
 {
     if (region_end - region_at < (ptrdiff_t)STACK_SIZE && reserve_region() < 0)
         return NULL;
@@ -77,7 +76,7 @@ p_stack *p_stack_new(void)
     if (stack != NULL)
         free_list = stack->next;
     else
-        stack = carve();
+        stack = carve_stack();
     if (stack != NULL)
         live++;
     p_lock_give(&lock);

@@ -1,12 +1,12 @@
-/* Threads of our own: some that know no Python, and those that run the program's functions.
+/* Our own threads: those that know no Python, and those that run the program's functions.
  *
- * Those without Python take no signals, which belong to the interpreter's threads.  The first is
- * woken from a timed sleep as exactly as the system can: its timer slack, 50 us by default, is the
- * least that there is.  A fork leaves it behind: p_process_id tells.
+ * Threads without Python take no signals, which belong to the interpreter's threads.  A p_thread is
+ * woken from a timed sleep as exactly as the system can: its timer slack, 50 us by default, is set
+ * to the minimum.  The child of a fork does not have it, and p_process_id shows that.
  *
- * Starting returns when the thread has entered our code.  Before that the system and
- * the sanitizers take locks of their own on it (ASan the allocator's, to ask for the
- * stack's limits), and a fork at that moment would leave them taken in the child.
+ * Starting returns when the thread has entered our code.  Before that the system and the sanitizers
+ * take locks of their own on it (ASan takes the allocator's, to read the stack's limits), and a
+ * fork at that moment would leave them taken in the child.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -34,7 +34,7 @@ static void wait_for_entry(p_thread *thread)
     p_lock_give(&thread->starting);
 }
 
-/* What is started meanwhile takes none. */
+/* Threads that are started meanwhile inherit the mask. */
 static void block_signals(sigset_t *before)
 {
     sigset_t all;

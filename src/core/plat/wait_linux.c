@@ -1,8 +1,8 @@
 /* Clocks, parked threads and short locks on Linux: one futex word each.
  *
- * Who watches between announcing and sleeping is woken by the word alone.  p_park returns on
- * a signal too, so that the caller can look at pending signals; a condition
- * variable would sleep through it.
+ * A thread that spins between p_park_prepare and p_park is woken by the word alone.  p_park also
+ * returns on a signal, so that the caller can handle pending signals; a condition variable would
+ * sleep through it.
  *
  * Lock word: 0 free, 1 held, 2 held with waiters.
  */
@@ -72,13 +72,13 @@ void p_park(p_parker *parker, int64_t until)
 
 void p_park_adaptive(p_parker *parker, b_spin *spin, int64_t until, void (*then)(int64_t until))
 {
-    int64_t watch = b_spin_time(spin), began = p_now();
-    if (watch > 0)
-        p_park_spin(parker, until < began + watch ? until : began + watch);
+    int64_t limit = b_spin_time(spin), began = p_now();
+    if (limit > 0)
+        p_park_spin(parker, until < began + limit ? until : began + limit);
     p_park(parker, until);
-    if (watch > 0 && then != NULL)
-        then(began + watch);
-    b_spin_learn(spin, watch, p_now() - began);
+    if (limit > 0 && then != NULL)
+        then(began + limit);
+    b_spin_learn(spin, limit, p_now() - began);
 }
 
 void p_unpark(p_parker *parker)
