@@ -175,6 +175,6 @@ def test_every_c_test_is_known(program: Callable[[str], Path]) -> None:
     assert len(set(listed)) == len(listed)
 
 
-def test_a_broken_test_is_told(program: Callable[[str], Path]) -> None:
+def test_a_broken_test_is_reported(program: Callable[[str], Path]) -> None:
     """The program's status is not 0 for a name that does not exist."""
     assert call(str(program("plain")), "no_such_test").returncode == 1

@@ -72,7 +72,7 @@ class Soak:
             group.spawn(self.disturb, group)
 
 
-def test_functions_and_who_waits_for_them(seed, mode, scaled):
+def test_functions_and_their_waiting_callers(seed, mode, scaled):
     """No call gets another one's outcome, none is lost, no thread is left."""
     rounds = scaled(60)
     blocking.configure(idle_seconds=0.005)

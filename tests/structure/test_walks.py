@@ -36,7 +36,7 @@ def test_a_walk_finds_the_files_of_a_channel() -> None:
     assert not walk.climbs(trip, walk.tables(tree.ROOT))
 
 
-def test_climbs_and_rises_are_told_apart() -> None:
+def test_climbs_and_rises_are_distinguished() -> None:
     """A call of something higher, and a road that comes back up and goes down again."""
     tables = {"C_LEVELS": [["base"], ["sched"], ["chan"]], "PYTHON_LEVELS": [["loomlet"]]}
     trip = [

@@ -55,7 +55,7 @@ def run_pytest(folder: Path, suite: str, **changed: str) -> str:
     return done.stdout + done.stderr
 
 
-def test_what_is_left_behind_is_told(tmp_path: Path) -> None:
+def test_leftovers_are_reported(tmp_path: Path) -> None:
     """One error, with the tasklet's name and what it waits for; a failed test is told once."""
     shown = run_pytest(tmp_path, SUITE)
     assert "1 failed, 4 passed, 1 error" in shown.splitlines()[-1], shown
@@ -64,7 +64,7 @@ def test_what_is_left_behind_is_told(tmp_path: Path) -> None:
     assert "FAILED test_suite.py::test_fails_anyway" in shown
 
 
-def test_the_header_tells_the_torture(tmp_path: Path) -> None:
+def test_the_header_names_the_torture(tmp_path: Path) -> None:
     """LOOMLET_TORTURE is shown with the interpreter and the kind of switching."""
     assert "switching, torture: none" in run_pytest(tmp_path, SUITE)
     changed = {"LOOMLET_TORTURE": "switch,move"}

@@ -65,14 +65,14 @@ def test_equal_ones_stand_together() -> None:
     assert "t3 (id 3) paused" in every
 
 
-def test_what_is_missing_is_said() -> None:
+def test_missing_parts_are_named() -> None:
     """A partial dump, tasklets that could not be read."""
     told = "\n".join(render.render(Dump(5, 0.001, damaged=2)))
     assert "2 tasklets could not be read" in told
     assert "this dump is partial" in told
 
 
-def test_what_is_no_dump_is_refused() -> None:
+def test_text_that_is_not_a_dump_is_refused() -> None:
     """A line of another form is an error that shows it."""
     with pytest.raises(ValueError, match="expected a line of a dump, found 'Q"):
         Reader().take(["Q\t1"])

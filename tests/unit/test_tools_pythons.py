@@ -43,7 +43,7 @@ def test_script_is_executable() -> None:
     assert os.access(TOOLS / "pythons", os.X_OK)
 
 
-def test_help_tells_names_cache_and_options(tmp_path: Path) -> None:
+def test_help_lists_names_cache_and_options(tmp_path: Path) -> None:
     done = call(tmp_path, "--help")
     assert done.returncode == 0
     shown = "".join(done.stdout.split())
@@ -51,7 +51,7 @@ def test_help_tells_names_cache_and_options(tmp_path: Path) -> None:
         assert word in shown
 
 
-def test_list_tells_what_is_here_and_what_is_not(tmp_path: Path) -> None:
+def test_list_shows_available_and_missing_versions(tmp_path: Path) -> None:
     executable = make_ready(tmp_path, "3.14")
     done = call(tmp_path, "--list")
     assert done.returncode == 0

@@ -27,7 +27,7 @@ def test_the_script_is_executable() -> None:
     assert os.access(TOOLS / "servers", os.X_OK)
 
 
-def test_help_tells_every_name(tmp_path: Path) -> None:
+def test_help_lists_every_name(tmp_path: Path) -> None:
     done = call(tmp_path, "--help")
     assert done.returncode == 0
     for word in ("redis", "postgresql", "mariadb", "nginx", "LOOMLET_SERVERS"):

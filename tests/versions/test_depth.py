@@ -450,7 +450,7 @@ def test_instructions_reached_by_one_jump_only(lines: list[str], depths: list[in
 
 
 @needs_depth
-def test_what_is_known_goes_with_the_code() -> None:
+def test_cached_depths_are_freed_with_the_code() -> None:
     """Memory stays where it was when code objects come and go."""
     source = textwrap.dedent("""
         def f(c, a):

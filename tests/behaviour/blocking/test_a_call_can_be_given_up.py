@@ -77,7 +77,7 @@ def test_a_throw_ends_the_wait(mode, gate, until):
     assert task.result() == "went on"
 
 
-def test_an_exception_that_nobody_gets_is_dropped(gate, begun, until, failures, capfd):
+def test_an_exception_without_a_waiting_caller_is_dropped(gate, begun, until, failures, capfd):
     """No error handler, nothing on stderr."""
     error = Value()
     dead = weakref.ref(error)
@@ -91,7 +91,7 @@ def test_an_exception_that_nobody_gets_is_dropped(gate, begun, until, failures, 
     assert capfd.readouterr().err == ""
 
 
-def test_one_that_has_not_begun_is_not_called(gate, begun, until):
+def test_a_queued_function_that_is_given_up_is_not_called(gate, begun, until):
     """Beyond the limit it waits for a thread: given up, it is skipped and its arguments go."""
     blocking.configure(max_threads=1)
     called, value = [], Value()

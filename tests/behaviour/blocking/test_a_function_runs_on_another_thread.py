@@ -152,7 +152,7 @@ def test_the_context_may_be_empty():
     assert [run(run_blocking, use, n) for n in range(3)] == ["default"] * 3
 
 
-def test_it_tells_what_it_waits_for(mode, begun, gate):
+def test_waiting_for_names_the_function(mode, begun, gate):
     """The function, and how."""
     task = begun()
     assert (task.waiting_in, task.waiting_for) == ("run_blocking", gate.wait)

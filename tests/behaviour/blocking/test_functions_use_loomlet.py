@@ -64,7 +64,7 @@ def test_waiting_for_a_function_is_no_deadlock(gate, begun):
     task.result()
 
 
-def test_a_function_that_was_given_up_may_still_wake_somebody(gate):
+def test_a_function_that_was_given_up_may_still_wake_a_tasklet(gate):
     """So waiting for it is no deadlock either, though no tasklet waits for the call."""
     channel = Channel()
 
@@ -88,7 +88,7 @@ def test_idle_threads_hide_no_deadlock():
         Channel().receive()
 
 
-def test_a_deadlock_inside_a_function_is_told(python):
+def test_a_deadlock_inside_a_function_is_reported(python):
     """When nothing else is awake either."""
     done = python(
         """

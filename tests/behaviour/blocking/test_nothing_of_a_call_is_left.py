@@ -62,7 +62,7 @@ def test_an_exception_is_in_no_cycle(mode):
         gc.enable()
 
 
-def test_destructors_of_arguments_run_before_the_caller_goes_on():
+def test_destructors_of_arguments_run_before_the_caller_continues():
     """On the thread of the pool, where the last reference went."""
     died = []
 
@@ -142,7 +142,7 @@ def test_without_a_thread_it_is_an_error(gate, begun):
     assert task.result() == "result"
 
 
-def test_a_bad_context_of_the_function_harms_nobody():
+def test_a_bad_context_of_the_function_harms_no_other_call():
     """One that enters a context and stays in it."""
     pytest.importorskip("ctypes")
     import contextvars

@@ -211,7 +211,7 @@ def test_at_exit_nothing_new_is_taken(python):
     assert (done.stderr, done.returncode) == ("", 0)
 
 
-def test_what_waits_for_a_thread_at_exit_is_not_called(python):
+def test_a_queued_function_is_not_called_at_exit(python):
     """Nor does it hold up the end."""
     done = python(
         """

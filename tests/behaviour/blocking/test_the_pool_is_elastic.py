@@ -55,7 +55,7 @@ def test_one_thread_keeps_the_order(gate, begun):
     blocking.configure(max_threads=1000)
 
 
-def test_a_raised_limit_helps_those_who_wait(gate, until):
+def test_a_raised_limit_starts_queued_functions(gate, until):
     """They need not wait for the next call."""
     blocking.configure(max_threads=1)
     tasks = spawn_waits(gate, 5)
@@ -127,7 +127,7 @@ def test_threads_are_started_while_memory_is_traced(python):
     assert (done.stdout, done.stderr) == ("190\n", "")
 
 
-def test_limits_are_told_and_checked():
+def test_limits_are_returned_and_checked():
     """configure() returns what was set before."""
     before = blocking.configure(max_threads=7, idle_seconds=2, exit_seconds=3)
     assert before == blocking.Limits(1000, 10.0, 300.0)

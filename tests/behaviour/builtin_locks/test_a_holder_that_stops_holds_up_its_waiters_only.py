@@ -10,7 +10,7 @@ from loomlet import Channel, schedule, spawn
 
 @pytest.mark.parametrize("make", [threading.Lock, threading.RLock])
 @pytest.mark.parametrize("how", ["blocked", "sleeping", "ready", "inside C"])
-def test_the_others_go_on(make, how, clock, mode):
+def test_the_other_tasklets_keep_running(make, how, clock, mode):
     """The holder stops in each way; one tasklet waits for the lock, another one works."""
     lock, gate, log = make(), Channel(), []
     stops = {

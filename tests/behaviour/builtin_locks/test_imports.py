@@ -24,7 +24,7 @@ def package(tmp_path, monkeypatch):
         sys.modules.pop(name, None)
 
 
-def test_nobody_sees_a_half_made_module(package, mode):
+def test_no_tasklet_sees_a_half_made_module(package, mode):
     """Three tasklets import a module whose body waits; all find it complete, made once."""
     package(
         slow_module="""

@@ -8,7 +8,7 @@ if not hasattr(os, "fork"):
     pytest.skip("this system has no fork", allow_module_level=True)
 
 
-def test_waiters_go_on_in_both(python):
+def test_waiters_continue_in_both_processes(python):
     """A lock is handed to the forking thread's tasklets in parent and child; other threads' wait
     no more in the child."""
     done = python(
@@ -91,7 +91,7 @@ def test_tasklets_that_fork_at_once(python):
     assert (done.stdout, done.stderr) == ("7 7\nend\n", "")
 
 
-def test_what_a_tasklet_holds_stays_held(python):
+def test_a_lock_held_by_a_tasklet_stays_held(python):
     """Libraries free their locks in the child, for the threads that are gone; logging does.  The
     tasklets are not gone: the one that holds a handler's lock finds it held."""
     done = python(

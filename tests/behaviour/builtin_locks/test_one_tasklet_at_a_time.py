@@ -30,7 +30,7 @@ def enter_by_old_names(lock):
                                   lambda: OLD["RLock"]], ids=["Lock", "RLock", "old Lock",
                                                               "old RLock"])  # fmt: skip
 @pytest.mark.parametrize("enter", [enter_by_with, enter_by_acquire, enter_by_old_names])
-def test_nobody_else_is_inside(make, enter, mode):
+def test_no_other_tasklet_is_inside(make, enter, mode):
     """Between acquire and release no other tasklet gets in, first come, first served."""
     lock, log = make(), []
 
@@ -109,7 +109,7 @@ def test_bound_methods_that_were_stored_before_are_affected(python):
     assert (done.stdout, done.stderr) == ("[0, 1, 2] [0, 0, 1, 1, 2, 2]\n", "")
 
 
-def test_what_was_taken_before_stays_owned(python):
+def test_a_lock_taken_before_the_patch_stays_owned(python):
     """An RLock that the thread holds is its main tasklet's."""
     done = python(
         """

@@ -67,7 +67,7 @@ def test_closing_again_changes_nothing():
     assert ch.closed is True
 
 
-def test_closed_receivers_go_on_in_their_order(mode):
+def test_receivers_of_a_closed_channel_continue_in_order(mode):
     """The receivers woken by close() run in the order of their waiting, after the closer."""
     ch, log = Channel(), []
 

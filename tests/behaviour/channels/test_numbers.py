@@ -62,7 +62,7 @@ def test_a_wrong_capacity(wrong, error):
         Channel(wrong)
 
 
-def test_repr_tells_state(mode):
+def test_repr_shows_the_state(mode):
     """repr() shows the name, whether it is closed, the balance and the number of values."""
     ch = Channel(2)
     ch.send(1)

@@ -67,7 +67,7 @@ def test_receivers_are_served_in_their_order(mode):
     assert log == [(n, n) for n in range(10)]
 
 
-def test_one_that_leaves_is_passed_over(mode):
+def test_a_partner_that_has_left_is_skipped(mode):
     """A waiter that is killed leaves its place in the queue, and its value with it."""
     ch = Channel()
     senders = [loomlet.spawn(ch.send, n) for n in range(3)]

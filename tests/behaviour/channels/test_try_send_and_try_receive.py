@@ -35,7 +35,7 @@ def test_with_a_buffer():
     assert [ch.try_receive() for _ in range(3)] == [(True, 0), (True, 1), (False, None)]
 
 
-def test_with_a_waiting_sender_behind_the_buffer(mode):
+def test_with_a_full_buffer_and_a_waiting_sender(mode):
     """try_receive() lets a waiting sender's value into the buffer."""
     ch = Channel(1)
     for n in range(2):

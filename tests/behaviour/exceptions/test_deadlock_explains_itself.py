@@ -76,7 +76,7 @@ def test_every_blocked_tasklet_is_listed(mode):
     assert [line[-len(end) :] for line, end in zip(lines, ends, strict=True)] == ends
 
 
-def test_the_program_can_go_on(mode):
+def test_the_program_can_continue(mode):
     """Deadlock leaves the other tasklets as they are; main may resolve it."""
     ch = Channel()
     task = loomlet.spawn(lambda: ch.receive())
@@ -87,7 +87,7 @@ def test_the_program_can_go_on(mode):
     assert task.result() == "value"
 
 
-def test_it_is_found_whoever_blocks_last(mode):
+def test_it_is_found_no_matter_which_tasklet_blocks_last(mode):
     """Main gets it also when another tasklet is the last one to wait, or to end."""
 
     def last(turns):
@@ -103,7 +103,7 @@ def test_it_is_found_whoever_blocks_last(mode):
         task.kill()
 
 
-def test_not_while_somebody_sleeps(mode, clock):
+def test_not_while_a_tasklet_sleeps(mode, clock):
     """A tasklet that sleeps does not wait for ever, so nobody does."""
     ch = Channel()
 
@@ -115,7 +115,7 @@ def test_not_while_somebody_sleeps(mode, clock):
     assert ch.receive() == "value"
 
 
-def test_not_while_somebody_has_a_deadline(mode, clock):
+def test_not_while_a_wait_has_a_deadline(mode, clock):
     """A wait with a timeout ends by itself."""
     ch = Channel()
 

@@ -19,7 +19,7 @@ from loomlet import (
 )
 
 
-def test_the_family():
+def test_the_hierarchy_of_exceptions():
     """Errors have one parent each and are what a careful program would catch."""
     assert issubclass(ChannelClosed, (LoomletError, ValueError))
     assert issubclass(Deadlock, RuntimeError)
@@ -30,7 +30,7 @@ def test_the_family():
 
 
 @pytest.mark.parametrize("ending", [TaskletExit, Cancelled])
-def test_endings_are_no_exceptions(ending):
+def test_endings_do_not_derive_from_exception(ending):
     """What ends a tasklet passes `except Exception`."""
     assert issubclass(ending, BaseException)
     assert not issubclass(ending, Exception)

@@ -35,7 +35,7 @@ def test_as_the_dying_tasklet(mode):
     assert seen == [(task, task, "running")]
 
 
-def test_not_when_somebody_waits(failures, mode):
+def test_not_when_another_tasklet_joins(failures, mode):
     """A failure that a joiner gets is not reported."""
     task = loomlet.spawn(fail, ValueError())
     with pytest.raises(ValueError):
@@ -43,7 +43,7 @@ def test_not_when_somebody_waits(failures, mode):
     assert failures == []
 
 
-def test_also_when_somebody_joins_later(failures, mode):
+def test_also_when_another_tasklet_joins_later(failures, mode):
     """Joining after the report still raises the exception."""
     error = ValueError()
     task = loomlet.spawn(fail, error)

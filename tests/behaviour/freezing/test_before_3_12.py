@@ -15,7 +15,7 @@ def body(ch):
 
 @pytest.mark.skipif(_core.SOFT_SUPPORTED, reason="here they are frozen")
 @pytest.mark.parametrize("save", [loomlet.freeze, loomlet.clone, pickle.dumps])
-def test_one_that_waits(save):
+def test_a_waiting_tasklet(save):
     """The version that is needed is named, and the tasklet continues."""
     ch = Channel()
     task = waiting(body, ch)
@@ -26,7 +26,7 @@ def test_one_that_waits(save):
     assert task.result() == 5
 
 
-def test_one_that_has_not_begun():
+def test_a_tasklet_that_has_not_begun():
     """Everywhere."""
     task = loomlet.spawn(divmod, 17, 5).remove()
     for copy in (

@@ -52,7 +52,7 @@ def test_cut_short(data, key):
             loomlet.thaw(data[:length], key=key)
 
 
-def test_something_behind_it(data, key):
+def test_bytes_appended_to_the_end(data, key):
     """More bytes than were frozen."""
     with pytest.raises(ThawError, match="changed or cut short"):
         loomlet.thaw(data + b"x", key=key)

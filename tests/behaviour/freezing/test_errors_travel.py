@@ -41,7 +41,7 @@ ERRORS = [
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
 @pytest.mark.parametrize("is_raised", [False, True], ids=["bare", "raised"])
-def test_what_an_exception_is(copied, error, is_raised):
+def test_type_arguments_and_attributes_of_an_exception(copied, error, is_raised):
     """Type, arguments, attributes and text; with a traceback as without one."""
     if is_raised:
         error = raised(error)
@@ -53,7 +53,7 @@ def test_what_an_exception_is(copied, error, is_raised):
         assert getattr(copy, name, None) == getattr(error, name, None)
 
 
-def test_what_hangs_on_it(copied):
+def test_traceback_cause_context_and_notes(copied):
     """Cause, context, notes, suppression."""
     cause = raised(KeyError("cause"))
     error = raised(ValueError("outer"), cause)

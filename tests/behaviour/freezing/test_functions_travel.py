@@ -223,7 +223,7 @@ def test_local_classes(copied):
     assert (entries, log) == ([3], [])
 
 
-def test_the_living_class_stays_as_it_is(copied):
+def test_an_existing_class_is_not_changed(copied):
     """Thawing in the process that froze changes nothing about the original."""
 
     class Plain:
@@ -307,7 +307,7 @@ def test_main_functions(copied):
     space["unused"].close()
 
 
-def test_modules_that_nobody_can_import(copied):
+def test_modules_that_cannot_be_imported(copied):
     """By cloudpickle, as a module with its content."""
     made = types.ModuleType("made_here")
     made.value = 5

@@ -163,7 +163,7 @@ def reads(ch):
             return found, source.gi_running
 
 
-def test_one_that_runs_and_is_held():
+def test_a_running_generator_that_its_tasklet_holds():
     """A generator whose frame is the tasklet's and which is also in a variable stays one."""
     task = loomlet.thaw(loomlet.freeze(waiting(reads, Channel())))
     task.waiting_for.send(1)
@@ -175,7 +175,7 @@ def test_one_that_runs_and_is_held():
     assert resumed(task, 3) == ([1, 2, 3], False)
 
 
-def test_one_that_runs_in_another_tasklet():
+def test_a_generator_that_runs_in_another_tasklet():
     """It drags that tasklet along."""
     box = []
 
@@ -196,7 +196,7 @@ def test_one_that_runs_in_another_tasklet():
     assert resumed(copy) is True
 
 
-def test_one_that_runs_right_now():
+def test_a_generator_that_runs_right_now():
     """Cannot be frozen: it is in the middle of an instruction."""
 
     def body(ch, source):

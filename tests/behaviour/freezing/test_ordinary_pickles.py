@@ -67,7 +67,7 @@ def test_a_tasklet(through):
     assert mine is also
 
 
-def test_one_that_has_not_begun(through):
+def test_a_tasklet_that_has_not_begun(through):
     """With its arguments."""
     copy = through(loomlet.spawn(divmod, 17, 5).remove())
     assert copy.state == "paused"
@@ -106,7 +106,7 @@ def test_what_cannot_be_pickled():
     task.kill()
 
 
-def test_channels_with_those_who_wait(through):
+def test_channels_with_waiting_tasklets(through):
     """They wait again, in their order; a tasklet that brings its channel along itself is paused."""
     ch = Channel()
     first, second = (waiting(body, ch, name) for name in ("first", "second"))

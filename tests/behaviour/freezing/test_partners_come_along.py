@@ -24,7 +24,7 @@ def again(*tasks, **options):
     return loomlet.thaw(data)
 
 
-def test_one_that_joins_waits_for_the_copy():
+def test_a_joiner_waits_for_the_copy():
     """And gets its result."""
     ch = Channel()
     target = waiting(receives, ch)
@@ -34,7 +34,7 @@ def test_one_that_joins_waits_for_the_copy():
     assert joiner.result() == ("result", 7)
 
 
-def test_with_partners_brings_the_one_that_is_joined():
+def test_with_partners_brings_the_joined_tasklet():
     """Though only the joiner was named."""
     target = waiting(receives, Channel())
     (joiner,) = again(waiting(wants_result, target), with_partners=True)
@@ -68,7 +68,7 @@ def holds(lock, ch):
     return got, lock.locked()
 
 
-def test_a_lock_goes_with_the_one_that_holds_it():
+def test_a_lock_travels_with_its_holder():
     """It is another lock, held by the copy, and given back by it."""
     lock, ch = Lock(), Channel()
     (copy,) = again(waiting(holds, lock, ch))
@@ -77,7 +77,7 @@ def test_a_lock_goes_with_the_one_that_holds_it():
     assert copy.result() == (1, False)
 
 
-def test_one_that_waits_for_a_lock_gets_it_after_the_holder():
+def test_a_waiter_gets_the_lock_after_the_holder():
     """Both were frozen; the order of waiting is kept."""
     lock, ch = Lock(), Channel()
     holder = waiting(holds, lock, ch)
@@ -100,7 +100,7 @@ def hurries(ch, seconds):
         return "late", loomlet.now() - began
 
 
-def test_a_timeout_has_what_was_left_of_its_time():
+def test_a_timeout_keeps_its_remaining_time():
     """Seven of ten seconds."""
     with virtual_clock() as clock:
         task = waiting(hurries, Channel(), 10)

@@ -37,7 +37,7 @@ def test_a_list_comes_back_as_a_list():
     assert isinstance(loomlet.thaw(loomlet.freeze([tasks[0]])), list)
 
 
-def test_partners_stay_behind():
+def test_partners_are_left_out_by_default():
     """Who waits on the same channel is not dragged along."""
     ch, log = Channel(), []
     first, _ = waiting(puts, ch, log, "a"), waiting(puts, ch, log, "b")
@@ -60,7 +60,7 @@ def test_partners_come_along(at):
     assert copy.result() == [("a", 0), ("b", 1), ("c", 2)]
 
 
-def test_partners_who_send():
+def test_waiting_senders_come_along():
     """Senders keep their values and their order."""
     ch = Channel()
     tasks = [waiting(gives, ch, n) for n in range(3)]

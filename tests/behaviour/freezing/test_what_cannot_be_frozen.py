@@ -75,7 +75,7 @@ def test_in_an_expression():
     assert "a value in an expression of type list" in reason(task) or "_thread.lock" in reason(task)
 
 
-def test_arguments_of_one_that_has_not_begun():
+def test_arguments_of_a_tasklet_that_has_not_started():
     """Told as arguments."""
     task = loomlet.spawn(holds, Channel(), threading.Lock())
     assert "the arguments of <function holds" in reason(task)
@@ -129,7 +129,7 @@ def test_c_code_in_between():
     assert task.result() == [2, 1]
 
 
-def test_the_running_one_and_others():
+def test_the_running_tasklet_and_others():
     """Main, the one that runs, one that has ended."""
     assert "main" in reason(loomlet.current())
     done = loomlet.spawn(int)
@@ -180,7 +180,7 @@ def test_nesting_that_is_too_deep():
     assert "nested too deeply" in reason(waiting(holds, Channel(), deep))
 
 
-def test_one_that_waits_hard_in_a_function_that_has_waited_softly():
+def test_a_hard_wait_in_a_function_that_has_waited_softly():
     """The frames below wait for nobody but that function."""
 
     def inner(ch):

@@ -160,7 +160,7 @@ def test_time_that_is_left(clock):
     assert [copy.result() for copy in copies] == [0, "late"]
 
 
-def test_one_that_is_ready():
+def test_a_runnable_tasklet():
     """Frozen with a value on its way, it thaws paused and gets it after insert()."""
     ch = Channel()
     task = waiting(receives, ch)
@@ -186,7 +186,7 @@ def test_one_with_an_exception_on_its_way():
     assert task.result() == copy.result() == (Channel, True)
 
 
-def test_one_that_is_paused():
+def test_a_paused_tasklet():
     """It stays paused until it is inserted."""
 
     def body():
@@ -199,7 +199,7 @@ def test_one_that_is_paused():
     assert task.insert().result() == "went on"
 
 
-def test_one_that_has_not_begun():
+def test_a_tasklet_that_has_not_begun():
     """With its arguments."""
 
     def body(a, *rest, key):
@@ -219,7 +219,7 @@ def test_its_name():
     assert loomlet.thaw(loomlet.freeze(task)).name == "collector"
 
 
-def test_partners_that_stay_behind():
+def test_partners_that_are_left_out():
     """What waits for something of this process only is refused by name."""
     lock = loomlet.Lock()
     lock.acquire()
@@ -230,7 +230,7 @@ def test_partners_that_stay_behind():
     lock.release()
 
 
-def test_it_goes_on_when_nothing_is_left_of_the_first():
+def test_the_copy_continues_when_the_original_is_gone():
     """The bytes are enough."""
     data = loomlet.freeze(waiting(receives, Channel()))
     _core.tasklets()[-1].kill()

@@ -166,7 +166,7 @@ def test_rounds_leave_nothing(mode):
     assert sizes[-1][1] <= sizes[1][1] + 100
 
 
-def test_one_that_is_reachable_is_left_alone(mode):
+def test_a_reachable_tasklet_is_left_alone(mode):
     """A tasklet whose channel somebody holds is no garbage, however often we collect."""
     ch = Channel()
     task = loomlet.spawn(ch.receive)
@@ -240,7 +240,7 @@ def test_finally_may_use_the_channel(mode):
     assert out.try_receive() == (True, (False, True))
 
 
-def test_one_that_saves_itself(mode):
+def test_a_tasklet_that_resurrects_itself(mode):
     """A collected tasklet that hands itself out lives on as a normal one."""
     saved = []
 

@@ -49,7 +49,7 @@ def test_finally_that_waits(mode):
     assert len(_core.tasklets()) == 1
 
 
-def test_one_that_refuses_to_end(mode):
+def test_a_tasklet_that_refuses_to_end(mode):
     """A tasklet that catches every TaskletExit does not hang the collector."""
     log = []
 

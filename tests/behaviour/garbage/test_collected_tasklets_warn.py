@@ -34,7 +34,7 @@ def test_function_and_line(mode):
     assert f"{__file__}:{line}" in text
 
 
-def test_not_for_one_that_was_killed(mode):
+def test_not_for_a_killed_tasklet(mode):
     """Tasklets that ended in any orderly way raise no warning."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")

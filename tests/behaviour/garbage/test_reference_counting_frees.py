@@ -60,7 +60,7 @@ def test_a_killed_tasklet(mode):
     assert (seen(), seen_task()) == (None, None)
 
 
-def test_one_that_never_ran(mode):
+def test_a_tasklet_that_never_ran(mode):
     """A tasklet that is dropped before its start releases its arguments."""
     task, seen_task, seen = spawned(body, Channel())
     task.remove()

@@ -47,7 +47,7 @@ def test_older_than_the_tasklet(unraisable, switches):
     assert unraisable == []
 
 
-def test_one_that_goes_on_is_closed_later(unraisable, mode):
+def test_a_generator_that_continues_is_closed_later(unraisable, mode):
     """A generator that continued after collections had seen it is closed when it is forgotten."""
     log, ch = [], Channel()
 

@@ -54,7 +54,7 @@ def wait_for_something():
 
 @pytest.mark.parametrize("way", [late, cancelled, killed])
 @pytest.mark.parametrize("library", helpers_simultaneous_waits.LIBRARIES)
-def test_a_wait_is_ended_and_the_library_goes_on(library, way, request):
+def test_a_wait_is_ended_and_the_library_still_works(library, way, request):
     """Ten at once, twice; then ten more get their answers, and no descriptor is left."""
     pytest.importorskip(helpers_simultaneous_waits.MODULES.get(library, library))
     address = request.getfixturevalue(f"{helpers_simultaneous_waits.SERVERS[library]}_server")

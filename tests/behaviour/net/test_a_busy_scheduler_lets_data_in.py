@@ -104,7 +104,7 @@ def test_a_loop_without_a_call_is_interrupted_for_it(python):
     assert (done.stdout, done.stderr) == ("b'x'\n", "")
 
 
-def test_who_finds_data_each_time_does_not_hold_up_the_rest(mode):
+def test_a_reader_that_always_finds_data_does_not_starve_others(mode):
     """A hundred ready streams: each tasklet has its turn."""
     pairs = [net.pair() for _ in range(100)]
     counts = [0] * len(pairs)

@@ -76,7 +76,7 @@ def test_a_port_in_use():
 
 
 @pytest.mark.parametrize("address", [5, ("host",), ("host", 1, 2), None])
-def test_what_is_no_address(address):
+def test_an_invalid_address(address):
     """Neither a pair nor a path."""
     with pytest.raises(TypeError, match=r"expected .host, port. or the path of a UNIX socket"):
         net.connect(address)

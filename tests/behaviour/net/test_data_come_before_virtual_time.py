@@ -5,7 +5,7 @@ import threading
 import loomlet
 
 
-def test_what_is_ready_comes_before_the_next_timer(mode, clock, pair):
+def test_ready_data_come_before_the_next_timer(mode, clock, pair):
     """Bytes that were sent are received at the time at which they were sent."""
     one, other = pair
     times = []

@@ -90,7 +90,7 @@ def test_arguments_by_name_and_by_number(streams, file, path):
         ((1 << 20,), OSError, "Bad file descriptor"),
     ],
 )
-def test_what_is_no_file(pair, args, error, text):
+def test_an_object_that_is_not_a_file(pair, args, error, text):
     """Refused before anything is sent."""
     with pytest.raises(error, match=text):
         pair[0].send_file(*args)
@@ -106,7 +106,7 @@ def test_a_file_that_cannot_be_read(pair, tmp_path):
         pair[0].send_file(file)
 
 
-def test_waiting_is_soft_and_told(switches, streams, fill, file):
+def test_waiting_is_soft_and_visible(switches, streams, fill, file):
     """It waits to write, as send_all does."""
     one, _ = streams
     fill(one)

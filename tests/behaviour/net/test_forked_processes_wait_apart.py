@@ -45,7 +45,7 @@ for stream in ours + theirs:
 @pytest.mark.parametrize(
     "wait", ["return stream.receive_some()", "return sorted([0], key=f(stream)) and got.pop()"]
 )
-def test_who_waits_goes_on_in_both(python, wait):
+def test_waiting_tasklets_continue_in_both_processes(python, wait):
     """What waits at the fork, soft and hard, is woken in the process in which its data come."""
     program = PROGRAM.format(wait=wait)
     program = "got = []\nf = lambda s: lambda n: got.append(s.receive_some()) or n\n" + program
@@ -113,7 +113,7 @@ def test_pollers_of_other_threads_are_closed_in_the_child(python):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_without_a_descriptor_for_a_poller_those_who_wait_are_told(python):
+def test_without_a_descriptor_for_a_poller_waiters_get_an_error(python):
     """In a child that may open nothing more."""
     done = python(
         """

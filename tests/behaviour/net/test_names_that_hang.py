@@ -87,7 +87,7 @@ def test_a_hundred_hang_and_another_is_found(run: Run) -> None:
     )
 
 
-def test_who_waits_can_be_ended(run: Run) -> None:
+def test_a_waiting_tasklet_can_be_ended(run: Run) -> None:
     """By a kill, an exception and the end of a time; then others use the threads."""
     assert (
         run("""
@@ -146,7 +146,7 @@ def test_a_thread_ends_while_names_hang(run: Run) -> None:
     )
 
 
-def test_in_the_child_of_a_fork_who_waits_is_told(run: Run) -> None:
+def test_in_the_child_of_a_fork_waiters_get_an_error(run: Run) -> None:
     """The threads are not there; new lookups find new ones.  The parent knows nothing of it."""
     assert (
         run("""
@@ -166,7 +166,7 @@ def test_in_the_child_of_a_fork_who_waits_is_told(run: Run) -> None:
     )
 
 
-def test_who_waits_for_a_name_is_no_deadlock(run: Run) -> None:
+def test_waiting_for_a_name_is_no_deadlock(run: Run) -> None:
     """Neither of his thread nor of another one that waits for him."""
     assert (
         run("""

@@ -31,7 +31,7 @@ def test_the_end_stays_the_end(mode, streams):
     assert list(other) == []
 
 
-def test_the_end_behind_a_short_read_is_seen(mode, streams):
+def test_the_end_after_a_short_read_is_seen(mode, streams):
     """Data and end that come together are both told, though one look told of both."""
     one, other = streams
 
@@ -64,7 +64,7 @@ def test_the_end_that_comes_between_two_reads_is_seen(mode, streams):
     assert got == [b"data", b""]
 
 
-def test_nothing_can_be_sent_behind_the_end(mode, streams):
+def test_nothing_can_be_sent_after_the_end(mode, streams):
     """Sending after send_eof is the system's error."""
     one, _ = streams
     one.send_eof()

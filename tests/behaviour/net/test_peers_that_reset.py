@@ -15,7 +15,7 @@ def reset(stream):
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
-def test_who_reads_gets_connection_reset(mode, tcp):
+def test_a_reader_gets_connection_reset(mode, tcp):
     """While it waits."""
     one, other = tcp
     task = loomlet.spawn(other.receive_some)
@@ -25,7 +25,7 @@ def test_who_reads_gets_connection_reset(mode, tcp):
         task.result()
 
 
-def test_who_sends_gets_an_error(mode, tcp, fill):
+def test_a_sender_gets_an_error(mode, tcp, fill):
     """While it waits for the peer to take more."""
     one, other = tcp
     fill(other)
@@ -37,7 +37,7 @@ def test_who_sends_gets_an_error(mode, tcp, fill):
         task.result()
 
 
-def test_both_directions_are_told(mode, tcp, fill, caught):
+def test_both_directions_get_the_error(mode, tcp, fill, caught):
     """A reader and a writer who wait at once; one of them gets the reset, both an end."""
     one, other = tcp
     fill(other)

@@ -6,7 +6,7 @@ import loomlet
 from loomlet import net
 
 
-def test_receive_some_returns_what_is_there(mode, streams):
+def test_receive_some_returns_the_data_at_hand(mode, streams):
     """It does not wait for more, and gives at most as much as asked for."""
     one, other = streams
     one.send_all(b"abcdef")
@@ -42,7 +42,7 @@ def test_receive_exactly_waits_for_all(mode, streams):
     assert other.receive_some() == b"more"
 
 
-def test_receive_exactly_tells_what_came_instead(mode, streams):
+def test_receive_exactly_reports_what_came_instead(mode, streams):
     """When the peer ends before: EndOfStream, with the beginning."""
     one, other = streams
     task = loomlet.spawn(other.receive_exactly, 10)

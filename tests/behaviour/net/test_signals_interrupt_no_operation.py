@@ -21,7 +21,7 @@ def alarms():
     signal.signal(signal.SIGALRM, before)
 
 
-def test_a_wait_goes_on_after_a_handler(mode, streams, alarms):
+def test_a_wait_continues_after_a_handler(mode, streams, alarms):
     """Handlers run while the thread sleeps in the poller; who waits is not disturbed."""
     one, other = streams
     task = loomlet.spawn(one.receive_some)
@@ -32,7 +32,7 @@ def test_a_wait_goes_on_after_a_handler(mode, streams, alarms):
     assert task.result() == b"at last"
 
 
-def test_large_transfers_go_on(mode, streams, alarms):
+def test_large_transfers_continue(mode, streams, alarms):
     """Whatever is interrupted, every byte arrives."""
     one, other = streams
     message = bytes(range(256)) * 20_000
@@ -40,7 +40,7 @@ def test_large_transfers_go_on(mode, streams, alarms):
     assert other.receive_exactly(len(message)) == message
 
 
-def test_a_handler_runs_while_nobody_has_a_timer(mode, streams):
+def test_a_handler_runs_without_any_timer(mode, streams):
     """Nothing but the signal can end that sleep."""
     one, other = streams
     before = signal.signal(signal.SIGUSR1, lambda *_: other.send_all(b"from the handler"))

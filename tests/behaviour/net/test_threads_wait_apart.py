@@ -46,7 +46,7 @@ def test_threads_talk_over_streams():
         server.join()
 
 
-def test_each_of_two_threads_is_told(streams):
+def test_each_of_two_threads_gets_the_event(streams):
     """Both wait for one stream: every byte goes to one of them."""
     one, other = streams
     got = [bytearray(), bytearray()]

@@ -44,7 +44,7 @@ def test_big_transfers_both_ways_at_once(mode, tls_pair, version):
         task.join()
 
 
-def test_who_sends_much_before_it_reads(mode, tls_pair):
+def test_a_peer_that_sends_much_before_it_reads(mode, tls_pair):
     """The peer sends back all the while: a reader never waits for a writer."""
     one, other = tls_pair()
     size = 4_000_000

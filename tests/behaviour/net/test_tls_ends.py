@@ -24,7 +24,7 @@ def reset(stream):
     sock.close()
 
 
-def test_close_tells_the_peer(mode, tls_pair):
+def test_close_notifies_the_peer(mode, tls_pair):
     """A clean end is b"", again and again, and ends an iteration."""
     one, other = tls_pair()
     one.send_all(b"last words")
@@ -46,7 +46,7 @@ def test_receive_exactly_keeps_what_came(mode, tls_pair):
     assert caught.value.partial == b"ab"
 
 
-def test_an_end_that_nobody_told_is_an_error(mode, tls_pair):
+def test_an_end_without_notice_is_an_error(mode, tls_pair):
     """What came before is received; then each read raises SSLEOFError, an iteration too."""
     one, other = tls_pair()
     one.send_all(b"last words")
@@ -111,7 +111,7 @@ def test_a_peer_that_resets(mode, tls_pair, caught):
     assert isinstance(writing.value, BrokenPipeError | ConnectionResetError)
 
 
-def test_close_wakes_who_waits(mode, tls_pair, caught):
+def test_close_wakes_waiting_tasklets(mode, tls_pair, caught):
     """Readers, a writer, an iteration."""
     one, _ = tls_pair()
     tasks = [caught(one.receive_some) for _ in range(3)]
@@ -125,7 +125,7 @@ def test_close_wakes_who_waits(mode, tls_pair, caught):
     assert loop.result() == []
 
 
-def test_what_is_closed_stays_closed(mode, tls_pair):
+def test_a_closed_stream_stays_closed(mode, tls_pair):
     """Every operation says so; closing again does nothing."""
     one, _ = tls_pair()
     one.close()
@@ -165,7 +165,7 @@ def test_close_never_waits(mode, tls_pair):
     assert (one.closed, other.closed) == (True, True)
 
 
-def test_a_cancelled_scope_lets_close_tell_the_peer(mode, tls_pair):
+def test_close_notifies_the_peer_in_a_cancelled_scope(mode, tls_pair):
     """What ends by a time limit ends cleanly for the peer."""
     one, other = tls_pair()
     with pytest.raises(TimeoutError), loomlet.timeout(0.001), one:

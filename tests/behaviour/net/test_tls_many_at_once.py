@@ -39,7 +39,7 @@ def test_two_hundred_connections(mode, certificates):
         server.join()
 
 
-def test_a_slow_handshake_holds_up_nobody(mode, certificates):
+def test_a_slow_handshake_blocks_no_other_connection(mode, certificates):
     """accept() is for the next one while a peer says nothing."""
     with net.listen(("127.0.0.1", 0), tls=certificates.server()) as listener:
         server = loomlet.spawn(serve, listener, try_to_answer)

@@ -124,7 +124,7 @@ def test_connect_is_ended(mode, certificates):
             assert len(b"".join(peer)) > 0
 
 
-def test_two_who_begin_at_once(mode, halves):
+def test_two_tasklets_that_begin_at_once(mode, halves):
     """One shakes hands, the other waits for it, and continues if the first is ended."""
     client, server = halves
     reader, sender = loomlet.spawn(client.receive_some), loomlet.spawn(client.send_all, b"a")
@@ -148,7 +148,7 @@ def test_a_timeout_ends_a_write(mode, tls_pair):
     assert one.receive_some() == b"data"
 
 
-def test_writers_behind_one_that_was_ended(mode, tls_pair, caught):
+def test_writers_queued_after_an_ended_one(mode, tls_pair, caught):
     """They get an error; none waits for ever."""
     one, _ = tls_pair()
     writers = [caught(one.send_all, MUCH) for _ in range(3)]

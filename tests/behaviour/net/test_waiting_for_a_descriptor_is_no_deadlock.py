@@ -8,7 +8,7 @@ import pytest
 import loomlet
 
 
-def test_who_waits_for_who_waits_for_a_descriptor(mode, pair):
+def test_waiting_for_a_tasklet_that_waits_for_a_descriptor(mode, pair):
     """main waits for a tasklet, which waits for a stream, for as long as it takes."""
     one, other = pair
     task = loomlet.spawn(one.receive_some)
@@ -29,7 +29,7 @@ def test_a_thread_that_waits_for_a_descriptor_is_awake(mode, pair):
     thread.join()
 
 
-def test_the_rule_holds_again_when_nobody_waits(mode, pair):
+def test_deadlocks_are_found_again_when_no_wait_is_left(mode, pair):
     """A thread with a poller finds its deadlocks."""
     one, other = pair
     task = loomlet.spawn(one.receive_some)

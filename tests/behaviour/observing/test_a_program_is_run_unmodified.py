@@ -163,7 +163,7 @@ def test_ctrl_c_ends_it_as_ever(script):
     assert b"KeyboardInterrupt" in told
 
 
-def test_what_cannot_be_run_is_said(command, tmp_path):
+def test_errors_of_scripts_that_cannot_run(command, tmp_path):
     """No such file, no such slice: one line, status 2."""
     done = command("run", tmp_path / "missing.py")
     assert (done.returncode, done.stdout) == (2, "")

@@ -68,7 +68,7 @@ def test_it_comes_while_python_is_stuck(begin):
     assert process.poll() is None
 
 
-def test_who_must_not_be_interrupted_is_reported(begin):
+def test_uninterruptible_code_is_reported(begin):
     """A loop inside nopreempt() holds the thread like a call of C."""
     process = begin(
         """
@@ -113,7 +113,7 @@ NOBODY_WAITS = {
 
 
 @pytest.mark.parametrize(("before", "call"), NOBODY_WAITS.values(), ids=NOBODY_WAITS.keys())
-def test_where_nobody_waits_nothing_is_reported(begin, before, call):
+def test_nothing_is_reported_without_waiting_tasklets(begin, before, call):
     """Idle is no stall, nor is a call that keeps nobody waiting, nor Python code that yields."""
     process = begin(PROGRAM.format(before=before, call=call), LOOMLET_STALL="0.25")
     assert told(process) == ""

@@ -83,7 +83,7 @@ def test_others_run_meanwhile(mode, start, wait):
     assert task.result() == STATUS
 
 
-def test_one_that_has_ended_is_told_at_once(start, wait):
+def test_an_ended_child_is_reported_at_once(start, wait):
     """There is nothing to wait for."""
     pid = start()
     start.go()
@@ -136,7 +136,7 @@ def test_two_for_any_of_two(start, pid):
     assert {task.result()[0] for task in tasks} == pids
 
 
-def test_who_does_not_want_to_wait_does_not(start):
+def test_a_call_that_must_not_wait_does_not(start):
     """WNOHANG answers at once that there is nobody yet."""
     pid = start()
     calls = [
@@ -151,7 +151,7 @@ def test_who_does_not_want_to_wait_does_not(start):
         assert task.result() == answer
 
 
-def test_a_stop_and_a_continuation_are_told(start):
+def test_a_stop_and_a_continuation_are_reported(start):
     """To who asks for them."""
     pid = start("kill -STOP $$; read line; exit 3")
     task = loomlet.spawn(os.waitpid, pid, os.WUNTRACED)
@@ -164,7 +164,7 @@ def test_a_stop_and_a_continuation_are_told(start):
     assert loomlet.spawn(os.waitpid, pid, 0).result() == (pid, STATUS)
 
 
-def test_one_that_is_not_to_be_taken_stays(start):
+def test_a_child_that_is_only_peeked_at_stays(start):
     """WNOWAIT tells, and leaves the child for the next."""
     pid = start()
     task = loomlet.spawn(os.waitid, os.P_PID, pid, os.WEXITED | os.WNOWAIT)

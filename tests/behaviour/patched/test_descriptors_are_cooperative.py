@@ -113,7 +113,7 @@ def test_a_reader_waits(mode, ends, read):
     assert task.result() == b"hello"
 
 
-def test_what_is_there_is_read_at_once(ends, read):
+def test_available_data_are_read_at_once(ends, read):
     """No other tasklet runs."""
     reading, writing = ends
     os.write(writing, b"hello")
@@ -167,7 +167,7 @@ def test_many_pipes_at_once(busy):
         os.close(ends[0]), os.close(ends[1])
 
 
-def test_the_end_is_told(pipe, caught, read, write):
+def test_the_end_of_file_is_seen(pipe, caught, read, write):
     """b'' to a reader, EPIPE to a writer."""
     reading, writing = pipe
     task = loomlet.spawn(read, reading)
@@ -186,7 +186,7 @@ def test_the_end_is_told(pipe, caught, read, write):
     os.close(again[1])
 
 
-def test_one_that_does_not_block_never_waits(pipe, caught, read):
+def test_a_nonblocking_descriptor_never_waits(pipe, caught, read):
     """BlockingIOError, and a short count."""
     reading, writing = pipe
     os.set_blocking(reading, False)
@@ -305,7 +305,7 @@ def test_in_a_cancelled_scope_only_a_wait_raises(pipe, read):
     assert loomlet.spawn(body).result() is True
 
 
-def test_a_close_by_another_is_told(mode, ends, caught, read):
+def test_a_close_by_another_tasklet_is_an_error(mode, ends, caught, read):
     """EBADF, to readers and to writers, also when the number is used again at once."""
     reading, writing = ends
     tasks = [caught(read, reading), caught(read, reading)]
@@ -316,7 +316,7 @@ def test_a_close_by_another_is_told(mode, ends, caught, read):
     os.close(again)
 
 
-def test_a_close_while_somebody_writes(pipe, caught, write):
+def test_a_close_while_a_tasklet_writes(pipe, caught, write):
     """The same for a writer; some bytes may have been written."""
     _, writing = pipe
     task = caught(write, writing, bytes(MUCH))

@@ -165,7 +165,7 @@ def test_two_readers_of_one_buffer(files):
     buffer.detach()
 
 
-def test_what_does_not_wait_for_its_turn_says_so(files, caught):
+def test_a_call_that_does_not_wait_in_line_raises(files, caught):
     """RuntimeError, as CPython says of reentrant calls; never a deadlock."""
     one, other = files
     buffer = io.BufferedReader(one)
@@ -179,7 +179,7 @@ def test_what_does_not_wait_for_its_turn_says_so(files, caught):
     buffer.detach()
 
 
-def test_a_close_while_somebody_reads(files, caught):
+def test_a_close_while_a_tasklet_reads(files, caught):
     """A FileIO says so to who waits; a buffer is closed when he is done."""
     one, _ = files
     task = caught(one.read, 1)
@@ -222,7 +222,7 @@ def test_files_on_disk_are_as_ever(tmp_path, busy):
     loomlet.spawn(body).result()
 
 
-def test_one_that_does_not_block_never_waits(files):
+def test_a_nonblocking_descriptor_never_waits(files):
     """None, and a short count."""
     one, other = files
     os.set_blocking(one.fileno(), False)

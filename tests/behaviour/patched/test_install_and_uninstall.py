@@ -76,7 +76,7 @@ def test_no_class_and_no_name_is_replaced():
     )
 
 
-def test_who_waits_goes_on_after_uninstall(sockets):
+def test_waiting_tasklets_continue_after_uninstall(sockets):
     """In the middle of a call, with the socket open; the next call is the original."""
     one, other = sockets
     task = loomlet.spawn(one.recv, 5)
@@ -117,7 +117,7 @@ def test_nothing_changes_when_something_is_not_stock(monkeypatch, sockets):
     assert beside.state == "runnable"
 
 
-def test_who_waits_may_hold_a_lock(python):
+def test_a_waiting_tasklet_may_hold_a_lock(python):
     """Also without time slices: the next tasklet waits for it, not the thread."""
     done = python("""
         import socket, threading

@@ -188,7 +188,7 @@ SLOW = """
 """
 
 
-def test_a_slow_lookup_holds_up_nobody(python):
+def test_a_slow_lookup_blocks_no_other_tasklet(python):
     """A hundred at once are on a hundred threads, and each can be given up while it hangs."""
     done = python(
         SLOW

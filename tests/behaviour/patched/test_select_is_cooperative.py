@@ -205,7 +205,7 @@ def test_epoll_takes_names_and_a_number_of_events(sockets):
             loomlet.spawn(poll.poll, 5, 0).result()
 
 
-def test_a_closed_epoll_tells_who_waits(caught):
+def test_closing_an_epoll_wakes_its_waiters_with_an_error(caught):
     """ValueError, as for any call on one that is closed."""
     poll = select.epoll()
     task = caught(poll.poll)

@@ -36,7 +36,7 @@ def test_a_getter_waits(mode, items, put):
     assert task.result() == "x"
 
 
-def test_what_is_there_is_got_at_once(items):
+def test_available_items_are_got_at_once(items):
     """In the order in which it was put."""
     for number in range(3):
         items.put(number)
@@ -73,7 +73,7 @@ def test_timeouts(clock, items):
     assert clock() == 6.0
 
 
-def test_who_does_not_want_to_wait_does_not(items, caught):
+def test_a_call_that_must_not_wait_does_not(items, caught):
     """Empty at once."""
     for call in (items.get_nowait, lambda: items.get(False), lambda: items.get(block=False)):
         task = caught(call)
@@ -111,7 +111,7 @@ def test_a_wait_can_be_ended(mode, clock, items, caught):
     assert loomlet.spawn(items.get).result() == "x"
 
 
-def test_one_that_is_ended_in_time_leaves_it_for_the_next(items):
+def test_a_getter_that_is_ended_in_time_leaves_the_item(items):
     """A getter that was woken and is killed before it runs loses nothing."""
     tasks = [loomlet.spawn(items.get) for _ in range(3)]
     loomlet.schedule()
@@ -191,7 +191,7 @@ def test_an_executor_takes_its_work_from_one(busy):
         assert [task.result() for task in tasks] == [number**2 for number in range(50)]
 
 
-def test_who_waits_goes_on_after_uninstall(items):
+def test_waiting_tasklets_continue_after_uninstall(items):
     """In the midst of a call."""
     task = loomlet.spawn(items.get)
     loomlet.schedule()
@@ -200,7 +200,7 @@ def test_who_waits_goes_on_after_uninstall(items):
     assert task.result() == "x"
 
 
-def test_a_getter_that_nobody_can_serve_is_a_deadlock(python):
+def test_a_getter_without_a_possible_putter_is_a_deadlock(python):
     """It shows it, as for a channel."""
     done = python("""
         import queue
@@ -217,7 +217,7 @@ def test_a_getter_that_nobody_can_serve_is_a_deadlock(python):
     assert (done.stderr, done.stdout) == ("", "True\n")
 
 
-def test_after_a_fork_both_go_on(python):
+def test_both_processes_continue_after_a_fork(python):
     """Each process has a queue of its own."""
     done = python(
         """

@@ -54,7 +54,7 @@ def test_wrong_calls_are_those_of_the_original(call):
     assert str(ours).removeprefix("time.") == str(stock).removeprefix("time.")
 
 
-def test_what_has_an_index_counts(clock):
+def test_objects_with_an_index_are_numbers(clock):
     """An integer of any kind."""
 
     class Two:

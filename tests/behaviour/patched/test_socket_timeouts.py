@@ -106,7 +106,7 @@ def test_nothing_of_it_is_seen_from_outside(sockets, timeout):
     task.kill()
 
 
-def test_a_connection_that_nobody_answers(clock):
+def test_a_connection_without_an_answer(clock):
     """connect raises TimeoutError, connect_ex returns the number that CPython returns."""
     with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
         full = [socket.socket() for _ in range(4)]

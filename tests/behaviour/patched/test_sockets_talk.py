@@ -75,7 +75,7 @@ def test_every_way_to_receive_waits(mode, sockets, receive, send):
 
 
 @pytest.mark.parametrize("receive", RECEIVE)
-def test_what_is_there_is_taken_at_once(sockets, receive):
+def test_available_data_are_taken_at_once(sockets, receive):
     """Without a switch."""
     one, other = sockets
     other.sendall(b"hello")

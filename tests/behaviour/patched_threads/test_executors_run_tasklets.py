@@ -50,7 +50,7 @@ def test_workers_are_reused_and_named():
     assert len(idents) == len(names)
 
 
-def test_futures_tell_how_it_went():
+def test_futures_have_results_and_exceptions():
     """result(), exception(), callbacks, timeouts and cancel()."""
     called = []
 

@@ -122,7 +122,7 @@ def test_an_initialization_that_fails_is_tried_again(run_all):
     assert fail == []
 
 
-def test_one_that_is_made_in_a_tasklet(run_all):
+def test_a_local_that_is_made_in_a_tasklet(run_all):
     """Its maker's values come from the call; others, main too, initialize their own."""
     Counting.made = 0
     made = []

@@ -45,7 +45,7 @@ def test_daemons_and_tasklets_are_not():
     assert sorted(ended) == ["daemon", "tasklet"]
 
 
-def test_an_exception_of_main_waits_for_nobody(capfd):
+def test_an_exception_of_main_waits_for_no_thread(capfd):
     """It is raised at once; the threads are killed in silence."""
     ended = []
 

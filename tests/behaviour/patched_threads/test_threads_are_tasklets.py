@@ -193,7 +193,7 @@ def test_a_thread_of_the_system_joins_it():
     loomlet.run(main)
 
 
-def test_misuse_is_told_as_ever():
+def test_misuse_raises_the_usual_errors():
     """Starting twice, joining before the start, joining oneself."""
 
     def main():
@@ -334,7 +334,7 @@ def test_a_low_level_thread(monkeypatch):
     assert failures == [KeyError]
 
 
-def test_a_low_level_thread_may_ask_who_it_is():
+def test_a_low_level_thread_may_ask_for_its_identity():
     """current_thread() makes a dummy for it, which goes with it."""
     names = []
 

@@ -70,7 +70,7 @@ def test_once_asked_for_it_stays():
     assert loomlet.run(native_id_of_a_new_thread) == threading.get_native_id()
 
 
-def test_those_that_run_go_on_after_uninstall():
+def test_running_threads_continue_after_uninstall():
     """They end as tasklets do, and their joiners continue."""
 
     def main():

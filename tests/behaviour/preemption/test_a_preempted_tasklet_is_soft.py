@@ -166,7 +166,7 @@ def no_collections():
 
 @pytest.mark.parametrize("checks", CHECKS)
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_it_goes_on_as_if_nothing_had_been(function, checks, every_check, switches):
+def test_it_continues_as_if_nothing_had_happened(function, checks, every_check, switches):
     """Results are those of a lonely run."""
     wanted = [function(n) for n in (40, 41)]
 

@@ -28,7 +28,7 @@ def sleep_in_c(seconds=0.2):
 LINE = sleep_in_c.__code__.co_firstlineno + (1 if sys.version_info >= (3, 12) else 2)
 
 
-def test_a_long_call_is_told(stalls):
+def test_a_long_call_is_reported(stalls):
     """The callback gets the tasklet, the line of the call and how long it took."""
 
     def main():

@@ -165,7 +165,7 @@ def test_finally_runs_when_it_is_killed(checks, switches):
     assert log in (["begins", "in", "finally"], ["begins"], [])
 
 
-def test_it_may_go_on_after_an_exception(switches):
+def test_it_may_continue_after_an_exception(switches):
     """Caught inside, it is interrupted again and continues."""
     log = []
 
@@ -218,7 +218,7 @@ def test_the_collector_ends_it(switches):
     assert log[0]() is None
 
 
-def test_it_leaves_nothing_behind(switches):
+def test_it_leaks_nothing(switches):
     """Interrupted, thrown into, dropped and finished a thousand times over."""
 
     def loop(thing, n):

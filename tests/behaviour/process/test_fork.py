@@ -8,7 +8,7 @@ if not hasattr(os, "fork"):
     pytest.skip("this system has no fork", allow_module_level=True)
 
 
-def test_tasklets_go_on_in_both(python):
+def test_tasklets_continue_in_both_processes(python):
     """Tasklets suspended at the fork, soft and hard, continue in parent and child."""
     done = python(
         """

@@ -64,7 +64,7 @@ def test_scopeerror_is_a_runtimeerror():
     assert issubclass(ScopeError, loomlet.LoomletError)
 
 
-def test_what_is_spawned_must_be_callable():
+def test_only_callables_can_be_spawned():
     """The same errors as spawn()."""
     with TaskGroup() as group:
         for wrong in ((), (5,)):

@@ -75,7 +75,7 @@ def test_groups_nest(mode, clock):
     assert log == ["body", "a1", "b1", "a2", "b2", "a", "b"]
 
 
-def test_who_is_waited_for_is_told():
+def test_repr_names_the_children_waited_for():
     """A tasklet that waits for its children says so: state, waiting_in, waiting_for, repr."""
     ch = Channel()
 

@@ -4,7 +4,7 @@ import loomlet
 from loomlet import CancelScope, Channel, TaskGroup
 
 
-def test_the_block_goes_on(mode):
+def test_the_block_continues(mode):
     """A shielded block waits on, and the cancel takes effect right behind it."""
     ch, outer, log = Channel(), CancelScope(), []
 
@@ -71,7 +71,7 @@ def test_it_can_be_raised_in_a_cancelled_scope():
     assert log == ["shielded"]
 
 
-def test_children_behind_it_are_kept_too(mode):
+def test_children_inside_it_are_shielded_too(mode):
     """A shield around a group keeps its children."""
     ch, outer, log = Channel(), CancelScope(), []
 

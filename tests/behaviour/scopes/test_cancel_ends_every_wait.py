@@ -129,7 +129,7 @@ def test_the_queue_is_left():
     assert got == [("first", 1), ("last", 2)]
 
 
-def test_only_what_is_inside():
+def test_only_waits_inside_the_scope():
     """A tasklet outside waits on."""
     ch, scope = Channel(), CancelScope()
 

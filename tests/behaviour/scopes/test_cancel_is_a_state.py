@@ -35,7 +35,7 @@ def test_the_end_of_the_scope_is_the_end_of_the_cancel():
     assert scope.cancelled_caught
 
 
-def test_what_never_waits_goes_on():
+def test_code_that_never_waits_continues():
     """try_send, try_receive, close and spawn work in a cancelled scope."""
     ch = Channel(1)
     with CancelScope() as scope:
@@ -107,7 +107,7 @@ def test_a_block_that_ends_by_itself_is_not_cancelled():
     assert not scope.cancelled_caught
 
 
-def test_another_exception_stays_what_it_is():
+def test_another_exception_is_not_replaced():
     """A scope catches Cancelled and nothing else."""
     with pytest.raises(KeyError), CancelScope() as scope:
         scope.cancel()
@@ -115,7 +115,7 @@ def test_another_exception_stays_what_it_is():
     assert not scope.cancelled_caught
 
 
-def test_cancelled_of_nobody_passes():
+def test_a_cancelled_without_a_scope_passes():
     """A Cancelled that no scope has asked for is not caught."""
     with pytest.raises(Cancelled), CancelScope() as scope:
         raise Cancelled

@@ -47,7 +47,7 @@ def test_a_broad_one():
     assert len(ended) == 10_000
 
 
-def test_siblings_are_not_told(clock):
+def test_siblings_are_not_cancelled(clock):
     """An inner scope that expires concerns its own block, not the other children of its group."""
     log = []
 

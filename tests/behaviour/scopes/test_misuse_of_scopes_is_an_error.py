@@ -21,7 +21,7 @@ def test_entering_twice(make):
 
 
 @pytest.mark.parametrize("make", MAKERS)
-def test_leaving_what_was_not_entered(make):
+def test_leaving_a_scope_that_was_not_entered(make):
     """It is no scope of the running tasklet."""
     with pytest.raises(ScopeError, match="expected the innermost scope"):
         make().__exit__(None, None, None)
@@ -46,7 +46,7 @@ def test_leaving_in_the_wrong_order(outer, inner, clock):
     assert loomlet.current()._scope is None
 
 
-def test_children_of_a_group_that_was_left_behind():
+def test_children_of_a_group_that_was_abandoned():
     """They are cancelled with it, and its own end still waits for them."""
     log = []
 
@@ -132,7 +132,7 @@ def test_in_a_callback_of_the_scheduler(clock):
     assert log == ["ended"]
 
 
-def test_the_repr_tells_the_state():
+def test_the_repr_shows_the_state():
     """Not entered, entered, left; and whether it was cancelled."""
     scope = CancelScope()
     assert repr(scope) == "<loomlet.CancelScope not entered>"

@@ -57,7 +57,7 @@ def test_three_scopes(cancelled, shields):
     assert ends == list(range(by - 1, -1, -1))
 
 
-def test_the_outer_one_goes_on_after_the_inner():
+def test_the_outer_scope_continues_after_the_inner():
     """An inner cancel ends the inner block only."""
     log = []
     with CancelScope() as outer:

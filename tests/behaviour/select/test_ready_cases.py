@@ -67,7 +67,7 @@ def test_no_case(wrong):
 
 
 @pytest.mark.parametrize("wrong", [[1], [(Channel(),)], [(Channel(), 1, 2)], [("ch", 1)], 3, None])
-def test_what_is_no_case(wrong):
+def test_an_invalid_case(wrong):
     """Anything but a Channel or (Channel, value) is a TypeError."""
     with pytest.raises(TypeError):
         loomlet.select(wrong)

@@ -53,7 +53,7 @@ def test_an_unbound_one(thread):
     assert task.thread_id != threading.get_ident()
 
 
-def test_one_that_has_started(thread, soft):
+def test_a_tasklet_that_has_started(thread, soft):
     """Spec 3, tasklet.bind_thread: in the middle of its function, if it has no C state."""
     log = []
 

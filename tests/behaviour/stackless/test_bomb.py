@@ -109,7 +109,7 @@ def test_one_with_a_traceback_pickles(protocol):
     assert printed[0] == printed[1]
 
 
-def test_what_is_no_traceback(raises):
+def test_an_invalid_traceback(raises):
     """Spec 10, bomb: the third part is checked."""
     with raises(TypeError, "third argument must be a traceback object"):
         stackless.bomb(KeyError, None, 3)

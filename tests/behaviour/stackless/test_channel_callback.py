@@ -18,7 +18,7 @@ def seen():
     stackless.set_channel_callback(None)
 
 
-def test_it_is_told_each_action(seen, mode):
+def test_it_is_called_for_each_action(seen, mode):
     """Spec 2, set_channel_callback: who acts, in which direction, and whether it has to wait."""
     main, ch = stackless.getcurrent(), stackless.channel()
     task = stackless.tasklet(ch.receive)()
@@ -120,7 +120,7 @@ def test_a_partner_of_another_thread(action, thread):
 
 
 @pytest.mark.parametrize("name", ["send_exception", "send_throw", "send_sequence", "__next__"])
-def test_it_is_told_every_kind_of_action(seen, name, mode):
+def test_it_is_called_for_every_kind_of_action(seen, name, mode):
     """Spec 2, set_channel_callback: exceptions are sent as bombs; iterating is receiving."""
     ch = stackless.channel()
     if name == "__next__":

@@ -59,7 +59,7 @@ def meet(preference, schedule_all, act):
 @pytest.mark.parametrize(
     ("preference", "act"), [(-1, "receive"), (0, "send"), (0, "receive"), (1, "send")]
 )
-def test_the_one_who_acts_goes_on(preference, act, mode):
+def test_the_acting_tasklet_continues(preference, act, mode):
     """Spec 4, who runs: not preferred, the partner goes to the tail; no switch."""
     assert meet(preference, 0, act) == ["main", "a", "b", "partner"]
 

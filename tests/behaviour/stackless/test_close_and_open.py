@@ -36,7 +36,7 @@ def test_waiting_on_a_closed_channel(raises):
     assert ch.balance == 0
 
 
-def test_what_need_not_wait_succeeds(mode):
+def test_operations_that_need_not_wait_succeed(mode):
     """Spec 4, channel.close, open: a closing channel is drained, of receivers too."""
     ch, log = stackless.channel(), []
     for _ in range(2):

@@ -42,7 +42,7 @@ def test_it_swallows_the_error(seen, mode):
     assert not task.alive
 
 
-def test_others_go_on(seen, mode):
+def test_other_tasklets_continue(seen, mode):
     """Spec 2, set_error_handler: tasklets behind the failed one run as if nothing had been."""
     log = []
     stackless.tasklet(fails)(KeyError())
@@ -67,7 +67,7 @@ def test_an_error_of_the_handler(mode):
         stackless.set_error_handler(None)
 
 
-def test_silent_ends_are_not_told(seen, mode):
+def test_silent_ends_are_not_reported(seen, mode):
     """Spec 2, set_error_handler: TaskletExit is no error."""
     stackless.tasklet(fails)(TaskletExit())
     task = stackless.tasklet(stackless.schedule)()

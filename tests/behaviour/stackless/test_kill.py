@@ -58,7 +58,7 @@ def test_pending(mode):
     assert not task.alive
 
 
-def test_one_that_has_not_started(mode):
+def test_a_tasklet_that_has_not_started(mode):
     """Spec 3, tasklet.kill: it ends without having run, in silence."""
     log = []
     paused, scheduled = stackless.tasklet(log.append, (1,)), stackless.tasklet(log.append)(2)

@@ -31,7 +31,7 @@ def test_a_channel_keeps_its_tasklets(mode):
     assert ref() is None
 
 
-def test_nobody_keeps_a_paused_tasklet():
+def test_a_paused_tasklet_is_not_kept_alive():
     """Spec 1, ownership: without a holder it is gone, and does not run."""
     log = []
     task = stackless.tasklet(log.append)("ran")
@@ -82,7 +82,7 @@ def test_one_in_a_cycle_is_collected(mode):
     assert log == []
 
 
-def test_one_that_refuses_to_end():
+def test_a_tasklet_that_refuses_to_end():
     """Spec 3, tasklet.__del__: asked ten times, it is shown in gc.garbage."""
     tries, seen = [], []
 

@@ -59,7 +59,7 @@ def waits(ch):
 
 
 @pytest.mark.usefixtures("soft")
-def test_one_that_is_blocked(through):
+def test_a_blocked_tasklet(through):
     """Spec 8, pickling tasklets: loaded paused; the original continues waiting."""
     ch = stackless.channel()
     task = stackless.tasklet(waits)(ch)
@@ -81,7 +81,7 @@ def pauses():
 
 
 @pytest.mark.usefixtures("soft")
-def test_one_that_is_paused(through):
+def test_a_paused_tasklet(through):
     """Spec 8, pickling tasklets: each copy runs what is left."""
     log.clear()
     task = stackless.tasklet(pauses)()
@@ -94,7 +94,7 @@ def test_one_that_is_paused(through):
     task.kill()
 
 
-def test_one_that_a_c_function_holds():
+def test_a_tasklet_held_by_a_c_function():
     """Spec 8, pickling tasklets: refused when it is pickled, not when it is run."""
 
     def holds(ch):
@@ -128,7 +128,7 @@ def test_execution(thing, through):
         assert twin is thing or not isinstance(thing, types.ModuleType)
 
 
-def test_an_execution_goes_on(through):
+def test_an_execution_continues(through):
     """Spec 8, pickling execution: generators and iterators in the middle of their work."""
     parts = (
         (n * n for n in range(5)),
@@ -164,7 +164,7 @@ def test_the_state_of_a_new_one():
 
 
 @pytest.mark.usefixtures("soft")
-def test_the_state_of_one_that_waits():
+def test_the_state_of_a_waiting_tasklet():
     """Spec 8, the flag word: whether it is blocked, with the sign of the direction."""
     ch = stackless.channel()
 
@@ -308,7 +308,7 @@ def test_a_wrong_state(state):
     assert not task.alive
 
 
-def test_a_state_for_one_that_is_alive():
+def test_a_state_for_a_living_tasklet():
     """Spec 3, tasklet.__setstate__: refused."""
     task = stackless.tasklet(divmod, (17, 5))
     with pytest.raises(loomlet.ThawError):

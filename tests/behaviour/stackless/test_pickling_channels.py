@@ -113,7 +113,7 @@ def test_iterators(through):
     task.kill()
 
 
-def test_a_channel_within_the_one_that_waits(through):
+def test_a_channel_inside_its_waiting_tasklet(through):
     """Spec 8, pickling tasklets: who brings its channel along itself is paused; the others of
     the channel wait for it again."""
     ch = stackless.channel()
@@ -145,7 +145,7 @@ def test_the_main_tasklet_stays(through):
     assert [twin.balance for twin in found] == [0, 0]
 
 
-def test_one_that_a_c_function_holds(through):
+def test_a_tasklet_held_by_a_c_function(through):
     """Spec 8, pickling channels: one that cannot come along is named."""
 
     def holds(ch):

@@ -34,7 +34,7 @@ def test_without_arguments(raises):
 
 
 @pytest.mark.parametrize("wrong", [3, int, KeyError("an instance")])
-def test_what_is_no_exception_class(wrong, raises):
+def test_an_argument_that_is_not_an_exception_class(wrong, raises):
     """Spec 3, tasklet.raise_exception: anything else is refused."""
     text = "tasklet.raise_exception needs Exception or string subclass as first parameter"
     with raises(TypeError, text):

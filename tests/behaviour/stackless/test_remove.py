@@ -30,7 +30,7 @@ def test_the_others_keep_their_order(mode):
     assert log == [0, 2, 1]
 
 
-def test_what_is_in_no_queue():
+def test_a_tasklet_in_no_queue():
     """Spec 3, tasklet.remove: paused, unbound or dead: nothing happens."""
     ended = stackless.tasklet(lambda: None)()
     stackless.run()

@@ -113,7 +113,7 @@ def test_wrong_arguments(args):
         stackless.run(*args)
 
 
-def test_an_outer_one_that_is_woken_first(mode):
+def test_an_outer_run_that_is_woken_first(mode):
     """Spec 6, nested run: then the inner callers are queued; their run() returns in its turn."""
     main, log = stackless.getcurrent(), []
 

@@ -58,7 +58,7 @@ def test_a_paused_one_comes_in_at_the_tail(mode):
     assert log == ["paused", "main", "queued"]
 
 
-def test_it_goes_on_where_it_stopped(mode):
+def test_it_continues_where_it_stopped(mode):
     """Spec 3, tasklet.run: one that schedules is behind the caller then."""
     log = []
 

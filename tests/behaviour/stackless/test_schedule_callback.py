@@ -16,7 +16,7 @@ def seen():
     stackless.set_schedule_callback(None)
 
 
-def test_it_is_told_each_switch(seen, mode):
+def test_it_is_called_for_each_switch(seen, mode):
     """Spec 2, set_schedule_callback: which stops and which continues, in order."""
     main = stackless.getcurrent()
     a, b = (stackless.tasklet(stackless.schedule)() for _ in range(2))

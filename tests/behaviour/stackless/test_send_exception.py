@@ -110,7 +110,7 @@ def test_send_throw_without_arguments():
         ((KeyError, None, 3), "third argument must be a traceback object"),
     ],
 )
-def test_what_cannot_be_raised(args, text, receiver, raises):
+def test_an_argument_that_cannot_be_raised(args, text, receiver, raises):
     """Spec 4, channel.send_throw: refused as by throw(); the receiver still waits."""
     ch, log = receiver
     with raises(TypeError, text):

@@ -55,7 +55,7 @@ def test_an_exception_of_the_iterable(mode):
     assert log == [("from the items",)]
 
 
-def test_what_is_no_iterable():
+def test_an_argument_that_is_not_iterable():
     """Spec 4, channel.send_sequence: a TypeError."""
     with pytest.raises(TypeError):
         stackless.channel().send_sequence(3)

@@ -21,7 +21,7 @@ def test_it_returns_the_old_flag(name):
 
 
 @pytest.mark.parametrize("name", FLAGS)
-def test_the_attribute_tells(name):
+def test_the_attribute_shows_it(name):
     """Spec 3, tasklet.atomic, ignore_nesting: a bool, read-only, each tasklet's own."""
     a, b = stackless.tasklet(), stackless.tasklet()
     getattr(a, name)(1)
@@ -45,7 +45,7 @@ def test_other_types(name, wrong, raises):
     assert getattr(task, FLAGS[name]) is False
 
 
-def test_clearing_atomic_delivers_what_is_pending():
+def test_clearing_atomic_delivers_a_pending_interrupt():
     """Spec 3, tasklet.set_atomic, set_ignore_nesting: an interruption that is due comes at once."""
     log = []
 

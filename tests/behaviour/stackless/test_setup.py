@@ -22,7 +22,7 @@ def test_it_schedules(setup, mode):
     assert log == [((1, 2), {"key": 3}), ((), {})]
 
 
-def test_of_one_that_is_alive(setup, raises, mode):
+def test_setup_of_a_living_tasklet(setup, raises, mode):
     """Spec 3, tasklet.setup: paused, scheduled or running, it has its call already."""
     log = []
     task = stackless.tasklet(log.append, (1,))

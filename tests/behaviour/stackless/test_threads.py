@@ -99,7 +99,7 @@ def test_channels(server):
 
 
 @pytest.mark.parametrize(("action", "preference"), [("send", -1), ("receive", 1)])
-def test_the_one_who_acts_goes_on(action, preference, thread):
+def test_the_acting_tasklet_continues(action, preference, thread):
     """Spec 4, another thread's partner: made runnable there; the actor continues at once."""
     ch, log = stackless.channel(), []
     ch.preference = preference
@@ -206,7 +206,7 @@ def test_remove(thread):
     assert made[0].alive
 
 
-def test_remove_what_cannot_be(server, raises):
+def test_tasklets_that_cannot_be_removed(server, raises):
     """Spec 9, remove from another thread: refused for the same reasons as here."""
     ended = stackless.tasklet(lambda: None)()
     stackless.run()

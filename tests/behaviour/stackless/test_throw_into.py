@@ -154,7 +154,7 @@ def test_at_oneself(mode):
     assert len(log) == 1
 
 
-def test_one_that_has_not_started(mode):
+def test_a_tasklet_that_has_not_started(mode):
     """Spec 3, tasklet.throw: its function does not run; the exception is that of the tasklet."""
     log = []
     task = stackless.tasklet(log.append)("ran")
@@ -184,7 +184,7 @@ def test_a_dead_one(raises):
         ((Mine, None, 3), "third argument must be a traceback object"),
     ],
 )
-def test_what_cannot_be_raised(args, text, raises, mode):
+def test_an_argument_that_cannot_be_raised(args, text, raises, mode):
     """Spec 3, tasklet.throw: a TypeError of the caller; the target does not notice."""
     ch = stackless.channel()
     task = stackless.tasklet(ch.receive)()
@@ -220,7 +220,7 @@ def test_pending_at_oneself(mode):
         stackless.getcurrent().throw(Mine, pending=True)
 
 
-def test_one_that_throws_in_the_end(mode):
+def test_a_tasklet_that_throws_at_its_end(mode):
     """Spec 3, tasklet.throw: uncaught it ends the target, and goes where its errors go."""
     log = []
 

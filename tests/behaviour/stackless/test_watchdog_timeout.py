@@ -27,7 +27,7 @@ def test_it_returns_the_interrupted_tasklet():
     assert not task.alive
 
 
-def test_it_goes_on_where_it_was():
+def test_it_continues_where_it_was():
     """Spec 6, timeout: the caller decides; after insert() nothing is lost."""
     log, rounds = [], 0
     task = stackless.tasklet(count_to)(20_000, log)
@@ -126,7 +126,7 @@ def test_recursion_is_counted():
     task.kill()
 
 
-def test_a_timeout_of_zero_is_none():
+def test_a_timeout_of_zero_means_no_timeout():
     """Spec 6, timeout: 0 never interrupts."""
     log = []
     stackless.tasklet(count_to)(100_000, log)

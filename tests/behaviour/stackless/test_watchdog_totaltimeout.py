@@ -31,7 +31,7 @@ def test_each_run_has_a_new_budget():
         task.kill()
 
 
-def test_who_is_done_in_time_is_not_interrupted():
+def test_a_tasklet_that_ends_in_time_is_not_interrupted():
     """Spec 6, totaltimeout: None when the queue empties before."""
     log = []
     for n in range(5):

@@ -20,7 +20,7 @@ def test_a_tasklet_sees_what_its_spawner_had_set(mode):
     assert contextvars.copy_context().run(main) == ("at spawn", "later")
 
 
-def test_what_a_tasklet_sets_stays_with_it(mode):
+def test_a_value_set_by_a_tasklet_stays_with_it(mode):
     """Tasklets that set the same variable and switch see only their own value."""
 
     def body(n):

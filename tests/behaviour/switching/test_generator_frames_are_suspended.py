@@ -86,7 +86,7 @@ def test_an_exception_thrown_into_a_blocking_generator(body, mode):
     assert task.result() == ("thrown",)
 
 
-def test_a_generator_that_handles_the_exception_goes_on(mode):
+def test_a_generator_that_handles_the_exception_continues(mode):
     """A generator that catches what was thrown at its tasklet can yield again."""
 
     def resilient(ch):

@@ -54,7 +54,7 @@ def test_a_suspended_tasklet(wait, mode, clock):
     assert clock() == 20
 
 
-def test_one_that_has_not_started(mode):
+def test_a_tasklet_that_has_not_started(mode):
     """A tasklet killed before its start never runs."""
     log = []
     task = loomlet.spawn(log.append, "ran")
@@ -83,7 +83,7 @@ def test_a_paused_one(mode):
     assert log == ["finally"]
 
 
-def test_one_that_has_ended(mode):
+def test_a_tasklet_that_has_ended(mode):
     """Killing what has ended does nothing."""
     task = loomlet.spawn(lambda: "result")
     task.join()

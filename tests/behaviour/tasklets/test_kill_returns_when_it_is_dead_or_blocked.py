@@ -25,7 +25,7 @@ def test_a_finally_that_blocks(mode):
     assert (task.state, log) == ("done", ["cleaning", "cleaned"])
 
 
-def test_one_that_catches_the_exit(mode):
+def test_a_tasklet_that_catches_the_exit(mode):
     """A tasklet may catch TaskletExit, continue, and be killed again."""
     ch, log = Channel(), []
 
@@ -45,7 +45,7 @@ def test_one_that_catches_the_exit(mode):
     assert log == ["no"] * 3
 
 
-def test_the_killer_goes_on_before_all_others(mode):
+def test_the_killer_continues_before_all_others(mode):
     """No other tasklet runs between the victim and the one that called kill()."""
     log = []
 

@@ -125,7 +125,7 @@ def test_a_value_on_its_way_is_delivered(mode):
     assert task.result() == "value"
 
 
-def test_a_paused_caller_that_nobody_holds_is_ended(mode):
+def test_an_unreferenced_paused_caller_is_ended(mode):
     """A tasklet that switched away and is forgotten is collected; its finally runs."""
     log = []
 

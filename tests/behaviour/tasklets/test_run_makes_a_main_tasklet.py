@@ -101,7 +101,7 @@ def test_workers_may_talk_while_they_clean_up(mode):
     assert log == ["last words"]
 
 
-def test_what_is_spawned_while_cleaning_up_is_ended_too(mode):
+def test_tasklets_spawned_while_cleaning_up_are_ended_too(mode):
     """A finally block may spawn; that tasklet is gone as well when run() returns."""
     log = []
 

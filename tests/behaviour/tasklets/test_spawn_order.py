@@ -3,7 +3,7 @@
 import loomlet
 
 
-def test_the_spawner_goes_on(mode):
+def test_the_spawner_continues(mode):
     """Nothing of the new tasklet runs before the spawner gives way."""
     log = []
     loomlet.spawn(log.append, "spawned")

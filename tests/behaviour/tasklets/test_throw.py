@@ -36,7 +36,7 @@ def test_a_class_is_called(mode):
 
 
 @pytest.mark.parametrize("wrong", [None, 3, "text", int, object()])
-def test_what_is_no_exception_is_refused(wrong, mode):
+def test_an_argument_that_is_not_an_exception_is_refused(wrong, mode):
     """Anything else is a TypeError in the caller; the tasklet does not notice."""
     ch = Channel()
     task = loomlet.spawn(waiting, ch)
@@ -62,7 +62,7 @@ def test_a_class_that_cannot_be_made(mode):
     assert task.state == "blocked"
 
 
-def test_one_that_has_not_started_ends_with_it(failures, mode):
+def test_a_tasklet_that_has_not_started_ends_with_it(failures, mode):
     """A tasklet thrown into before its start never runs; it failed with the exception."""
     log, error = [], Mine()
     task = loomlet.spawn(log.append, "ran")
@@ -84,7 +84,7 @@ def test_at_itself(mode):
     assert loomlet.spawn(body).result() == "went on"
 
 
-def test_one_that_has_ended_is_an_error(mode):
+def test_throwing_into_an_ended_tasklet_is_an_error(mode):
     """Throwing at a dead tasklet raises DeadTasklet: expected, found, what to do."""
     task = loomlet.spawn(lambda: None)
     task.join()
@@ -159,7 +159,7 @@ def test_the_exception_reaches_the_innermost_handler(mode):
     assert log == ["innermost", "finally", "outer"]
 
 
-def test_the_failure_is_reported_when_nobody_waits(failures, mode):
+def test_the_failure_is_reported_when_no_tasklet_joins(failures, mode):
     """An exception that is not caught ends the tasklet and goes to the error handler."""
     error = Mine()
     task = loomlet.spawn(waiting, Channel())

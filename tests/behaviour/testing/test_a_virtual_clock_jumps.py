@@ -19,7 +19,7 @@ def test_sleeping_takes_no_time():
     assert time.monotonic() - begin < 86_400
 
 
-def test_it_begins_where_it_is_told():
+def test_it_begins_at_the_given_time():
     """At 0, or at `start`."""
     with virtual_clock() as clock:
         assert clock.now == 0.0
@@ -45,7 +45,7 @@ def test_sleepers_wake_in_order():
     assert log == [("b", 1.0), ("d", 2.0), ("a", 3.0), ("c", 3.0)]
 
 
-def test_it_stands_still_while_somebody_runs():
+def test_it_stands_still_while_a_tasklet_runs():
     """A busy tasklet sees the same time again and again."""
     with virtual_clock() as clock:
         sleeper = loomlet.spawn(loomlet.sleep, 1)
@@ -83,7 +83,7 @@ def test_the_clock_from_before_comes_back():
     assert loomlet.now() != 5.0
 
 
-def test_a_program_that_is_stuck_is_told_so():
+def test_a_stuck_program_gets_deadlock():
     """Without a timer there is nothing to jump to: Deadlock, as with the real clock."""
     with virtual_clock(), pytest.raises(loomlet.Deadlock):
         Channel().receive()

@@ -81,7 +81,7 @@ def journeys(tasks, rounds, collect=False):
 
 
 @soft_only
-def test_it_goes_on_there():
+def test_it_continues_there():
     """Twenty tasklets move fifty times each; each finds itself where it should be."""
     done, moves = journeys(20, 50)
     assert done == [50] * 20

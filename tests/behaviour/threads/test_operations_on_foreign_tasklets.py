@@ -105,7 +105,7 @@ def test_run(other, mode):
 
 
 @pytest.mark.parametrize("how", ["switch", "remove"])
-def test_what_needs_the_same_thread(how, other, mode):
+def test_operations_that_need_the_same_thread(how, other, mode):
     """switch() and remove() of a foreign tasklet raise WrongThread and say what works."""
     there = other(loomlet.schedule)
     there.task.join()
@@ -119,7 +119,7 @@ def test_what_needs_the_same_thread(how, other, mode):
     paused.task.kill()
 
 
-def test_what_has_ended(other, mode):
+def test_operations_on_ended_tasklets(other, mode):
     """A foreign tasklet that has ended is an error, or nothing for kill()."""
     there = other(lambda: None)
     there.task.join()

@@ -57,7 +57,7 @@ def test_a_thread_selects(mode):
     assert a.try_send(1) is False
 
 
-def test_a_thread_is_told_that_a_channel_is_closed(mode):
+def test_a_thread_gets_the_error_of_a_closed_channel(mode):
     """close() wakes a receiver in another thread with ChannelClosed."""
 
     def receive():

@@ -53,7 +53,7 @@ def receive(log, ch):
     note(log, ch.receive())
 
 
-def test_one_that_waits_in_a_channel(far):
+def test_a_tasklet_that_waits_in_a_channel(far):
     """It is woken where it lives by then."""
     log, ch = [], stackless.channel()
     task = far.do(lambda: (stackless.tasklet(receive)(log, ch), stackless.run())[0])
@@ -141,7 +141,7 @@ def test_a_destructor_that_begins_it():
     assert refused == ["tasklet is alive"]
 
 
-def test_a_lost_one_that_is_killed_in_its_channel(far):
+def test_a_detached_tasklet_that_is_killed_in_its_channel(far):
     """It leaves the queue: nobody can send to it any more."""
     log, ch = [], stackless.channel()
     task = far.do(lambda: (stackless.tasklet(receive)(log, ch), stackless.run())[0])
@@ -150,7 +150,7 @@ def test_a_lost_one_that_is_killed_in_its_channel(far):
     assert (task.alive, ch.balance, log) == (False, 0, [])
 
 
-def test_one_that_sleeps_when_its_thread_ends(far):
+def test_a_tasklet_that_sleeps_when_its_thread_ends(far):
     """Its thread's clock stops; it is killed as the native ones are."""
     log = []
 
@@ -167,7 +167,7 @@ def test_one_that_sleeps_when_its_thread_ends(far):
     assert log == [(ident,)]
 
 
-def test_neighbours_of_what_runs_next():
+def test_neighbours_of_the_next_tasklet():
     """In a schedule callback, what comes next is in no queue."""
     seen = []
     stackless.set_schedule_callback(lambda _before, after: seen.append((after.next, after.prev)))

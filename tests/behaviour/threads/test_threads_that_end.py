@@ -57,7 +57,7 @@ def test_a_tasklet_that_never_started(mode):
     assert seen[0]() is None
 
 
-def test_joiners_in_other_threads_are_told(mode):
+def test_joiners_in_other_threads_are_woken(mode):
     """Who waits for a tasklet of a thread that ends gets the TaskletExit."""
     handed = Channel(1)
 

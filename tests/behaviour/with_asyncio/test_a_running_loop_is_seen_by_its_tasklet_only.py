@@ -33,7 +33,7 @@ def test_in_a_coroutine_it_runs(mode):
     assert aio.await_(main()) == (aio.get_loop(),) * 2
 
 
-def test_while_it_waits_nobody_else_sees_it(mode):
+def test_while_it_waits_no_other_tasklet_sees_it(mode):
     """In debug mode neither, which has one trace more."""
     aio.get_loop().set_debug(True)
     task = loomlet.spawn(aio.await_, asyncio.sleep(0.001))
@@ -46,7 +46,7 @@ def test_while_it_waits_nobody_else_sees_it(mode):
         asyncio.get_running_loop()
 
 
-def test_while_a_coroutine_blocks_nobody_else_sees_it(mode):
+def test_while_a_coroutine_blocks_no_other_tasklet_sees_it(mode):
     """A blocking call holds up the loop, as any; its state comes back with it."""
     channel = loomlet.Channel()
     seen = []
@@ -71,7 +71,7 @@ def test_while_a_coroutine_blocks_nobody_else_sees_it(mode):
     assert seen == [NOTHING] * 2
 
 
-def test_while_a_coroutine_is_interrupted_nobody_else_sees_it():
+def test_while_a_coroutine_is_interrupted_no_other_tasklet_sees_it():
     """By a time slice, anywhere in its own code."""
     seen, rounds = set(), []
 

@@ -67,7 +67,7 @@ def test_what_cannot_be_awaited_is_refused():
         aio.await_(double)
 
 
-def test_a_coroutine_that_somebody_else_cancels(mode):
+def test_a_coroutine_that_another_task_cancels(mode):
     """CancelledError, as for who awaits a task."""
 
     async def cancel(task):
@@ -83,7 +83,7 @@ def test_a_coroutine_that_somebody_else_cancels(mode):
 
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
-def test_what_ends_a_program_is_raised_where_it_is_waited_for(mode, kind):
+def test_system_exit_is_raised_in_the_waiting_tasklet(mode, kind):
     """The loop continues, and nothing else reports it."""
     error = kind("enough")
     with pytest.raises(kind) as caught:
@@ -92,7 +92,7 @@ def test_what_ends_a_program_is_raised_where_it_is_waited_for(mode, kind):
     assert aio.await_(double(1)) == 2
 
 
-def test_what_ends_a_program_reaches_main_from_a_task_of_its_own(mode):
+def test_system_exit_of_an_independent_task_reaches_main(mode):
     """Nobody waits for that task: the main tasklet gets it, as from any tasklet that fails so."""
 
     async def begin():

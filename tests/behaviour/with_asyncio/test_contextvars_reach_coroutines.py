@@ -32,7 +32,7 @@ def test_a_coroutine_sees_the_tasklets(mode):
     assert aio.await_(look()) == "nobody"
 
 
-def test_what_it_sets_is_its_own(mode):
+def test_a_value_set_by_a_coroutine_stays_with_it(mode):
     """It has a copy, like a task."""
     assert aio.await_(change()) == "coroutine"
     assert who.get() == "nobody"

@@ -76,7 +76,7 @@ def test_a_tasklet_that_was_killed_is_cancelled(mode):
         aio.await_(aio.result(task))
 
 
-def test_of_one_that_has_ended(mode):
+def test_the_result_of_an_ended_tasklet(mode):
     """At once, and as often as one likes."""
     task = loomlet.spawn(int, "7")
     assert task.result() == 7

@@ -115,7 +115,7 @@ def test_tasklets_that_wait_at_the_end_of_run(mode):
     assert sorted(seen) == sorted((kind, n) for kind in ("coroutine", "tasklet") for n in range(5))
 
 
-def test_a_task_that_fails_at_the_end_is_told_of(mode, steps):
+def test_a_task_that_fails_at_the_end_is_reported(mode, steps):
     """Through the loop's exception handler, as by asyncio.run()."""
     told = []
 
@@ -133,7 +133,7 @@ def test_a_task_that_fails_at_the_end_is_told_of(mode, steps):
     assert task.done()
 
 
-def test_a_loop_that_is_stopped_goes_on(mode):
+def test_a_stopped_loop_is_run_again(mode):
     """stop() is for those who run a loop themselves."""
     loop = aio.get_loop()
     loop.call_soon(loop.stop)

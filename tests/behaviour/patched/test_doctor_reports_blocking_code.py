@@ -68,7 +68,7 @@ def test_what_cannot_be_imported_is_named(doctor, tmp_path):
     assert "can be installed" in done.stdout
 
 
-def test_a_refusal_is_told_with_its_reason(doctor, tmp_path):
+def test_a_refusal_is_shown_with_its_reason(doctor, tmp_path):
     """A function that somebody has replaced."""
     (tmp_path / "replaces.py").write_text("import time\ntime.sleep = print\n")
     done = doctor("replaces")

@@ -198,7 +198,7 @@ def behind(code: CodeType, unit: int) -> int:
 
 
 @needs_soft
-def test_what_was_read_fits(task: Any) -> None:
+def test_a_snapshot_that_was_read_fits(task: Any) -> None:
     """As it was."""
     for record, at in callers(task):
         assert is_taken(record, at, record[3][at])
@@ -306,7 +306,7 @@ def is_filled(make: Any, record: tuple[Any, ...], frame: tuple[Any, ...], state:
 
 
 @needs_soft  # 3.11 does not know how deep the stack is at the other places, and is not asked
-def test_a_generator_stands_behind_a_yield() -> None:
+def test_a_generator_waits_after_a_yield() -> None:
     """At every other place it is refused, or that is behind a `yield` too; so is any offset."""
     for make, gen in generators():
         record = _core._generator_snapshot(gen)

@@ -111,7 +111,7 @@ def test_stacks_are_whole(begin, look):
     assert lines == [10, 7]
 
 
-def test_every_state_is_told(begin, look):
+def test_every_state_is_shown(begin, look):
     """New ones that are ready, paused ones, and how long it has been so."""
     process = begin(
         """
@@ -140,7 +140,7 @@ def test_every_state_is_told(begin, look):
     assert all(task.seconds >= 0.05 for task in found.tasks())
 
 
-def test_who_held_the_core_longest(begin, look):
+def test_the_longest_run_interval_is_shown(begin, look):
     """It is known by name afterwards, and so is the place where it let go."""
     process = begin(
         """
@@ -190,7 +190,7 @@ def test_a_sleep_is_no_hold(begin, look):
     assert thread.longest is None or thread.longest.seconds < 0.15
 
 
-def test_threads_are_told_apart(begin, look):
+def test_threads_are_distinguished(begin, look):
     """Each thread with its own tasklets."""
     process = begin(
         """
@@ -220,7 +220,7 @@ def test_threads_are_told_apart(begin, look):
     assert len({thread.ident for thread in found.threads}) == len(found.threads)
 
 
-def test_thousands_are_told(begin, look, command):
+def test_thousands_are_shown(begin, look, command):
     """Each of them is there; people see equal ones together, or all with --all."""
     process = begin(
         """

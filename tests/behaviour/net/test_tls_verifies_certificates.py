@@ -135,7 +135,7 @@ def test_a_server_chooses_by_name(mode, certificates, meet):
     assert names == ["localhost"]
 
 
-def test_who_speaks_no_tls(mode, certificates):
+def test_a_peer_that_does_not_speak_tls(mode, certificates):
     """It gets an error at the first use, each time."""
     one, other = net.pair()
     with one, net.TLSStream(other, certificates.server(), server_side=True) as stream:

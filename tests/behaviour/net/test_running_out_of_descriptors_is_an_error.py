@@ -3,7 +3,7 @@
 import errno
 
 
-def test_accept_tells_and_goes_on(python):
+def test_accept_reports_the_error_and_continues(python):
     """The connection waits in the system's queue meanwhile."""
     done = python(
         """

@@ -8,7 +8,7 @@ from loomlet.testing import seeded, wait_all_blocked
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_everybody_else_waits(seed):
+def test_every_other_tasklet_waits(seed):
     """However many switches they need, in whatever order, and at no cost of time."""
     ch, log = Channel(), []
 
@@ -35,7 +35,7 @@ def test_sleepers_count_as_blocked(clock):
     task.join()
 
 
-def test_paused_ones_are_not_waited_for():
+def test_paused_tasklets_are_not_waited_for():
     """They would never move."""
     task = loomlet.spawn(loomlet.schedule)
     task.remove()

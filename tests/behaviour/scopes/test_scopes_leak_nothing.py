@@ -108,7 +108,7 @@ def count(kind):
 
 
 @pytest.mark.skipif(not _core.soft(), reason="a kept C stack hides what it refers to")
-def test_a_group_that_nobody_can_wake_is_collected():
+def test_a_group_that_cannot_be_woken_is_collected():
     """Children that wait for ever with nobody left to know them are ended, then their group."""
     gc.collect()
     before = count(CancelScope)

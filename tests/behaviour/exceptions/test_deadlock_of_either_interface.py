@@ -98,7 +98,7 @@ def test_inside_run():
         loomlet.run(stackless.channel().receive)
 
 
-def test_a_paused_main_of_stackless_goes_on(mode):
+def test_a_paused_main_of_stackless_continues(mode):
     """schedule_remove() and tasklet.switch() return in main when no other tasklet can run."""
     task = stackless.tasklet(loomlet.Channel().receive)()
     assert stackless.schedule_remove("value") == "value"

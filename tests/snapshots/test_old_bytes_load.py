@@ -40,7 +40,7 @@ def test_a_frozen_function_returns_what_it_would_have(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", kept(".frozen", FROZEN), ids=shown)
-def test_a_frozen_program_goes_on(file: Path) -> None:
+def test_a_frozen_program_continues(file: Path) -> None:
     """Scopes, groups, locks, handlers, iterators, functions: as on the day when it was frozen."""
     program = FROZEN[file.stem]
     key = KEY if "key" in program.options else None
@@ -49,7 +49,7 @@ def test_a_frozen_program_goes_on(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", kept(".pickle", PICKLED), ids=shown)
-def test_a_pickled_program_goes_on(file: Path) -> None:
+def test_a_pickled_program_continues(file: Path) -> None:
     """Every pickler and protocol."""
     program = PICKLED[file.stem.split(".")[0]]
     assert program.use(pickle.loads(file.read_bytes())) == program.expected

@@ -80,7 +80,7 @@ def _not_traced():
 
 
 @pytest.mark.parametrize("call", [counts, calls, generates, handles])
-def test_it_goes_on_where_it_was_interrupted(call):
+def test_it_continues_where_it_was_interrupted(call):
     """Many times in one run, with the result of an undisturbed one."""
     rounds = 300_000
     found = loomlet.run(frozen_at_each_turn, call, rounds, slice=SLICE)

@@ -120,7 +120,7 @@ WRONG: list[tuple[int, Any]] = [
 
 
 @pytest.mark.parametrize(("place", "value"), WRONG)
-def test_what_is_no_frame_is_refused(
+def test_an_object_that_is_not_a_frame_is_refused(
     suspended: tuple[Any, Channel], place: int, value: Any
 ) -> None:
     """Whichever frame of the chain it is, before anything is built."""
@@ -131,7 +131,7 @@ def test_what_is_no_frame_is_refused(
 
 
 @pytest.mark.parametrize("value", [None, (), (1,), "text", ((),), (None,) * 9, 7])
-def test_what_is_no_tasklet_is_refused(value: Any) -> None:
+def test_an_object_that_is_not_a_tasklet_is_refused(value: Any) -> None:
     """Also records without frames, and with too many parts."""
     refused(value)
 
@@ -163,7 +163,7 @@ def test_a_variable_of_a_closure_is_a_cell(suspended: tuple[Any, Channel]) -> No
                 refused(with_frame(record, at, replaced(frame, VALUES, values)))
 
 
-def test_refused_records_leave_nothing_behind(suspended: tuple[Any, Channel]) -> None:
+def test_refused_snapshots_leak_nothing(suspended: tuple[Any, Channel]) -> None:
     """No reference to what they held."""
     record = _core._tasklet_snapshot(suspended[0])
     seeded = random.Random(5)

@@ -31,7 +31,7 @@ def test_two_locks_in_opposite_order(make, mode):
         assert line.endswith("work")
 
 
-def test_main_waits_for_a_lock_that_nobody_gives_back(mode):
+def test_main_waits_for_a_lock_that_is_never_released(mode):
     """It is raised in acquire(), which may be tried again."""
     lock, gate = threading.Lock(), loomlet.Channel()
 

@@ -28,7 +28,7 @@ def test_a_closed_stream_says_nothing(recwarn):
     assert not recwarn.list
 
 
-def test_who_waits_is_kept_by_the_world_outside(mode):
+def test_a_waiting_tasklet_is_kept_alive_by_its_descriptor(mode):
     """A tasklet that nothing in the program reaches, but whose peer may still speak."""
     got = []
 
@@ -65,7 +65,7 @@ def test_a_tasklet_that_has_ended_leaves_its_stream(mode):
     other.close()
 
 
-def test_run_ends_those_who_wait():
+def test_run_ends_waiting_tasklets():
     """At the end of run() their `finally` blocks close what they hold."""
 
     def body(stream):

@@ -16,7 +16,7 @@ def numbered(number):
     return net.Stream(number), other
 
 
-def test_the_next_user_of_a_number_is_told_of_its_own(mode, pair):
+def test_the_next_user_of_a_number_gets_its_own_events(mode, pair):
     """Registered anew: data wake who waits on the new one."""
     number = pair[0].detach()
     for n in range(20):
@@ -29,7 +29,7 @@ def test_the_next_user_of_a_number_is_told_of_its_own(mode, pair):
         other.close()
 
 
-def test_what_is_told_of_the_old_use_wakes_nobody(mode):
+def test_an_event_of_the_old_use_wakes_no_tasklet(mode):
     """The old socket lives on in another descriptor, so the system still tells of it."""
     one, other = net.pair()
     old = loomlet.spawn(one.receive_some)
@@ -51,7 +51,7 @@ def test_what_is_told_of_the_old_use_wakes_nobody(mode):
         stream.close()
 
 
-def test_a_number_closed_behind_our_back_is_registered_anew(mode):
+def test_a_number_closed_by_other_code_is_registered_again(mode):
     """os.close() tells us nothing, but who opens the number next begins anew."""
     one, other = net.pair()
     number = one.fileno()

@@ -58,7 +58,7 @@ def test_it_goes_with_the_program(folder, python):
     assert os.listdir(folder) == []
 
 
-def test_what_was_left_behind_is_cleared(folder, begin, python):
+def test_stale_sockets_are_removed(folder, begin, python):
     """By the next process that opens its door; living ones keep theirs."""
     living, killed = begin(SLEEP), begin(SLEEP)
     killed.send_signal(signal.SIGKILL)
@@ -167,7 +167,7 @@ def test_the_program_does_not_see_the_copies(folder, python):
     assert (done.stdout, done.stderr) == ("no child\n[] 0\n", "")
 
 
-def test_programs_may_close_what_they_do_not_know(folder, python):
+def test_programs_may_close_unknown_descriptors(folder, python):
     """A descriptor number that means something else by now is left alone."""
     done = python(
         """
@@ -194,7 +194,7 @@ def test_programs_may_close_what_they_do_not_know(folder, python):
     assert (done.returncode, done.stdout, done.stderr) == (0, "no dump\n", "")
 
 
-def test_who_says_nothing_gets_nothing(folder, begin):
+def test_a_silent_client_gets_no_answer(folder, begin):
     """A client that knocks and goes, or talks nonsense, does no harm."""
     import socket
 

@@ -43,7 +43,7 @@ def test_a_writer_gets_an_error(mode, streams, fill):
         task.result()
 
 
-def test_all_who_wait_are_woken(mode, pair, fill, caught):
+def test_all_waiting_tasklets_are_woken(mode, pair, fill, caught):
     """Readers and writers."""
     one, _ = pair
     fill(one)
@@ -65,7 +65,7 @@ def test_an_iteration_ends(mode, streams, listener):
     assert list(one) == list(listener) == []
 
 
-def test_who_accepts_gets_an_error(mode, listener):
+def test_an_acceptor_gets_an_error(mode, listener):
     """accept() cannot return anything."""
     task = loomlet.spawn(listener.accept)
     loomlet.schedule()
@@ -74,7 +74,7 @@ def test_who_accepts_gets_an_error(mode, listener):
         task.result()
 
 
-def test_what_is_closed_stays_closed(pair):
+def test_a_closed_stream_stays_closed(pair):
     """Every operation says so; closing again does nothing."""
     one, _ = pair
     assert not one.closed
@@ -102,7 +102,7 @@ def test_detach_gives_the_number_away(mode, pair):
         assert again.receive_some() == b"hello"
 
 
-def test_what_had_come_already_is_kept(mode, pair):
+def test_data_that_had_arrived_are_kept(mode, pair):
     """A tasklet that was woken before the close has its data."""
     one, other = pair
     task = loomlet.spawn(one.receive_some)
@@ -113,7 +113,7 @@ def test_what_had_come_already_is_kept(mode, pair):
     assert task.result() == b"data"
 
 
-def test_a_number_that_is_none(pair):
+def test_an_invalid_descriptor_number(pair):
     """A stream of something that is not open is an error at once."""
     fd = pair[0].detach()
     os.close(fd)

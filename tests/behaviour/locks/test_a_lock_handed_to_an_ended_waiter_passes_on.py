@@ -96,7 +96,7 @@ def test_the_next_one_gets_it(work):
     assert not lock.locked()
 
 
-def test_who_has_run_keeps_it():
+def test_a_tasklet_that_has_run_keeps_it():
     """Killed inside its block, after a switch there: its own __exit__ gives the lock back, once."""
     lock, log = Lock(), []
 
@@ -118,7 +118,7 @@ def test_who_has_run_keeps_it():
     assert not lock.locked()
 
 
-def test_a_paused_one_keeps_what_it_was_given():
+def test_a_paused_tasklet_keeps_the_lock_it_was_given():
     """remove() and insert() in between."""
     lock, log = Lock(), []
     lock.acquire()
