@@ -141,5 +141,5 @@ def test_the_reading_finds_functions() -> None:
     found = {f.name: f for f in tree.c_functions(tree.CORE / "base" / "b_heap.c")}
     assert {"b_heap_push", "b_heap_remove", "b_heap_free", "sift_up", "is_before"} <= found.keys()
     assert found["is_before"].lines == 4
-    assert found["before"].static
+    assert found["is_before"].static
     assert not found["b_heap_push"].static
