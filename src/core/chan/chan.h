@@ -97,14 +97,21 @@ PyObject *n_select_cases(const s_tasklet *t);
 PyObject *n_stackless_send(s_sched *s, n_channel *ch, PyObject *value, const c_call_site *site,
                            int *code);
 PyObject *n_stackless_receive(s_sched *s, n_channel *ch, const c_call_site *site, int *code);
+
+/* ---- states by the rules of Stackless (stackless_state.c) ------------------------ */
+
 /* The tasklet that waits longest, or NULL: a new reference. */
 s_tasklet *n_first_waiter(n_channel *ch);
 /* The channel on which `t` is blocked in a send or receive: borrowed, or NULL. */
 n_channel *n_channel_of(const s_tasklet *t);
-/* The neighbour of such a tasklet in its channel's queue, the next one (forward) or the
- * one before: a new reference, or NULL at the end and for other tasklets.  While all other
- * threads are stopped. */
-s_tasklet *n_neighbour(s_tasklet *t, int forward);
+/* Whether it waits for a channel, a tasklet or the like; whether it will run without help, or is
+ * blocked. */
+int n_stackless_blocked(const s_tasklet *t);
+int n_stackless_scheduled(const s_tasklet *t);
+/* The neighbour of a runnable tasklet in the run queue, or of a blocked one in its channel's queue:
+ * the next one (forward) or the one before it; a new reference, or NULL.  While all other threads
+ * are stopped. */
+s_tasklet *n_stackless_neighbour(const s_tasklet *t, int forward);
 
 /* What the channels of the Stackless face ask of the room above; set by it. */
 typedef struct {

@@ -320,32 +320,3 @@ PyObject *n_stackless_receive(s_sched *s, n_channel *ch, const c_call_site *site
 }
 
 /* ---- looking at the queue ------------------------------------------------------------- */
-
-s_tasklet *n_first_waiter(n_channel *ch)
-{
-    c_lock_take(&ch->lock);
-    b_link *first = b_first(&ch->senders);
-    if (first == NULL)
-        first = b_first(&ch->receivers);
-    s_tasklet *t = first != NULL ? n_wait_of(first)->task : NULL;
-    Py_XINCREF((PyObject *)t);
-    c_lock_give(&ch->lock);
-    return t;
-}
-
-n_channel *n_channel_of(const s_tasklet *t)
-{
-    const s_wait_kind *kind = t->state == S_BLOCKED ? t->kind : NULL;
-    return kind != NULL && kind->detach == n_sending.detach ? t->on : NULL;
-}
-
-s_tasklet *n_neighbour(s_tasklet *t, int forward)
-{
-    n_channel *ch = n_channel_of(t);
-    if (ch == NULL || !t->queued)
-        return NULL;
-    b_link *link = forward ? t->wait.link.next : t->wait.link.prev;
-    if (link == &ch->senders || link == &ch->receivers)
-        return NULL;
-    return (s_tasklet *)Py_NewRef((PyObject *)n_wait_of(link)->task);
-}

@@ -46,12 +46,6 @@ static PyObject *read_on_owner(PyObject *self, void *closure)
     return g.seen;
 }
 
-/* Claimed by a partner on another thread, whose message is on its way. */
-static int is_claimed(const s_tasklet *t)
-{
-    return n_channel_of(t) != NULL && !t->queued;
-}
-
 /* Before the state is read: handles what other threads have sent. */
 static void read_inbox(const s_tasklet *t)
 {
@@ -59,19 +53,9 @@ static void read_inbox(const s_tasklet *t)
         s_read_inbox(s_self_);
 }
 
-static int is_blocked(const s_tasklet *t)
-{
-    return t->state == S_BLOCKED && !s_is_run_caller(t) && !is_claimed(t);
-}
-
 static int is_alive(const s_tasklet *t)
 {
     return t->state != S_DONE;
-}
-
-static int is_scheduled(const s_tasklet *t)
-{
-    return t->state == S_READY || t->state == S_RUNNING || is_blocked(t) || is_claimed(t);
 }
 
 static PyObject *stackless_get_alive(PyObject *self, void *unused)
@@ -84,21 +68,21 @@ static PyObject *stackless_get_blocked(PyObject *self, void *unused)
 {
     (void)unused;
     read_inbox(SELF);
-    return PyBool_FromLong(is_blocked(SELF));
+    return PyBool_FromLong(n_stackless_blocked(SELF));
 }
 
 static PyObject *stackless_get_scheduled(PyObject *self, void *unused)
 {
     (void)unused;
     read_inbox(SELF);
-    return PyBool_FromLong(is_scheduled(SELF));
+    return PyBool_FromLong(n_stackless_scheduled(SELF));
 }
 
 static PyObject *stackless_get_paused(PyObject *self, void *unused)
 {
     (void)unused;
     read_inbox(SELF);
-    return PyBool_FromLong(is_alive(SELF) && !is_scheduled(SELF));
+    return PyBool_FromLong(is_alive(SELF) && !n_stackless_scheduled(SELF));
 }
 
 static PyObject *stackless_get_is_current(PyObject *self, void *unused)
@@ -263,23 +247,9 @@ static PyObject *stackless_get_cstate(PyObject *self, void *unused)
 
 /* ---- neighbours ---------------------------------------------------------------------------- */
 
-/* The ring is the current tasklet followed by the run queue. */
-static s_tasklet *neighbour_in_ring(s_tasklet *t, int forward)
-{
-    s_sched *s = t->owner;
-    b_link *at = is_current_tasklet(t) ? &s->ready : &t->wait.link;
-    b_link *found = forward ? at->next : at->prev;
-    return found == &s->ready ? s->current : s_of_link(found);
-}
-
 static PyObject *read_neighbour(s_tasklet *t, int forward)
 {
-    s_tasklet *found = NULL;
-    int running = t->state == S_RUNNING && is_current_tasklet(t);
-    if (running || (t->state == S_READY && b_linked(&t->wait.link)))
-        found = (s_tasklet *)Py_NewRef((PyObject *)neighbour_in_ring(t, forward));
-    else if (is_blocked(t))
-        found = n_neighbour(t, forward);
+    s_tasklet *found = n_stackless_neighbour(t, forward);
     return found != NULL ? (PyObject *)found : Py_NewRef(Py_None);
 }
 
@@ -295,7 +265,7 @@ static PyObject *read_prev(s_tasklet *t)
 
 static PyObject *read_channel(s_tasklet *t)
 {
-    n_channel *ch = is_blocked(t) ? n_channel_of(t) : NULL;
+    n_channel *ch = n_stackless_blocked(t) ? n_channel_of(t) : NULL;
     return Py_NewRef(ch != NULL ? (PyObject *)ch : Py_None);
 }
 

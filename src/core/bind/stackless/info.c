@@ -18,15 +18,6 @@ static PyObject *stackless_getmain(PyObject *module, PyObject *unused)
     return s ? Py_NewRef((PyObject *)s->main) : NULL;
 }
 
-/* How many are runnable, the running one included. */
-static long count_runnable(s_sched *s)
-{
-    long count = s->current != s->idler;
-    for (b_link *at = s->ready.next; at != &s->ready; at = at->next)
-        count++;
-    return count;
-}
-
 static PyObject *stackless_getruncount(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
@@ -34,7 +25,7 @@ static PyObject *stackless_getruncount(PyObject *module, PyObject *unused)
     if (s == NULL)
         return NULL;
     s_read_inbox(s);
-    return PyLong_FromLong(count_runnable(s));
+    return PyLong_FromLong(s_run_count(s));
 }
 
 static PyObject *stackless_getcurrentid(PyObject *module, PyObject *unused)
@@ -115,7 +106,7 @@ static PyObject *append_tuple(PyObject *tuple, PyObject *more)
 static PyObject *info_of(s_sched *s, unsigned long flags)
 {
     PyObject *info = s == NULL ? Py_BuildValue("(OOi)", Py_None, Py_None, 0)
-                               : Py_BuildValue("(OOl)", s->main, s->current, count_runnable(s));
+                               : Py_BuildValue("(OOl)", s->main, s->current, s_run_count(s));
     if (flags & WITH_SERIALS) {
         long serial = s != NULL ? (long)(s->count_soft + s->count_hard) : 0;
         PyObject *cstack = s != NULL ? bind_cstack_for(s->main) : Py_NewRef(Py_None);

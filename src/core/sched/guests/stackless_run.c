@@ -130,6 +130,14 @@ PyObject *s_run_until_idle(s_sched *s, int64_t ticks, int flags, const c_call_si
     return *code < 0 ? NULL : s_suspend(s, site);
 }
 
+long s_run_count(const s_sched *s)
+{
+    long count = s->current != s->idler;
+    for (const b_link *at = s->ready.next; at != &s->ready; at = at->next)
+        count++;
+    return count;
+}
+
 /* ---- nothing is ready ------------------------------------------------------------- */
 
 /* Whether what `t` waits for is of the Stackless face. */

@@ -26,6 +26,8 @@ static inline int s_follows_stackless(const s_sched *s, const s_tasklet *t)
  * Returns None, or the tasklet that was interrupted. */
 PyObject *s_run_until_idle(s_sched *s, int64_t ticks, int flags, const c_call_site *site,
                            int *code);
+/* How many tasklets are runnable, the running one included. */
+long s_run_count(const s_sched *s);
 /* Nothing is ready: 1 when a tasklet that waits for just that was made ready. */
 int s_run_wake_caller(s_sched *s);
 /* Nothing will ever be ready: 1 when somebody was told by the rules of Stackless. */
