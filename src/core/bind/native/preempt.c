@@ -170,10 +170,10 @@ static PyObject *set_counted_slices(PyObject *module, PyObject *value)
 {
     (void)module;
     s_sched *s = s_self();
-    long long checks = PyLong_AsLongLong(value);
+    long long safepoints = PyLong_AsLongLong(value);
     if (s == NULL || PyErr_Occurred())
         return NULL;
-    int code = s_slices_counted(s, checks);
+    int code = s_slices_counted(s, safepoints);
     return code < 0 ? bind_fail(code, NULL) : Py_NewRef(Py_None);
 }
 
@@ -196,13 +196,13 @@ static PyObject *take_slice_delays(PyObject *module, PyObject *unused)
     return list;
 }
 
-/* _uninterruptible(own, but): see c_interruptible_init. */
+/* _uninterruptible(package, exception): see c_interruptible_init. */
 static PyObject *set_uninterruptible(PyObject *module, PyObject *args)
 {
-    PyObject *own, *but;
+    PyObject *package, *except;
     (void)module;
-    if (!PyArg_ParseTuple(args, "UU:_uninterruptible", &own, &but) ||
-        c_interruptible_init(own, but) < 0)
+    if (!PyArg_ParseTuple(args, "UU:_uninterruptible", &package, &except) ||
+        c_interruptible_init(package, except) < 0)
         return NULL;
     Py_RETURN_NONE;
 }

@@ -20,12 +20,12 @@ typedef struct {
 } lookup_request;
 
 /* 1, or 0 if the text does not fit or contains a NUL. */
-static int copy_name(char *to, const char **place, const char *text, Py_ssize_t size)
+static int copy_name(char *to, const char **field, const char *text, Py_ssize_t size)
 {
     if (text == NULL || size >= LONGEST || strlen(text) != (size_t)size)
         return 0;
     memcpy(to, text, (size_t)size + 1);
-    *place = to;
+    *field = to;
     return 1;
 }
 

@@ -81,11 +81,11 @@ static PyObject *generator_empty(PyObject *module, PyObject *function)
 /* _generator_fill(generator, snapshot): fills a new generator. */
 static PyObject *generator_fill(PyObject *module, PyObject *args)
 {
-    PyObject *gen, *record;
+    PyObject *gen, *values;
     (void)module;
-    if (!PyArg_ParseTuple(args, "OO:_generator_fill", &gen, &record) || !want_generator(gen))
+    if (!PyArg_ParseTuple(args, "OO:_generator_fill", &gen, &values) || !want_generator(gen))
         return NULL;
-    const char *wrong = c_generator_build(gen, record);
+    const char *wrong = c_generator_build(gen, values);
     return wrong != NULL ? bind_raise_thaw_error(wrong) : Py_NewRef(Py_None);
 }
 
@@ -256,15 +256,15 @@ static PyObject *tasklet_scopes(PyObject *module, PyObject *object)
     (void)module;
     if (!bind_is_tasklet(object))
         return PyErr_Format(PyExc_TypeError, "expected a tasklet, found %R", object);
-    PyObject *own = PyList_New(0);
+    PyObject *entered = PyList_New(0);
     s_scope *at = (s_scope *)((s_tasklet *)object)->scope;
-    for (; own != NULL && at != NULL && at->task == (s_tasklet *)object; at = at->parent)
-        if (PyList_Append(own, (PyObject *)at) < 0)
-            Py_CLEAR(own);
-    if (own == NULL || PyList_Reverse(own) < 0)
+    for (; entered != NULL && at != NULL && at->task == (s_tasklet *)object; at = at->parent)
+        if (PyList_Append(entered, (PyObject *)at) < 0)
+            Py_CLEAR(entered);
+    if (entered == NULL || PyList_Reverse(entered) < 0)
         return NULL;
     int child = ((s_tasklet *)object)->owned && at != NULL;
-    return Py_BuildValue("(NO)", own, child ? (PyObject *)at : Py_None);
+    return Py_BuildValue("(NO)", entered, child ? (PyObject *)at : Py_None);
 }
 
 /* ---- locks --------------------------------------------------------------------------------- */

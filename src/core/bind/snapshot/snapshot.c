@@ -64,17 +64,18 @@ static PyObject *tasklet_why(PyObject *module, PyObject *t)
 
 static PyObject *make_snapshot_tuple(s_sched *s, s_tasklet *t)
 {
-    s_snapshot image;
-    if (s_snapshot_take(t, &image) < 0)
+    s_snapshot snapshot;
+    if (s_snapshot_take(t, &snapshot) < 0)
         return NULL;
     PyObject *wait = bind_read_wait(s, t);
     PyObject *found = NULL;
     if (wait != NULL)
-        found = Py_BuildValue("(OOOOOONOO)", bind_or_none(image.func), bind_or_none(image.args),
-                              bind_or_none(image.kwnames), bind_or_none(image.frames),
-                              bind_or_none(image.handled), bind_or_none(image.context), wait,
-                              bind_or_none(image.value), bind_or_none(image.error));
-    s_snapshot_clear(&image);
+        found =
+            Py_BuildValue("(OOOOOONOO)", bind_or_none(snapshot.func), bind_or_none(snapshot.args),
+                          bind_or_none(snapshot.kwnames), bind_or_none(snapshot.frames),
+                          bind_or_none(snapshot.handled), bind_or_none(snapshot.context), wait,
+                          bind_or_none(snapshot.value), bind_or_none(snapshot.error));
+    s_snapshot_clear(&snapshot);
     return found;
 }
 
@@ -86,10 +87,10 @@ static PyObject *tasklet_snapshot(PyObject *module, PyObject *t)
         s != NULL && want_tasklet(t) ? explain_not_freezable(s, (s_tasklet *)t) : NULL;
     if (found == NULL)
         return NULL;
-    PyObject *record = found == Py_None ? make_snapshot_tuple(s, (s_tasklet *)t)
+    PyObject *values = found == Py_None ? make_snapshot_tuple(s, (s_tasklet *)t)
                                         : bind_fail(S_E_NOT_FREEZABLE, found);
     Py_DECREF(found);
-    return record;
+    return values;
 }
 
 /* ---- building ------------------------------------------------------------------------ */
@@ -123,36 +124,37 @@ static PyObject *tasklet_empty(PyObject *module, PyObject *object)
 }
 
 /* Whether the snapshot describes a call that has not begun. */
-static int parse_call(const s_snapshot *image)
+static int parse_call(const s_snapshot *snapshot)
 {
-    Py_ssize_t names =
-        image->kwnames && PyTuple_CheckExact(image->kwnames) ? PyTuple_GET_SIZE(image->kwnames) : 0;
-    return image->func != NULL && PyCallable_Check(image->func) && image->args != NULL &&
-           PyTuple_CheckExact(image->args) &&
-           (image->kwnames == NULL || PyTuple_CheckExact(image->kwnames)) &&
-           names <= PyTuple_GET_SIZE(image->args);
+    Py_ssize_t names = snapshot->kwnames && PyTuple_CheckExact(snapshot->kwnames)
+                           ? PyTuple_GET_SIZE(snapshot->kwnames)
+                           : 0;
+    return snapshot->func != NULL && PyCallable_Check(snapshot->func) && snapshot->args != NULL &&
+           PyTuple_CheckExact(snapshot->args) &&
+           (snapshot->kwnames == NULL || PyTuple_CheckExact(snapshot->kwnames)) &&
+           names <= PyTuple_GET_SIZE(snapshot->args);
 }
 
-static int parse_snapshot(PyObject *record, s_snapshot *image, PyObject **wait)
+static int parse_snapshot(PyObject *values, s_snapshot *snapshot, PyObject **wait)
 {
-    if (!PyTuple_CheckExact(record) || PyTuple_GET_SIZE(record) != 9)
+    if (!PyTuple_CheckExact(values) || PyTuple_GET_SIZE(values) != 9)
         return 0;
-    PyObject **item = ((PyTupleObject *)record)->ob_item;
-    *image = (s_snapshot){.func = null_if_none(item[0]),
-                          .args = null_if_none(item[1]),
-                          .kwnames = null_if_none(item[2]),
-                          .frames = null_if_none(item[3]),
-                          .handled = null_if_none(item[4]),
-                          .context = null_if_none(item[5]),
-                          .error = null_if_none(item[8])};
+    PyObject **item = ((PyTupleObject *)values)->ob_item;
+    *snapshot = (s_snapshot){.func = null_if_none(item[0]),
+                             .args = null_if_none(item[1]),
+                             .kwnames = null_if_none(item[2]),
+                             .frames = null_if_none(item[3]),
+                             .handled = null_if_none(item[4]),
+                             .context = null_if_none(item[5]),
+                             .error = null_if_none(item[8])};
     *wait = item[6];
-    image->value = item[7] == Py_None && *wait != Py_None ? NULL : item[7];
-    if (image->error != NULL && !PyExceptionInstance_Check(image->error))
+    snapshot->value = item[7] == Py_None && *wait != Py_None ? NULL : item[7];
+    if (snapshot->error != NULL && !PyExceptionInstance_Check(snapshot->error))
         return 0;
-    if (image->frames == NULL)
-        return parse_call(image);
-    return (image->handled == NULL || PyExceptionInstance_Check(image->handled)) &&
-           (image->context == NULL || PyContext_CheckExact(image->context));
+    if (snapshot->frames == NULL)
+        return parse_call(snapshot);
+    return (snapshot->handled == NULL || PyExceptionInstance_Check(snapshot->handled)) &&
+           (snapshot->context == NULL || PyContext_CheckExact(snapshot->context));
 }
 
 /* None, or raises for a code; `wrong`: what does not fit, NULL when it is the wait. */
@@ -170,22 +172,22 @@ static PyObject *fill_outcome(PyObject *t, int code, const char *wrong)
 /* _tasklet_fill(tasklet, snapshot, block): with `block` it waits again, if it waited. */
 static PyObject *tasklet_fill(PyObject *module, PyObject *args)
 {
-    PyObject *t, *record, *wait, *held;
+    PyObject *t, *values, *wait, *value;
     int block, code;
-    s_snapshot image;
+    s_snapshot snapshot;
     const char *wrong = "a tasklet is a tuple of 9";
     (void)module;
     s_sched *s = s_self();
-    if (s == NULL || !PyArg_ParseTuple(args, "OOp:_tasklet_fill", &t, &record, &block) ||
+    if (s == NULL || !PyArg_ParseTuple(args, "OOp:_tasklet_fill", &t, &values, &block) ||
         !want_tasklet(t))
         return NULL;
-    if (!parse_snapshot(record, &image, &wait))
+    if (!parse_snapshot(values, &snapshot, &wait))
         return bind_raise_thaw_error(wrong);
-    held = Py_XNewRef(PyTuple_GET_ITEM(record, 7));
-    code = s_snapshot_restore((s_tasklet *)t, &image, &wrong);
+    value = Py_XNewRef(PyTuple_GET_ITEM(values, 7));
+    code = s_snapshot_restore((s_tasklet *)t, &snapshot, &wrong);
     if (code == S_OK && block && wait != Py_None)
-        code = bind_restore_wait(s, (s_tasklet *)t, wait, held);
-    Py_XDECREF(held);
+        code = bind_restore_wait(s, (s_tasklet *)t, wait, value);
+    Py_XDECREF(value);
     return fill_outcome(t, code, wrong);
 }
 

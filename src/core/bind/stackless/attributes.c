@@ -104,8 +104,8 @@ static PyObject *stackless_get_thread_id(PyObject *self, void *unused)
 /* The exception in tempval, or the value. */
 static PyObject *read_slot(s_tasklet *t)
 {
-    PyObject *held = t->error != NULL ? t->error : t->wait.value;
-    return Py_NewRef(held != NULL ? held : Py_None);
+    PyObject *content = t->error != NULL ? t->error : t->wait.value;
+    return Py_NewRef(content != NULL ? content : Py_None);
 }
 
 static PyObject *read_error(s_tasklet *t)

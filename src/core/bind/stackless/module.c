@@ -77,13 +77,13 @@ static PyObject *stackless_run(PyObject *module, PyObject *const *args, Py_ssize
     s_sched *s = s_self();
     if (s == NULL || bind_parse_arguments("run", names, 0, args, nargs, kwnames, given) < 0)
         return NULL;
-    long long ticks = given[0] != NULL ? PyLong_AsLongLong(given[0]) : 0;
+    long long budget = given[0] != NULL ? PyLong_AsLongLong(given[0]) : 0;
     int code = S_OK, flags = PyErr_Occurred() ? -1 : run_flags_of(given + 1);
-    if (flags < 0 || (ticks > 0 && s_slices_prepare() < 0))
+    if (flags < 0 || (budget > 0 && s_slices_prepare() < 0))
         return NULL;
     c_call_site site = {module, args, bind_argument_count(nargs, kwnames), (void *)stackless_run,
                         C_CALL};
-    PyObject *done = s_run_until_idle(s, ticks, flags, &site, &code);
+    PyObject *done = s_run_until_idle(s, budget, flags, &site, &code);
     return bind_stackless_result(done, code, (PyObject *)s->current);
 }
 
