@@ -21,6 +21,10 @@ import pytest
 import loomlet
 from loomlet import Channel, ThawError, _core
 
+# What was read of a tasklet is compared; the tasklet itself is dropped where it waits.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:tasklet .* was collected while blocked:ResourceWarning"
+)
 needs_soft = pytest.mark.skipif(
     not _core.SOFT_SUPPORTED, reason="freezing needs soft switching, which this Python has not"
 )

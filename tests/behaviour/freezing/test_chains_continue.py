@@ -21,7 +21,12 @@ import pytest
 import loomlet
 from loomlet import _core
 
-pytestmark = pytest.mark.skipif(not _core.soft(), reason="nothing is soft here")
+pytestmark = [
+    pytest.mark.skipif(not _core.soft(), reason="nothing is soft here"),
+    # A tasklet that has been frozen or cloned is dropped where it waits, with its coroutines.
+    pytest.mark.filterwarnings("ignore:tasklet .* was collected while blocked:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore:coroutine '.*' was never awaited:RuntimeWarning"),
+]
 freezes = pytest.mark.skipif(sys.version_info < (3, 12), reason="freezing needs 3.12")
 NAMES = sorted(helpers_chains.chains().keys() - helpers_chains.HARD)
 WARM = 30

@@ -48,6 +48,7 @@ def tried(task, letter):
     return copy.remove()
 
 
+@pytest.mark.filterwarnings("ignore:tasklet .* was collected while blocked:ResourceWarning")
 def test_a_search():
     """Every choice from every point, though the function knows only one path."""
     level = [waiting(guess).remove()]

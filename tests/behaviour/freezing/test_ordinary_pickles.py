@@ -15,6 +15,11 @@ from helpers_frozen_tasklets import resumed, waiting
 import loomlet
 from loomlet import Channel, snapshot
 
+# A tasklet that has been pickled is dropped where it waits.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:tasklet .* was collected while blocked:ResourceWarning"
+)
+
 PICKLERS = {"c": pickle.dumps, "python": pickle._dumps, "cloudpickle": cloudpickle.dumps}
 EVERY = [
     (name, protocol)

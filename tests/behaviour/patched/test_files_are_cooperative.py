@@ -1,5 +1,6 @@
 """File objects over pipes let other tasklets run, whatever buffers lie above them."""
 
+import contextlib
 import io
 import os
 from collections.abc import Iterator
@@ -22,27 +23,9 @@ def files(request) -> Iterator[tuple[io.FileIO, io.FileIO]]:
         yield one, other
 
 
-READS = {
-    "read": lambda f: f.read(5),
-    "readinto": lambda f: into(f, f.readinto),
-    "buffered read": lambda f: io.BufferedReader(f).read(5),
-    "read1": lambda f: io.BufferedReader(f).read1(5),
-    "buffered readinto": lambda f: into(f, io.BufferedReader(f).readinto),
-    "readline": lambda f: io.BufferedReader(f).readline(),
-    "peek": lambda f: io.BufferedReader(f).peek(),
-    "iteration": lambda f: next(io.BufferedReader(f)),
-    "text": lambda f: io.TextIOWrapper(io.BufferedReader(f)).readline().encode(),
-    "both ways": lambda f: io.BufferedRWPair(f, io.BytesIO()).readline(),
-}
-TO_THE_END = {
-    "read": lambda f: f.read(),
-    "read(-1)": lambda f: f.read(-1),
-    "read(None)": lambda f: f.read(None),
-    "readall": lambda f: f.readall(),
-    "buffered": lambda f: io.BufferedReader(f).read(),
-    "text": lambda f: as_text(f).read().encode("latin-1"),
-    "lines": lambda f: b"".join(io.BufferedReader(f)),
-}
+def raw(file):
+    """No buffer above the file."""
+    return file
 
 
 def as_text(file):
@@ -50,17 +33,48 @@ def as_text(file):
     return io.TextIOWrapper(io.BufferedReader(file), "latin-1", newline="")
 
 
-def into(_, readinto):
-    """What readinto() has read."""
+def both_ways(file):
+    """A pair that reads from the file."""
+    return contextlib.closing(io.BufferedRWPair(file, io.BytesIO()))
+
+
+def into(file):
+    """What readinto() reads."""
     data = bytearray(5)
-    return bytes(data[: readinto(data)])
+    return bytes(data[: file.readinto(data)])
 
 
-def keep(call):
-    """Runs a call whose buffer must not close the file when it goes."""
+# What lies above the file, and what is called.
+READS = {
+    "read": (raw, lambda f: f.read(5)),
+    "readinto": (raw, into),
+    "buffered read": (io.BufferedReader, lambda f: f.read(5)),
+    "read1": (io.BufferedReader, lambda f: f.read1(5)),
+    "buffered readinto": (io.BufferedReader, into),
+    "readline": (io.BufferedReader, lambda f: f.readline()),
+    "peek": (io.BufferedReader, lambda f: f.peek()),
+    "iteration": (io.BufferedReader, next),
+    "text": (as_text, lambda f: f.readline().encode()),
+    "both ways": (both_ways, lambda f: f.readline()),
+}
+TO_THE_END = {
+    "read": (raw, lambda f: f.read()),
+    "read(-1)": (raw, lambda f: f.read(-1)),
+    "read(None)": (raw, lambda f: f.read(None)),
+    "readall": (raw, lambda f: f.readall()),
+    "buffered": (io.BufferedReader, lambda f: f.read()),
+    "text": (as_text, lambda f: f.read().encode("latin-1")),
+    "lines": (io.BufferedReader, lambda f: b"".join(f)),
+}
+
+
+def on_a_copy(read):
+    """Reads from another descriptor of the same pipe, which is closed afterwards."""
+    above, call = read
 
     def run(file):
-        return call(open(os.dup(file.fileno()), "rb", 0))
+        with above(open(os.dup(file.fileno()), "rb", 0)) as reader:
+            return call(reader)
 
     return run
 
@@ -69,7 +83,7 @@ def keep(call):
 def test_a_reader_waits(mode, files, read):
     """Until something comes."""
     one, other = files
-    task = loomlet.spawn(keep(read), one)
+    task = loomlet.spawn(on_a_copy(read), one)
     loomlet.schedule()
     assert task.waiting_in == "read"
     other.write(b"abcd\n")
@@ -81,7 +95,7 @@ def test_all_is_read(mode, files, read, busy):
     """Until the last writer has closed its end."""
     one, other = files
     data = os.urandom(MUCH)
-    task = loomlet.spawn(keep(read), one)
+    task = loomlet.spawn(on_a_copy(read), one)
     loomlet.schedule()
     assert task.waiting_in == "read"
     writer = loomlet.spawn(other.write, data)
@@ -202,9 +216,9 @@ def test_a_close_while_a_tasklet_reads(files, caught):
 def test_a_read_can_be_ended(mode, files, read, caught):
     """By a kill, a throw or a timeout; what comes then is for the next."""
     one, other = files
-    end_each_way(caught, keep(read), one)
+    end_each_way(caught, on_a_copy(read), one)
     other.write(b"abcd\n")
-    assert loomlet.spawn(keep(read), one).result() == b"abcd\n"
+    assert loomlet.spawn(on_a_copy(read), one).result() == b"abcd\n"
 
 
 def test_files_on_disk_are_as_ever(tmp_path, busy):

@@ -30,6 +30,8 @@ def run_a_child():
             child.wait()
         finally:
             child.kill()
+            with loomlet.CancelScope(shield=True):
+                child.wait()
 
 
 def take_twice():
