@@ -69,3 +69,23 @@ def test_the_rules_let_others_pass() -> None:
     lines = ["a/root", "$HOME/work/x", "the root of the tree", "/homes", "n/work", "TODOS"]
     for line in [*lines, "https://docs.python.org/3/", "http://user@localhost:80/"]:
         assert not list(faults(tree.ROOT, line)), line
+
+
+NAMED = re.compile(
+    r"`((?:base|plat|heap|cpython|sched|chan|sync|debug|io|patch|bind|snapshot)/[\w/.]+)`"
+)
+
+
+def test_files_that_the_documents_name_exist() -> None:
+    """`room/file.c` in a document stands for a file below src/core or src/loomlet."""
+    roots = (tree.CORE, tree.PACKAGE)
+    tree.assert_none(
+        [
+            f"{tree.name_of(path)}: {name}"
+            for path in tree.texts()
+            if path.suffix == ".md"
+            for name in sorted(set(NAMED.findall(tree.text_of(path))))
+            if not any((root / name).exists() for root in roots)
+        ],
+        "files that documents name and that are gone",
+    )
