@@ -1,25 +1,26 @@
-/* Waiting for a descriptor that belongs to somebody else: the stock sockets, a set, an epoll.
+/* Waiting for a descriptor that belongs to other code: builtin sockets, files, an epoll object.
  *
  * Nothing is known of such a descriptor: it may be closed behind our back, its number may be used
- * again, and other threads and processes read and write it.  So nothing is remembered of it
- * between two waits: each one arms the poller anew (p_poller_arm), which tells once, also when
- * the descriptor is ready by then.  And a wake-up promises nothing: who is woken tries again and,
- * if it must, waits again.  An event that comes late, of a number that is somebody else's by
- * now, wakes in vain at worst; that is why it needs no generation.
+ * again, and other threads and processes read and write it.  So nothing is remembered of it between
+ * two waits: each one arms the poller anew (p_poller_arm), which reports once, also when the
+ * descriptor is ready already.  A wake-up promises nothing: the tasklet tries again and, if it
+ * must, waits again.  An event that comes late, for a number that has another owner by now, causes
+ * a needless try at worst; that is why it needs no generation.
  *
- * Who waits is in a table by number, whatever its thread; an event wakes the first of its thread
- * for each direction and arms the poller for the rest.  Always hard: the caller has to try
- * again, in C.  What is waited for lies on that stack.
+ * Waiting tasklets of all threads are in a table, by descriptor number.  An event wakes the first
+ * one of its thread for each direction and arms the poller for the rest.  Waits are hard, because
+ * the caller tries again in C; what it waits for lies on its stack.
  *
- * A file or a number that the poller does not take counts as ready: the caller's next try tells
+ * A file or a number that the poller does not take counts as ready: the caller's next try reports
  * what is wrong.
  *
- * Threads.  `guard` covers the table without a GIL; a tasklet waits and is told on its own
- * thread, but for i_external_closed, which any thread may call.
+ * Threads.  `guard` covers the table without a GIL.  A tasklet waits and is woken on its own
+ * thread, except by i_external_closed, i_external_claim and i_external_wake, which any thread may
+ * call.
  *
  * Rejected: an i_desc for each such descriptor (its registration stays, which is right only if we
- * hear of every close); asking at each wait whether it is still the same (a system call, as
- * arming is).
+ * hear of every close); asking at each wait whether it is still the same (a system call, as arming
+ * is).
  */
 #include <string.h>
 
@@ -27,33 +28,40 @@
 
 #define BUCKETS 1024
 
+/* What one tasklet waits for: on its C stack, at t->on. */
 typedef struct {
     int fd;
     unsigned what;
-    PyObject *owner; /* borrowed: the caller's */
-} wanted;
+    PyObject *owner; /* borrowed: the caller's; NULL: none */
+} external_request;
 
 static b_link buckets[BUCKETS];
 static c_lock guard;
 
-static int leave(s_tasklet *t)
+static const external_request *request_of(const s_tasklet *t)
+{
+    return t->on;
+}
+
+static int external_detach(s_tasklet *t)
 {
     return s_leave_queue(t, &guard);
 }
 
-static PyObject *waited_for(s_tasklet *t)
+static PyObject *external_object(s_tasklet *t)
 {
-    return Py_XNewRef(((wanted *)t->on)->owner);
+    return Py_XNewRef(request_of(t)->owner);
 }
 
-#define KIND(word) {.name = word, .detach = leave, .object = waited_for, .late = Py_False}
+#define KIND(word)                                                                                 \
+    {.name = word, .detach = external_detach, .object = external_object, .late = Py_False}
 
 static const s_wait_kind reading = KIND("read");
 static const s_wait_kind writing = KIND("write");
 
 /* ---- the table; under the guard ------------------------------------------------- */
 
-static b_link *bucket_of(int fd)
+static b_link *bucket_of_fd(int fd)
 {
     b_link *bucket = &buckets[(unsigned)fd % BUCKETS];
     if (!b_linked(bucket))
@@ -61,24 +69,23 @@ static b_link *bucket_of(int fd)
     return bucket;
 }
 
-/* The next behind `at` that waits for `fd` by this scheduler (NULL: by any); or NULL. */
-static s_tasklet *next_of(b_link *bucket, b_link *at, int fd, const s_sched *s)
+/* The next after `at` that waits for `fd` by this scheduler (NULL: by any); or NULL. */
+static s_tasklet *next_waiter(b_link *bucket, b_link *at, int fd, const s_sched *s)
 {
     for (at = at->next; at != bucket; at = at->next) {
         s_tasklet *t = s_of_link(at);
-        if (((wanted *)t->on)->fd == fd && (s == NULL || t->owner == s))
+        if (request_of(t)->fd == fd && (s == NULL || t->owner == s))
             return t;
     }
     return NULL;
 }
 
-/* 0, or an errno. */
-static int arm(s_sched *s, int fd, unsigned what)
+/* Arms the poller for `what` and for all that wait already: 0, or an errno. */
+static int arm_poller(s_sched *s, b_link *bucket, int fd, unsigned what)
 {
-    b_link *bucket = bucket_of(fd);
-    s_tasklet *t = next_of(bucket, bucket, fd, s);
-    for (; t != NULL; t = next_of(bucket, &t->wait.link, fd, s))
-        what |= ((wanted *)t->on)->what;
+    s_tasklet *t = next_waiter(bucket, bucket, fd, s);
+    for (; t != NULL; t = next_waiter(bucket, &t->wait.link, fd, s))
+        what |= request_of(t)->what;
     if (what == 0)
         return 0;
     return p_poller_arm(&s->poller, fd, what, (uint64_t)fd << 32 | I_EXTERNAL) < 0 ? errno : 0;
@@ -86,33 +93,40 @@ static int arm(s_sched *s, int fd, unsigned what)
 
 /* ---- waiting ---------------------------------------------------------------------- */
 
-/* 1: no need to wait.  0: the caller must s_suspend.  Or a code. */
-static int begin(s_sched *s, wanted *w, int64_t until)
+/* Queues the current tasklet: 0, or an errno when the poller does not take the descriptor. */
+static int queue_request(s_sched *s, external_request *request)
 {
-    s_tasklet *me = s->current;
+    c_lock_take(&guard);
+    b_link *bucket = bucket_of_fd(request->fd);
+    int refused = arm_poller(s, bucket, request->fd, request->what);
+    if (refused == 0)
+        s_enqueue(s->current, bucket, request->what == P_READ ? &reading : &writing, request);
+    c_lock_give(&guard);
+    return refused;
+}
+
+/* 1: no need to wait.  0: the caller must s_suspend.  Or a code. */
+static int begin_external_wait(s_sched *s, external_request *request, int64_t until)
+{
     int code = s_may_block(s);
     if (code == S_OK)
         code = s_poll_begin(s);
     if (code == S_OK)
-        code = s_deadline_set(s, me, until);
+        code = s_deadline_set(s, s->current, until);
     if (code < 0)
         return code;
-    c_lock_take(&guard);
-    int refused = arm(s, w->fd, w->what);
-    if (refused == 0)
-        s_enqueue(me, bucket_of(w->fd), w->what == P_READ ? &reading : &writing, w);
-    c_lock_give(&guard);
+    int refused = queue_request(s, request);
     if (refused == 0)
         return 0;
-    s_deadline_drop(s, me);
+    s_deadline_drop(s, s->current);
     return refused == ENOMEM || refused == ENOSPC ? S_E_SYSTEM - refused : 1;
 }
 
 PyObject *i_external_wait(s_sched *s, int fd, unsigned what, PyObject *owner, int64_t until,
                           int *code)
 {
-    wanted w = {fd, what, owner};
-    int begun = begin(s, &w, until);
+    external_request request = {fd, what, owner};
+    int begun = begin_external_wait(s, &request, until);
     *code = begun < 0 ? begun : S_OK;
     if (begun != 0)
         return begun > 0 ? Py_NewRef(Py_True) : NULL;
@@ -126,19 +140,18 @@ PyObject *i_external_wait(s_sched *s, int fd, unsigned what, PyObject *owner, in
 
 /* ---- waking ------------------------------------------------------------------------ */
 
-static void wake(s_sched *s, s_tasklet *t)
+static void wake_to_retry(s_sched *s, s_tasklet *t)
 {
     t->wait.value = Py_NewRef(Py_True);
     s_wake(s, t);
 }
 
 /* The first that waits for one of `what`: claimed; or NULL. */
-static s_tasklet *claim(s_sched *s, int fd, unsigned what)
+static s_tasklet *claim_by_direction(s_sched *s, b_link *bucket, int fd, unsigned what)
 {
-    b_link *bucket = bucket_of(fd);
-    s_tasklet *t = next_of(bucket, bucket, fd, s);
-    while (t != NULL && !(((wanted *)t->on)->what & what))
-        t = next_of(bucket, &t->wait.link, fd, s);
+    s_tasklet *t = next_waiter(bucket, bucket, fd, s);
+    while (t != NULL && !(request_of(t)->what & what))
+        t = next_waiter(bucket, &t->wait.link, fd, s);
     return t != NULL ? s_dequeue(&t->wait.link) : NULL;
 }
 
@@ -146,23 +159,24 @@ void i_external_ready(s_sched *s, const p_event *event)
 {
     int fd = (int)(event->tag >> 32);
     c_lock_take(&guard);
-    s_tasklet *reader = claim(s, fd, event->what & P_READ);
-    s_tasklet *writer = claim(s, fd, event->what & P_WRITE);
-    arm(s, fd, 0);
+    b_link *bucket = bucket_of_fd(fd);
+    s_tasklet *reader = claim_by_direction(s, bucket, fd, event->what & P_READ);
+    s_tasklet *writer = claim_by_direction(s, bucket, fd, event->what & P_WRITE);
+    arm_poller(s, bucket, fd, 0);
     c_lock_give(&guard);
     if (reader != NULL)
-        wake(s, reader);
+        wake_to_retry(s, reader);
     if (writer != NULL)
-        wake(s, writer);
+        wake_to_retry(s, writer);
 }
 
-static s_tasklet *claim_of(int fd, const PyObject *owner)
+static s_tasklet *claim_by_owner(int fd, const PyObject *owner)
 {
-    b_link *bucket = bucket_of(fd);
     c_lock_take(&guard);
-    s_tasklet *t = next_of(bucket, bucket, fd, NULL);
-    while (t != NULL && ((wanted *)t->on)->owner != owner)
-        t = next_of(bucket, &t->wait.link, fd, NULL);
+    b_link *bucket = bucket_of_fd(fd);
+    s_tasklet *t = next_waiter(bucket, bucket, fd, NULL);
+    while (t != NULL && request_of(t)->owner != owner)
+        t = next_waiter(bucket, &t->wait.link, fd, NULL);
     if (t != NULL)
         s_dequeue(&t->wait.link);
     c_lock_give(&guard);
@@ -174,8 +188,8 @@ void i_external_closed(s_sched *s, int fd, const PyObject *owner)
     s_tasklet *t;
     if (fd < 0)
         return;
-    while ((t = claim_of(fd, owner)) != NULL)
-        wake(s, t);
+    while ((t = claim_by_owner(fd, owner)) != NULL)
+        wake_to_retry(s, t);
 }
 
 void i_external_claim(int fd, b_link *claimed)
@@ -184,9 +198,9 @@ void i_external_claim(int fd, b_link *claimed)
     if (fd < 0)
         return;
     c_lock_take(&guard);
-    b_link *bucket = bucket_of(fd);
+    b_link *bucket = bucket_of_fd(fd);
     s_tasklet *t;
-    while ((t = next_of(bucket, bucket, fd, NULL)) != NULL) {
+    while ((t = next_waiter(bucket, bucket, fd, NULL)) != NULL) {
         s_dequeue(&t->wait.link);
         b_append(claimed, &t->wait.link);
     }
@@ -205,7 +219,7 @@ void i_external_wake(s_sched *s, b_link *claimed)
 
 /* ---- fork --------------------------------------------------------------------------- */
 
-/* Those of other threads do not run here; ours try again, for what they wait for may be shared
+/* Those of other threads do not run here.  Ours try again, because what they wait for may be shared
  * with the parent and have to be made anew. */
 void i_external_after_fork(s_sched *s)
 {
@@ -216,7 +230,7 @@ void i_external_after_fork(s_sched *s)
             s_tasklet *t = s_dequeue(at);
             at = buckets[i].next;
             if (t->owner == s)
-                wake(s, t);
+                wake_to_retry(s, t);
         }
     }
 }

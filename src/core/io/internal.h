@@ -55,7 +55,7 @@ void i_reactor_after_fork(s_sched *s);
 
 /* ---- external.c ---- */
 
-/* The tag of an event of a foreign descriptor: no place is as high. */
+/* The tag of an event of an external descriptor; no index is as high. */
 #define I_EXTERNAL 0xFFFFFFFEu
 static inline int i_is_external(uint64_t tag)
 {

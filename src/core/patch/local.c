@@ -38,11 +38,11 @@ static s_tasklet *owner_of_values(PyTypeObject *type)
 /* ---- the locals of a tasklet ---------------------------------------------------------------- */
 
 /* References to locals that are gone make room: each time when twice as many have come. */
-static int prune_locals(s_identity *own)
+static int prune_locals(s_identity *identity)
 {
     PyObject *living = PyList_New(0);
-    for (Py_ssize_t i = 0; living != NULL && i < PyList_GET_SIZE(own->locals); i++) {
-        PyObject *reference = PyList_GET_ITEM(own->locals, i);
+    for (Py_ssize_t i = 0; living != NULL && i < PyList_GET_SIZE(identity->locals); i++) {
+        PyObject *reference = PyList_GET_ITEM(identity->locals, i);
         PyObject *local = PyObject_CallNoArgs(reference);
         int code = local == NULL ? -1 : local != Py_None ? PyList_Append(living, reference) : 0;
         Py_XDECREF(local);
@@ -50,30 +50,30 @@ static int prune_locals(s_identity *own)
             Py_CLEAR(living);
     }
     if (living != NULL)
-        Py_SETREF(own->locals, living);
+        Py_SETREF(identity->locals, living);
     return living != NULL ? 0 : -1;
 }
 
-static int remember_local(s_identity *own, PyObject *local)
+static int remember_local(s_identity *identity, PyObject *local)
 {
-    if (own->locals == NULL && (own->locals = PyList_New(0)) == NULL)
+    if (identity->locals == NULL && (identity->locals = PyList_New(0)) == NULL)
         return -1;
-    Py_ssize_t count = PyList_GET_SIZE(own->locals);
-    if (count >= PRUNED_FROM && (count & (count - 1)) == 0 && prune_locals(own) < 0)
+    Py_ssize_t count = PyList_GET_SIZE(identity->locals);
+    if (count >= PRUNED_FROM && (count & (count - 1)) == 0 && prune_locals(identity) < 0)
         return -1;
     PyObject *reference = PyWeakref_NewRef(local, NULL);
-    int code = reference ? PyList_Append(own->locals, reference) : -1;
+    int code = reference ? PyList_Append(identity->locals, reference) : -1;
     Py_XDECREF(reference);
     return code;
 }
 
 static PyObject *values_of_tasklet(s_tasklet *t, PyObject *local)
 {
-    s_identity *own = s_identity_make(t);
-    PyObject *values = own ? c_local_find_values(local, own->key) : NULL;
-    if (own == NULL || values != NULL || PyErr_Occurred())
+    s_identity *identity = s_identity_make(t);
+    PyObject *values = identity ? c_local_find_values(local, identity->key) : NULL;
+    if (identity == NULL || values != NULL || PyErr_Occurred())
         return values;
-    return remember_local(own, local) < 0 ? NULL : c_local_add_values(local, own->key);
+    return remember_local(identity, local) < 0 ? NULL : c_local_add_values(local, identity->key);
 }
 
 /* ---- the slots ------------------------------------------------------------------------------ */
@@ -107,9 +107,9 @@ static PyObject *local_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     s_tasklet *t = local != NULL ? owner_of_values(type) : NULL;
     if (t == NULL)
         return local;
-    s_identity *own = s_identity_make(t);
-    if (own == NULL || remember_local(own, local) < 0 ||
-        c_local_add_first_values(local, own->key) < 0)
+    s_identity *identity = s_identity_make(t);
+    if (identity == NULL || remember_local(identity, local) < 0 ||
+        c_local_add_first_values(local, identity->key) < 0)
         Py_CLEAR(local);
     return local;
 }
@@ -137,12 +137,12 @@ static void remove_values(PyObject *locals, PyObject *key)
 }
 
 /* Destructors of values may set others. */
-void patch_local_release(s_identity *own)
+void patch_local_release(s_identity *identity)
 {
-    for (int tries = 0; own->locals != NULL && tries < TRIES; tries++) {
-        PyObject *locals = own->locals;
-        own->locals = NULL;
-        remove_values(locals, own->key);
+    for (int tries = 0; identity->locals != NULL && tries < TRIES; tries++) {
+        PyObject *locals = identity->locals;
+        identity->locals = NULL;
+        remove_values(locals, identity->key);
         Py_DECREF(locals);
     }
 }

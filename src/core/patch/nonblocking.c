@@ -55,13 +55,13 @@ int64_t patch_socket_timeout(PyObject *socket)
     return timeout;
 }
 
-int patch_socket_may_block(PyObject *socket)
+int patch_socket_may_block(PyObject *socket, int64_t *timeout)
 {
     c_lock_take(&guard);
     const patch_nonblocking *override = find_override(socket);
-    int64_t timeout = override ? override->timeout : c_socket_timeout(socket);
+    *timeout = override ? override->timeout : c_socket_timeout(socket);
     int blocking =
-        override ? override->blocking : timeout < 0 && p_is_blocking(c_socket_fd(socket));
+        override ? override->blocking : *timeout < 0 && p_is_blocking(c_socket_fd(socket));
     c_lock_give(&guard);
-    return timeout > 0 || blocking;
+    return *timeout > 0 || blocking;
 }

@@ -33,8 +33,8 @@ void patch_nonblocking_end(patch_nonblocking *override);
 
 /* The timeout that the user has set, also during an override. */
 int64_t patch_socket_timeout(PyObject *socket);
-/* Whether the user lets the socket block, also during an override: its timeout is above 0, or it
- * has none and its descriptor is blocking. */
-int patch_socket_may_block(PyObject *socket);
+/* Whether the user lets the socket block, also during an override: its timeout, *timeout, is above
+ * 0, or it has none and its descriptor is blocking. */
+int patch_socket_may_block(PyObject *socket, int64_t *timeout);
 
 #endif

@@ -31,20 +31,6 @@ s_tasklet *patch_tasklet(void)
 
 /* ---- waiting ---------------------------------------------------------------------------- */
 
-int patch_may_block(s_sched *s)
-{
-    int code = s_may_block(s);
-    if (code < 0)
-        patch_raise(s, code);
-    return code < 0 ? -1 : 0;
-}
-
-int64_t patch_deadline(s_sched *s, int64_t timeout)
-{
-    int64_t now = timeout < 0 ? 0 : s_now(s);
-    return timeout < 0 || timeout >= S_FOREVER - 1 - now ? S_FOREVER : now + timeout;
-}
-
 int patch_wait(s_sched *s, int fd, unsigned what, PyObject *owner, int64_t until)
 {
     int code;

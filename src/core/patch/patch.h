@@ -33,20 +33,30 @@ int patch_in_our_interpreter(s_sched **s);
 /* The running tasklet, but for a main one and for code that runs between tasklets; or NULL. */
 s_tasklet *patch_tasklet(void);
 
+/* NULL, with the exception for a code of a wait by `s`. */
+PyObject *patch_raise(s_sched *s, int code);
+/* -1, with OSError. */
+int patch_raise_errno(int error);
+
 /* Whether a wait may begin now: 0 or -1. */
-int patch_may_block(s_sched *s);
+static inline int patch_may_block(s_sched *s)
+{
+    int code = s_may_block(s);
+    return code == S_OK || patch_raise(s, code) != NULL ? 0 : -1;
+}
+
 /* When a wait of that many nanoseconds ends; a negative timeout has no end. */
-int64_t patch_deadline(s_sched *s, int64_t timeout);
+static inline int64_t patch_deadline(s_sched *s, int64_t timeout)
+{
+    int64_t now = timeout < 0 ? 0 : s_now(s);
+    return timeout < 0 || timeout >= S_FOREVER - 1 - now ? S_FOREVER : now + timeout;
+}
+
 /* 0 when `fd` may be ready, 1 at `until`, or -1.  `owner` is the object that the tasklet is shown
  * to wait for, or NULL. */
 int patch_wait(s_sched *s, int fd, unsigned what, PyObject *owner, int64_t until);
 /* Lets others run for so many nanoseconds: 0 or -1. */
 int patch_pause(s_sched *s, int64_t nanoseconds);
-
-/* NULL, with the exception for a code of a wait by `s`. */
-PyObject *patch_raise(s_sched *s, int code);
-/* -1, with OSError. */
-int patch_raise_errno(int error);
 
 /* ---- select.c ------------------------------------------------------------------------- */
 

@@ -66,13 +66,14 @@ static long continue_transfer(transfer *x)
 /* 0 or -1.  What has been received before an error is the result; the error comes next time. */
 static int run_transfer(s_sched *s, transfer *x)
 {
-    int64_t until = -1;
+    int64_t timeout, until = -1;
     long error;
     if (patch_may_block(s) < 0)
         return -1;
-    while ((error = continue_transfer(x)) == -EAGAIN && patch_socket_may_block(x->socket)) {
+    while ((error = continue_transfer(x)) == -EAGAIN &&
+           patch_socket_may_block(x->socket, &timeout)) {
         if (until < 0)
-            until = patch_deadline(s, patch_socket_timeout(x->socket));
+            until = patch_deadline(s, timeout);
         if (patch_socket_wait(s, x->socket, x->what, until) < 0)
             return -1;
     }
@@ -100,7 +101,7 @@ static PyObject *receive_large(s_sched *s, transfer *x)
 
 PyObject *patch_socket_receive(s_sched *s, PyObject *socket, Py_ssize_t size, int flags)
 {
-    int all = p_flags_wait_all(flags);
+    int all = flags != 0 && p_flags_wait_all(flags);
     transfer x = {attempt_receive, P_READ, socket, NULL, size, 0, flags, all};
     x.data = all || size > I_SCRATCH ? NULL : i_scratch(s);
     if (x.data == NULL)

@@ -36,8 +36,9 @@ static PyObject *accept_as_thread(PyObject *socket, PyObject *unused)
     PyCFunction original = patch_socket_originals.accept;
     int ours = patch_in_our_interpreter(&s);
     PyObject *done = original(socket, unused);
-    while (done == NULL && ours && patch_socket_timeout(socket) != 0 &&
-           PyErr_ExceptionMatches(PyExc_BlockingIOError) && patch_socket_may_block(socket)) {
+    int64_t timeout;
+    while (done == NULL && ours && PyErr_ExceptionMatches(PyExc_BlockingIOError) &&
+           patch_socket_may_block(socket, &timeout)) {
         PyErr_Clear();
         done = original(socket, unused);
     }

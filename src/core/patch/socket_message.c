@@ -22,7 +22,8 @@ static PyObject *call_on_alias(PyObject *socket, PyCFunction original, PyObject 
 /* Whether the last call would have blocked: then its exception is cleared. */
 static int take_would_block(PyObject *socket)
 {
-    if (!PyErr_ExceptionMatches(PyExc_BlockingIOError) || !patch_socket_may_block(socket))
+    int64_t timeout;
+    if (!PyErr_ExceptionMatches(PyExc_BlockingIOError) || !patch_socket_may_block(socket, &timeout))
         return 0;
     PyErr_Clear();
     return 1;

@@ -101,12 +101,12 @@ static void name_after_thread(s_tasklet *t, PyObject *function)
 static int make_end_lock(PyObject *module, s_tasklet *t)
 {
     PyObject *lock = PyObject_CallMethod(module, "allocate_lock", NULL);
-    s_identity *own = lock != NULL && c_builtin_lock_try(lock) > 0 ? s_identity_make(t) : NULL;
-    if (own == NULL) {
+    s_identity *identity = lock != NULL && c_builtin_lock_try(lock) > 0 ? s_identity_make(t) : NULL;
+    if (identity == NULL) {
         Py_XDECREF(lock);
         return -1;
     }
-    own->end = lock;
+    identity->end = lock;
     return 0;
 }
 
@@ -216,18 +216,18 @@ static void exit_child_process(void)
     Py_XDECREF(os);
 }
 
-static void end_thread(s_identity *own)
+static void end_thread(s_identity *identity)
 {
-    if (own == forking_thread)
+    if (identity == forking_thread)
         exit_child_process();
     __atomic_sub_fetch(&alive, 1, __ATOMIC_RELAXED);
-    forget_dummy_thread(own->key);
-    if (own->handle != NULL) {
-        call_or_report(own->handle, "_set_done");
-        PyDict_DelItem(end_locks, own->key);
+    forget_dummy_thread(identity->key);
+    if (identity->handle != NULL) {
+        call_or_report(identity->handle, "_set_done");
+        PyDict_DelItem(end_locks, identity->key);
         PyErr_Clear();
     }
-    call_or_report(own->end, "release");
+    call_or_report(identity->end, "release");
 }
 
 /* A tasklet with a thread identity has ended, or will not run again. */

@@ -44,6 +44,6 @@ int patch_locals_install(int install);
 /* Locals of that type (borrowed) keep their values per thread of the system. */
 void patch_local_exclude(PyObject *type);
 /* The tasklet has ended: its values are destroyed. */
-void patch_local_release(s_identity *own);
+void patch_local_release(s_identity *identity);
 
 #endif

@@ -1,16 +1,14 @@
-/* Who holds a stock lock: taking it and giving it back, by any flow.
+/* Releasing builtin locks, by any tasklet or thread, and waits of threads without tasklets.
  *
- * The lock itself is the only truth about whether it is held.  An RLock's owner is a
- * word that CPython compares with the thread's ident; ours says which tasklet.  To
- * release through the interpreter's own function, which asks for the thread, a
- * tasklet lends the lock to its thread for that call: nothing else of the thread runs
- * meanwhile, and another thread takes the lock only when it is free.
+ * The lock itself is the only truth about whether it is held.  An RLock's owner is a word that
+ * CPython compares with the thread's ident; ours says which tasklet.  To release through the
+ * interpreter's own function, which checks for the thread, a tasklet lends the lock to its thread
+ * for that call: nothing else of the thread runs meanwhile, and another thread takes the lock only
+ * when it is free.
  *
- * _at_fork_reinit() frees a lock in the child of a fork, because threads that held it
- * are gone.  Tasklets of the thread that forked are not: an RLock that one of them
- * holds stays held, as long as it is not the one that forks.
- *
- * Also here: flows without other tasklets, which wait inside the lock as ever.
+ * _at_fork_reinit() frees a lock in the child of a fork, because the threads that held it are gone.
+ * The tasklets of the thread that forked are not: an RLock that one of them holds stays held, but
+ * for the one that forks.
  */
 #include "sync/builtin_lock_queue.h"
 
@@ -23,7 +21,7 @@ unsigned long long y_owner_ident(const s_sched *s)
     return s_identity_number(s->current);
 }
 
-/* ---- giving back ------------------------------------------------------------------ */
+/* ---- releasing -------------------------------------------------------------------- */
 
 int y_builtin_lock_lend(s_sched *s, PyObject *rlock)
 {
@@ -34,7 +32,7 @@ int y_builtin_lock_lend(s_sched *s, PyObject *rlock)
     return 1;
 }
 
-static PyObject *release_recursive(s_sched *s, PyObject *rlock)
+static PyObject *release_rlock(s_sched *s, PyObject *rlock)
 {
     if (!y_builtin_lock_lend(s, rlock)) {
         PyErr_SetString(PyExc_RuntimeError, "cannot release un-acquired lock");
@@ -49,15 +47,16 @@ static PyObject *release_recursive(s_sched *s, PyObject *rlock)
 
 PyObject *y_builtin_lock_release(s_sched *s, PyObject *lock)
 {
-    PyObject *done = c_builtin_lock_is_recursive(lock) ? release_recursive(s, lock)
-                                                       : c_builtin_lock_release(lock);
+    PyObject *done =
+        c_builtin_lock_is_recursive(lock) ? release_rlock(s, lock) : c_builtin_lock_release(lock);
     if (done != NULL)
         y_builtin_lock_released(s, lock);
     return done;
 }
 
-/* Another tasklet of this thread than the running one: it goes on in the child of a fork. */
-static int is_another(s_sched *s, unsigned long long ident)
+/* Whether a tasklet of this thread, but not the running one, has that ident: it lives on in the
+ * child of a fork. */
+static int is_other_tasklet(s_sched *s, unsigned long long ident)
 {
     int found = 0;
     if (s == NULL || ident == 0 || ident == y_owner_ident(s))
@@ -79,14 +78,14 @@ PyObject *y_builtin_lock_reinit(s_sched *s, PyObject *lock, PyCFunction original
     PyObject *done = original(lock, NULL);
     if (done == NULL)
         return NULL;
-    if (!is_another(s, owner))
+    if (!is_other_tasklet(s, owner))
         y_builtin_lock_released(s, lock);
     else if (y_builtin_lock_take_free(lock, owner, count) < 0)
         Py_CLEAR(done);
     return done;
 }
 
-/* ---- flows without other tasklets ----------------------------------------------------- */
+/* ---- threads without tasklets ---------------------------------------------------------- */
 
 PyObject *y_builtin_lock_wait_as_thread(PyObject *lock, PyObject *args, PyObject *kwargs)
 {
@@ -95,7 +94,7 @@ PyObject *y_builtin_lock_wait_as_thread(PyObject *lock, PyObject *args, PyObject
     PyObject *pending = PyErr_GetRaisedException();
     if (counted)
         y_builtin_queue_remove_thread(lock);
-    y_builtin_lock_released(s_self_, lock); /* it may have been our turn */
+    y_builtin_lock_released(s_self_, lock); /* it may be a tasklet's turn */
     PyErr_SetRaisedException(pending);
     return done;
 }
@@ -120,6 +119,6 @@ PyObject *y_builtin_lock_restore_as_thread(PyObject *rlock, size_t count, PyCFun
     PyObject *done = original(rlock, args);
     if (counted)
         y_builtin_queue_remove_thread(rlock);
-    y_builtin_lock_released(s_self_, rlock); /* it may have been our turn */
+    y_builtin_lock_released(s_self_, rlock); /* it may be a tasklet's turn */
     return done;
 }

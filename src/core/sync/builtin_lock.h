@@ -1,29 +1,26 @@
-/* Stock locks for tasklets: _thread.lock and _thread.RLock, owned per tasklet.
+/* Builtin locks for tasklets: _thread.lock and _thread.RLock, owned per tasklet.
  *
- * The lock stays the interpreter's: whether it is held is told by it alone, and an
- * OS thread without tasklets waits inside it as ever.  What is added here is where
- * tasklets wait: a table beside the locks, keyed by their address, with a queue
- * for each lock that somebody waits for.  Whoever gives a lock back looks there,
- * takes the lock again for the first tasklet and wakes it; so tasklets are served
- * first come, first served, and nobody is woken in vain.  Where OS threads wait
- * too, every other turn is theirs.
+ * The lock stays the interpreter's: it alone says whether it is held, and an OS thread without
+ * tasklets waits inside it as ever.  What is added here is where tasklets wait: a table beside the
+ * locks, keyed by their address, with a queue for each lock that has waiters.  A release looks
+ * there, takes the lock again for the first tasklet and wakes it.  So tasklets are served first
+ * come, first served, and none is woken in vain.  If OS threads wait too, every other release
+ * leaves the lock to them.
  *
- * Identity.  An RLock belongs to what y_owner_ident() tells: for the main tasklet
- * and for threads without tasklets that is the thread's ident, as in CPython, so
- * that locks taken before the methods were exchanged stay owned; for any other
- * tasklet an odd number made of its id, which no thread ident is (they are
- * addresses).
+ * Identity.  An RLock is owned by y_owner_ident().  For the main tasklet and for threads without
+ * tasklets that is the thread's ident, as in CPython, so locks that were taken before the methods
+ * were replaced stay owned.  For any other tasklet it is an odd number made of its id; thread
+ * idents are addresses, so they are even.
  *
- * Lost wake-ups.  A waiter makes its entry visible, then tries the lock once more;
- * a giver frees the lock, then looks for an entry: both sequentially consistent.
+ * Lost wake-ups.  A waiter makes its entry visible, then tries the lock once more; a release frees
+ * the lock, then looks for an entry: both sequentially consistent.
  *
- * Threads.  Any attached thread; `guard` (without a GIL) covers the table.  No Python
- * code runs under it.
+ * Threads.  Any attached thread; `guard` (without a GIL) covers the table.  No Python code runs
+ * under it.
  *
- * Rejected: replacing the classes, which misses locks that exist and every module
- * that imported the names before; a queue inside the lock, for which its structure
- * has no room; waking the waiters to try for themselves, which wakes in vain and
- * lets others overtake.
+ * Rejected: replacing the classes, which misses locks that exist and every module that has imported
+ * the names before; a queue inside the lock, for which its structure has no room; waking the
+ * waiters to try for themselves, which wakes in vain and lets others overtake.
  */
 #ifndef LOOMLET_SYNC_BUILTIN_LOCK_H
 #define LOOMLET_SYNC_BUILTIN_LOCK_H
@@ -31,10 +28,10 @@
 #include "sched/guests/stackless_run.h"
 #include "sched/sched.h"
 
-/* Whether a wait of the calling flow must let other tasklets run; NULL: no scheduler.  Among
- * tasklets of the Stackless face alone, main blocks its thread, as there: only run() lets
- * others run.  Where nobody else is, the wait is the scheduler's with a virtual clock, and in a
- * cancel scope, which may end it. */
+/* Whether a wait of the calling thread of control must let other tasklets run; `s` is NULL without
+ * a scheduler.  If there are only tasklets of the Stackless API, main blocks its thread, as in
+ * Stackless: only run() lets others run.  Without other tasklets the wait is the scheduler's with a
+ * virtual clock, and inside a cancel scope, which may end it. */
 static inline int y_is_cooperative(const s_sched *s)
 {
     if (s == NULL)
@@ -44,26 +41,28 @@ static inline int y_is_cooperative(const s_sched *s)
     return s->natives > 0 || !s->current->is_main || !s_follows_stackless(s, s->current);
 }
 
+/* By which the calling thread of control owns RLocks; `s` may be NULL. */
 unsigned long long y_owner_ident(const s_sched *s);
 
 /* acquire(): `timeout` in nanoseconds, 0 without waiting, S_FOREVER.  Py_True, Py_False,
  * or NULL with *code. */
 PyObject *y_builtin_lock_acquire(s_sched *s, PyObject *lock, int64_t timeout, int *code);
-/* The same for a thread without tasklets; the arguments are what acquire() was given. */
+/* The same for a thread without tasklets; `args` and `kwargs` are those of acquire(). */
 PyObject *y_builtin_lock_acquire_as_thread(PyObject *lock, int64_t timeout, PyObject *args,
                                            PyObject *kwargs);
 /* Takes an RLock `count` times, without being interrupted: 1, or NULL with *code. */
 PyObject *y_builtin_lock_restore(s_sched *s, PyObject *rlock, size_t count, int *code);
-/* The same for a thread without tasklets: `original` is called when it has to wait. */
+/* The same for a thread without tasklets, which waits by calling `original`. */
 PyObject *y_builtin_lock_restore_as_thread(PyObject *rlock, size_t count, PyCFunction original,
                                            PyObject *args);
 /* release(): None, or NULL with an exception. */
 PyObject *y_builtin_lock_release(s_sched *s, PyObject *lock);
-/* Makes the calling flow, if it owns the RLock, its owner as CPython sees it: 1, or 0. */
+/* Lends the RLock to the thread, so that CPython sees the owner that it expects: 1; 0 when the
+ * caller does not own it. */
 int y_builtin_lock_lend(s_sched *s, PyObject *rlock);
-/* The lock may have become free: hands it over if somebody waits. */
+/* The lock may be free: hands it over if a tasklet waits. */
 void y_builtin_lock_released(s_sched *s, PyObject *lock);
-/* The code whose acquire() is not to be interrupted (borrowed for ever). */
+/* The code whose acquire() must not be interrupted (borrowed for ever). */
 void y_builtin_lock_uninterruptible(PyObject *code);
 /* _at_fork_reinit(): None, or NULL with an exception. */
 PyObject *y_builtin_lock_reinit(s_sched *s, PyObject *lock, PyCFunction original);

@@ -1,22 +1,19 @@
-/* Who waits for a stock lock, and who gets it next.
+/* The waiters of builtin locks, and which of them gets a lock next.
  *
- * A table beside the locks, keyed by their address, has a queue for each lock that
- * somebody waits for, and for no other: a release that finds the table empty, as
- * nearly all do, is done.  The OS threads that wait inside a lock are in no queue; they
- * are counted, and every other turn is left to them.
+ * A table beside the locks, keyed by their address, has a queue for each lock that has waiters, and
+ * for no other: a release that finds the table empty, as nearly all do, is done.  The OS threads
+ * that wait inside a lock are in no queue; they are counted, and every other turn is left to them.
  *
- * A turn that is left to threads is lost if none of them waits any more: one that has
- * given up, but also one that has the lock already and did not say so yet, when
- * another thread frees the lock under it.  So a thread that has waited always looks
- * again whether a tasklet is to have the lock.
+ * A turn that is left to threads is lost if none of them waits any more: one that has given up, but
+ * also one that has the lock already and has not said so yet, when another thread frees the lock
+ * under it.  So a thread that has waited always checks whether a tasklet gets the lock.
  *
- * Handing over never counts an RLock up: whoever waits does not own it, and that the
- * owner's ident is the waiter's can only be a tasklet of that thread lending it for
- * its release (builtin_lock.c).
+ * Handing over never counts an RLock up: a waiter does not own it, and if the owner's ident is the
+ * waiter's, a tasklet of that thread is lending it for its release (builtin_lock.c).
  *
- * Fork.  In the child the tasklets of other threads wait no more.  Functions that ran
- * before ours after the fork may have freed locks (_at_fork_reinit), so the table
- * looks for itself whether it is in a new process.
+ * Fork.  In the child the tasklets of other threads no longer wait.  Functions that ran before ours
+ * after the fork may have freed locks (_at_fork_reinit), so the table checks by itself whether it
+ * is in a new process.
  */
 #include "sync/builtin_lock_queue.h"
 
@@ -40,7 +37,7 @@ static int process;
 
 /* ---- the table; under the guard ----------------------------------------------- */
 
-static b_link *bucket_of(PyObject *lock)
+static b_link *bucket_of_lock(PyObject *lock)
 {
     b_link *bucket = &buckets[((uintptr_t)lock >> 4) % BUCKETS];
     if (!b_linked(bucket))
@@ -48,9 +45,9 @@ static b_link *bucket_of(PyObject *lock)
     return bucket;
 }
 
-static y_builtin_queue *find(PyObject *lock)
+static y_builtin_queue *find_queue(PyObject *lock)
 {
-    b_link *bucket = bucket_of(lock);
+    b_link *bucket = bucket_of_lock(lock);
     for (b_link *at = bucket->next; at != bucket; at = at->next) {
         y_builtin_queue *q = B_CONTAINER(at, y_builtin_queue, link);
         if (q->lock == lock)
@@ -60,9 +57,9 @@ static y_builtin_queue *find(PyObject *lock)
 }
 
 /* NULL without memory. */
-static y_builtin_queue *find_or_add(PyObject *lock)
+static y_builtin_queue *find_or_add_queue(PyObject *lock)
 {
-    y_builtin_queue *q = find(lock);
+    y_builtin_queue *q = find_queue(lock);
     if (q != NULL)
         return q;
     q = c_out_of_memory() ? NULL : PyMem_RawCalloc(1, sizeof(*q));
@@ -72,12 +69,12 @@ static y_builtin_queue *find_or_add(PyObject *lock)
     if (process == 0)
         process = p_process_id();
     b_list_init(&q->waiters);
-    b_append(bucket_of(lock), &q->link);
+    b_append(bucket_of_lock(lock), &q->link);
     __atomic_add_fetch(&queues, 1, __ATOMIC_SEQ_CST);
     return q;
 }
 
-static void drop_if_empty(y_builtin_queue *q)
+static void drop_empty_queue(y_builtin_queue *q)
 {
     if (q->threads > 0 || !b_list_empty(&q->waiters))
         return;
@@ -92,7 +89,7 @@ int y_builtin_lock_take_free(PyObject *lock, unsigned long long ident, size_t co
 {
     if (!c_builtin_lock_is_recursive(lock))
         return c_builtin_lock_try(lock);
-    /* Another tasklet's that lends it, or the main tasklet's: acquire() would go in. */
+    /* The main tasklet's, or lent by another tasklet: acquire() would count it up. */
     if (c_builtin_rlock_owner(lock) == PyThread_get_thread_ident())
         return 0;
     int taken = c_builtin_lock_try(lock);
@@ -113,25 +110,25 @@ int y_builtin_lock_take(PyObject *lock, unsigned long long ident, size_t count)
 
 /* ---- handing over ------------------------------------------------------------------ */
 
-/* The first waiter, which has the lock now: owned by the caller; or NULL. */
-static s_tasklet *hand_over(PyObject *lock)
+/* The first waiter, which holds the lock now: owned by the caller; or NULL. */
+static s_tasklet *hand_over_lock(PyObject *lock)
 {
-    y_builtin_queue *q = find(lock);
+    y_builtin_queue *q = find_queue(lock);
     b_link *first = q ? b_first(&q->waiters) : NULL;
     if (first == NULL)
         return NULL;
     if (q->threads > 0 && (q->turn = !q->turn))
         return NULL;
-    y_builtin_request *w = s_of_link(first)->on;
-    int taken = y_builtin_lock_take_free(lock, w->ident, w->count);
+    y_builtin_request *request = s_of_link(first)->on;
+    int taken = y_builtin_lock_take_free(lock, request->ident, request->count);
     if (taken != 1) {
         if (taken < 0)
             PyErr_Clear();
         return NULL;
     }
-    w->granted = 1;
+    request->granted = 1;
     s_tasklet *t = s_dequeue(first);
-    drop_if_empty(q);
+    drop_empty_queue(q);
     return t;
 }
 
@@ -141,7 +138,7 @@ void y_builtin_lock_released(s_sched *s, PyObject *lock)
     if (__atomic_load_n(&queues, __ATOMIC_SEQ_CST) == 0)
         return;
     c_lock_take(&guard);
-    s_tasklet *t = hand_over(lock);
+    s_tasklet *t = hand_over_lock(lock);
     c_lock_give(&guard);
     if (t != NULL) {
         t->wait.value = Py_NewRef(Py_True);
@@ -151,18 +148,18 @@ void y_builtin_lock_released(s_sched *s, PyObject *lock)
 
 /* ---- waiting ---------------------------------------------------------------------- */
 
-int y_builtin_queue_join(s_tasklet *me, y_builtin_request *want, const s_wait_kind *kind)
+int y_builtin_queue_join(s_tasklet *me, y_builtin_request *request, const s_wait_kind *kind)
 {
     c_lock_take(&guard);
-    y_builtin_queue *q = find_or_add(want->lock);
+    y_builtin_queue *q = find_or_add_queue(request->lock);
     int code = q ? S_OK : S_E_MEMORY;
     if (q != NULL) {
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
-        int taken = y_builtin_lock_take_free(want->lock, want->ident, want->count);
-        want->queue = q;
+        int taken = y_builtin_lock_take_free(request->lock, request->ident, request->count);
+        request->queue = q;
         if (taken == 0)
-            s_enqueue(me, &q->waiters, kind, want);
-        drop_if_empty(q);
+            s_enqueue(me, &q->waiters, kind, request);
+        drop_empty_queue(q);
         code = taken < 0 ? S_E_SET : taken;
     }
     c_lock_give(&guard);
@@ -176,7 +173,7 @@ int y_builtin_queue_leave(s_tasklet *t)
     int queued = t->queued;
     if (queued) {
         s_dequeue(&t->wait.link);
-        drop_if_empty(q);
+        drop_empty_queue(q);
     }
     c_lock_give(&guard);
     return queued;
@@ -185,7 +182,7 @@ int y_builtin_queue_leave(s_tasklet *t)
 int y_builtin_queue_add_thread(PyObject *lock)
 {
     c_lock_take(&guard);
-    y_builtin_queue *q = find_or_add(lock);
+    y_builtin_queue *q = find_or_add_queue(lock);
     if (q != NULL)
         q->threads++;
     c_lock_give(&guard);
@@ -195,18 +192,18 @@ int y_builtin_queue_add_thread(PyObject *lock)
 void y_builtin_queue_remove_thread(PyObject *lock)
 {
     c_lock_take(&guard);
-    y_builtin_queue *q = find(lock);
+    y_builtin_queue *q = find_queue(lock);
     if (q != NULL && q->threads > 0) {
         q->threads--;
-        drop_if_empty(q);
+        drop_empty_queue(q);
     }
     c_lock_give(&guard);
 }
 
 /* ---- fork -------------------------------------------------------------------------------- */
 
-/* In the child: tasklets of threads that are gone wait no more. */
-static void forget_others(s_sched *s, y_builtin_queue *q)
+/* In the child: tasklets of threads that are gone no longer wait. */
+static void forget_other_threads(s_sched *s, y_builtin_queue *q)
 {
     b_link *at = q->waiters.next;
     while (at != &q->waiters) {
@@ -216,7 +213,7 @@ static void forget_others(s_sched *s, y_builtin_queue *q)
         at = next;
     }
     q->threads = 0;
-    drop_if_empty(q);
+    drop_empty_queue(q);
 }
 
 void y_builtin_lock_after_fork(s_sched *s)
@@ -228,7 +225,7 @@ void y_builtin_lock_after_fork(s_sched *s)
         b_link *at = b_linked(bucket) ? bucket->next : bucket;
         while (at != bucket) {
             b_link *next = at->next;
-            forget_others(s, B_CONTAINER(at, y_builtin_queue, link));
+            forget_other_threads(s, B_CONTAINER(at, y_builtin_queue, link));
             at = next;
         }
     }

@@ -1,40 +1,35 @@
-/* Turns: who comes second, of one thread, waits until the first one's call on an object is over.
- *
- * For objects whose own lock belongs to an OS thread.  A turn lies on the C stack of a call that
- * may wait; whoever wants the same object queues there and is woken when it ends, to look again.
- *
- * Threads.  Turns are the thread's own; other threads do not see them.
- */
+/* The object mutexes of a thread: a list, because few calls are under way.  See object_mutex.h. */
 #include "sync/object_mutex.h"
 
-static __thread b_link turns;
-static c_lock guard; /* what s_leave_queue wants: all of it is one thread's */
+static __thread b_link mutexes;
+static c_lock guard; /* for s_leave_queue, which wants one: all mutexes here are one thread's */
 
-static int leave(s_tasklet *t)
+static int object_mutex_detach(s_tasklet *t)
 {
     return s_leave_queue(t, &guard);
 }
 
-static PyObject *wanted(s_tasklet *t)
+static PyObject *object_mutex_object(s_tasklet *t)
 {
     return Py_NewRef((PyObject *)t->on);
 }
 
-static const s_wait_kind waiting = {.name = "turn", .detach = leave, .object = wanted};
+static const s_wait_kind waiting_for_call = {
+    .name = "acquire", .detach = object_mutex_detach, .object = object_mutex_object};
 
-void y_object_mutex_begin(y_object_mutex *turn, PyObject *object)
+void y_object_mutex_begin(y_object_mutex *mutex, PyObject *object)
 {
-    if (!b_linked(&turns))
-        b_list_init(&turns);
-    turn->object = object;
-    b_list_init(&turn->waiters);
-    b_append(&turns, &turn->link);
+    if (!b_linked(&mutexes))
+        b_list_init(&mutexes);
+    mutex->object = object;
+    b_list_init(&mutex->waiters);
+    b_append(&mutexes, &mutex->link);
 }
 
-void y_object_mutex_end(s_sched *s, y_object_mutex *turn)
+void y_object_mutex_end(s_sched *s, y_object_mutex *mutex)
 {
-    b_unlink(&turn->link);
-    for (b_link *at; (at = b_first(&turn->waiters)) != NULL;) {
+    b_unlink(&mutex->link);
+    for (b_link *at; (at = b_first(&mutex->waiters)) != NULL;) {
         s_tasklet *t = s_dequeue(at);
         t->wait.value = Py_NewRef(Py_True);
         s_wake(s, t);
@@ -43,27 +38,27 @@ void y_object_mutex_end(s_sched *s, y_object_mutex *turn)
 
 int y_object_mutex_any(void)
 {
-    return b_linked(&turns) && !b_list_empty(&turns);
+    return b_linked(&mutexes) && !b_list_empty(&mutexes);
 }
 
-static y_object_mutex *find(const PyObject *object)
+static y_object_mutex *find_mutex(const PyObject *object)
 {
-    for (b_link *at = turns.next; at != &turns; at = at->next) {
-        y_object_mutex *turn = B_CONTAINER(at, y_object_mutex, link);
-        if (turn->object == object)
-            return turn;
+    for (b_link *at = mutexes.next; at != &mutexes; at = at->next) {
+        y_object_mutex *mutex = B_CONTAINER(at, y_object_mutex, link);
+        if (mutex->object == object)
+            return mutex;
     }
     return NULL;
 }
 
 PyObject *y_object_mutex_wait(s_sched *s, PyObject *object, int *code)
 {
-    y_object_mutex *turn;
-    while ((turn = find(object)) != NULL) {
+    y_object_mutex *mutex;
+    while ((mutex = find_mutex(object)) != NULL) {
         *code = s_may_block(s);
         if (*code < 0)
             return NULL;
-        s_enqueue(s->current, &turn->waiters, &waiting, object);
+        s_enqueue(s->current, &mutex->waiters, &waiting_for_call, object);
         PyObject *done = s_suspend(s, NULL);
         *code = S_E_SET;
         if (done == NULL)

@@ -1,4 +1,11 @@
-/* Turns at an object whose own lock knows no tasklets: the contract.  See turn.c. */
+/* Calls on an object, one tasklet at a time: the contract.
+ *
+ * For objects of the interpreter whose own lock belongs to an OS thread: it would let a second
+ * tasklet of the same thread in.  A mutex lies on the C stack of a call that may wait.  Tasklets
+ * that are about to call the same object wait until that call is over, then look again.
+ *
+ * Threads.  The mutexes of a thread are its own; other threads wait in the object's lock.
+ */
 #ifndef LOOMLET_OBJECT_MUTEX_H
 #define LOOMLET_OBJECT_MUTEX_H
 
@@ -11,11 +18,12 @@ typedef struct {
 } y_object_mutex;
 
 /* A call on `object` that may wait, on this C stack, until y_object_mutex_end. */
-void y_object_mutex_begin(y_object_mutex *turn, PyObject *object);
-void y_object_mutex_end(s_sched *s, y_object_mutex *turn);
-/* Whether there is any turn in this thread. */
+void y_object_mutex_begin(y_object_mutex *mutex, PyObject *object);
+void y_object_mutex_end(s_sched *s, y_object_mutex *mutex);
+/* Whether any such call is under way in this thread. */
 int y_object_mutex_any(void);
-/* Until no call of this thread is under way on `object`: Py_True, or NULL with *code.  Hard. */
+/* Waits until no call on `object` is under way in this thread: Py_True, or NULL with *code.  Hard.
+ */
 PyObject *y_object_mutex_wait(s_sched *s, PyObject *object, int *code);
 
 #endif

@@ -1,17 +1,17 @@
-/* asyncio's running loop is the running tasklet's.
+/* asyncio's running event loop becomes that of the running tasklet.
  *
- * As in trace.c, the C function that sets it is exchanged: asyncio.run(), third-party runners and
- * loops all call it when a loop begins and ends to run.  Interpreters share the C function of a
- * method definition: in one that is not ours the original is called.
+ * As in bind/native/trace.c, the C function that sets it is replaced: asyncio.run(), third-party
+ * runners and event loops all call it when a loop starts and stops running.  Interpreters share the
+ * C function of a method definition: in one that is not ours the original is called.
  */
 #include "bind/patch/patch.h"
 
-static PyCFunction original;
+static PyCFunction set_running_loop_original;
 
 static PyObject *set_running_loop(PyObject *module, PyObject *loop)
 {
     if (PyInterpreterState_Get() != PyInterpreterState_Main())
-        return original(module, loop);
+        return set_running_loop_original(module, loop);
     s_sched *s = loop != Py_None ? s_self() : s_self_;
     if (loop != Py_None && s == NULL)
         return NULL;
@@ -24,7 +24,7 @@ static PyObject *set_running_loop(PyObject *module, PyObject *loop)
     return done;
 }
 
-static PyObject *refuse(PyObject *found)
+static PyObject *refuse_asyncio_function(PyObject *found)
 {
     return PyErr_Format(PyExc_ImportError,
                         "expected asyncio's own functions in C, found %R; import loomlet.aio "
@@ -32,21 +32,22 @@ static PyObject *refuse(PyObject *found)
                         found);
 }
 
-/* _own_loops(set_running_loop, get_running_loop, file): from now on a loop that runs is its
- * tasklet's, and code of that file is not interrupted.  Once per process. */
+/* _own_loops(set_running_loop, get_running_loop, file): from now on a running event loop is that of
+ * its tasklet, and code of that file is not interrupted.  Once per process. */
 static PyObject *own_loops(PyObject *module, PyObject *args)
 {
     PyObject *setter, *getter, *file;
     (void)module;
     if (!PyArg_ParseTuple(args, "OOU:_own_loops", &setter, &getter, &file))
         return NULL;
-    if (original != NULL)
+    if (set_running_loop_original != NULL)
         Py_RETURN_NONE;
     if (!PyCFunction_Check(getter) || PyCFunction_GET_FLAGS(getter) != METH_NOARGS)
-        return refuse(getter);
-    original = c_function_swap(setter, METH_O, set_running_loop);
+        return refuse_asyncio_function(getter);
+    PyCFunction original = c_function_swap(setter, METH_O, set_running_loop);
     if (original == NULL)
-        return refuse(setter);
+        return refuse_asyncio_function(setter);
+    set_running_loop_original = original;
     c_event_loop_learn(setter, original, getter);
     c_interruptible_exclude_file(file);
     s_sched *s = c_event_loop_is_running() ? s_self() : NULL;
