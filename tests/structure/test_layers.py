@@ -31,7 +31,7 @@ C_LEVELS = (
 # "." are the room's own files, where they are not spread by the rule of folder_level.
 SUB_LEVELS: dict[str, tuple[tuple[str, ...], ...]] = {
     "sched": ((".",), ("guests",)),
-    "bind": (("native", "debug"), ("net", "stackless"), ("patch", "snapshot")),
+    "bind": (("native", "net", "debug"), ("stackless", "patch"), ("snapshot",)),
 }
 C_LEVEL = {room: level for level, names in enumerate(C_LEVELS) for room in names}
 SUB_LEVEL = {

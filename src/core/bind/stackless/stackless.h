@@ -38,7 +38,8 @@ PyObject *bind_bomb_around(PyObject *error);
 /* The exception that a bomb raises, or the one that says why it cannot; never NULL. */
 PyObject *bind_bomb_exception(PyObject *bomb);
 
-/* ---- channel.c, callbacks.c, extras.c -------------------------------------------------- */
+/* ---- channel.c, callbacks.c, atomic.c, cstack.c
+ * -------------------------------------------------- */
 
 extern PyTypeObject bind_stackless_channel_type;
 int bind_stackless_channel_ready(void);
