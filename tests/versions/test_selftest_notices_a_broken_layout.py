@@ -66,14 +66,24 @@ def others(tmp_path_factory):
     return [target for room in rooms for target in compile_room(CORE, out, room)]
 
 
+def included(name):
+    """A file of the room and all headers of the room that it includes."""
+    text = (CORE / "cpython" / name).read_text()
+    found = re.findall(r'#include "cpython/(py\w+\.h)"', text)
+    return {name}.union(*map(included, found))
+
+
 def build(tmp_path, others, file, pattern, replacement):
     """A package whose core has one line of the room changed."""
     copy = tmp_path / "core"
     shutil.copytree(CORE, copy)
-    path = copy / "cpython" / file
-    text, count = re.subn(pattern, replacement, path.read_text(), count=1)
-    assert count == 1, f"the line to be broken is gone from {file}"
-    path.write_text(text)
+    broken = 0
+    for name in included(file):
+        path = copy / "cpython" / name
+        text, count = re.subn(pattern, replacement, path.read_text(), count=1)
+        path.write_text(text)
+        broken += count
+    assert broken == 1, f"the line to be broken is gone from {file} and what it includes"
     package = tmp_path / "loomlet"
     shutil.copytree(
         ROOT / "src" / "loomlet", package, ignore=shutil.ignore_patterns("*.so", "__pycache__")

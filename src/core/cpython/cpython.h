@@ -153,8 +153,6 @@ const void *c_code_key(PyObject *callable);
 /* The qualified name of a Python function: borrowed; NULL for other callables. */
 PyObject *c_function_name(PyObject *callable);
 
-/* The C recursion count that a tasklet's stack carries. */
-int c_stack_budget(void);
 /* C stack bookkeeping: limits of a new stack, of the thread's own, and making one current. */
 void c_stack_limits_init(PyThreadState *ts, p_stack *stack);
 void c_stack_limits_of_thread(PyThreadState *ts, p_stack *stack);

@@ -191,7 +191,7 @@ static c_frame *enter_generator(c_state *state, const c_frame_snapshot *record)
 
 int c_frames_build(PyThreadState *ts, c_state *state, PyObject *records)
 {
-    c_frame *below = thread_base_frame(ts);
+    c_frame *below = NULL;
     c_frame_snapshot record;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(records); i++) {
         c_frame_snapshot_parse(PyTuple_GET_ITEM(records, i), &record);

@@ -1,14 +1,17 @@
 /* Picks the file of the running minor version: the one version test of the room.
  *
- * Each pyNNN.h defines the same names:
- *   slot, slot_object, slot_steal, slot_close, slot_owned, SLOT_NULL
+ * A version's file (py311.h ... py314.h) and the headers that it includes (py_common.h says how
+ * they are divided) define the same names on every version:
+ *   slot, slot_object, slot_owned, slot_steal, slot_close, SLOT_NULL
  *                              one entry of a frame's locals and value stack
- *   frame_top, frame_set_top, frame_code, frame_ip, frame_set_ip, frame_owner
+ *   frame_top, frame_set_top, frame_code, frame_ip, frame_set_ip, frame_funcobj
  *   frame_is_entry             the mark that an interpreter activation begins here
  *   frame_begins_activation    the same, or this is its first frame (3.11)
  *   thread_frame, thread_set_frame, and the recursion counters
+ *   stack_limits_..., base_... what of a thread state belongs to a C stack
+ *   pending_...                the queue of pending calls (from 3.12 on)
  *   C_AFTER(op)                code units from an instruction to the one after it
- *   rules that differ          as C_RULE_... constants, described in README.md
+ *   C_OP_..., C_CALL_..., ...  what instructions have on the value stack, and how they end
  */
 #ifndef LOOMLET_LAYOUT_H
 #define LOOMLET_LAYOUT_H
@@ -43,36 +46,11 @@
 #define C_TELLS_DEPTH 0
 #endif
 
-/* How far a waiting frame goes when the one above returns; 3.11 keeps no such number. */
-#ifdef C_HAS_SOFT
-static inline int frame_return_offset(const c_frame *f)
+#ifndef C_NO_ENTRY_FRAMES
+static inline int frame_begins_activation(const c_frame *f)
 {
-    return f->return_offset;
+    return frame_is_entry(f);
 }
-static inline void frame_set_return_offset(c_frame *f, int offset)
-{
-    f->return_offset = (uint16_t)offset;
-}
-#endif
-
-/* Only 3.14 has slots that hold a bare number instead of an object. */
-#ifndef SLOTS_HOLD_NUMBERS
-static inline int slot_is_number(slot s)
-{
-    (void)s;
-    return 0;
-}
-static inline Py_ssize_t slot_number(slot s)
-{
-    (void)s;
-    return 0;
-}
-static inline slot slot_from_number(Py_ssize_t number)
-{
-    (void)number;
-    return SLOT_NULL;
-}
-#define SLOTS_HOLD_NUMBERS 0
 #endif
 
 #endif

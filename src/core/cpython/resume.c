@@ -214,6 +214,6 @@ PyObject *c_start(PyThreadState *ts, c_state *state, PyObject *func, PyObject *a
     Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
     size_t positional = (size_t)(PyTuple_GET_SIZE(args) - named);
     PyObject *const *items = ((PyTupleObject *)args)->ob_item;
-    state->rest = calls_straight(ts, func, kwnames) ? thread_base_frame(ts) : C_BELOW;
+    state->rest = calls_straight(ts, func, kwnames) ? NULL : C_BELOW;
     return PyObject_Vectorcall(func, items, positional, kwnames);
 }

@@ -246,7 +246,7 @@ int c_safepoint_find(PyThreadState *ts, c_frame *f, const c_call_site *site, c_s
     const _Py_CODEUNIT *ip = frame_ip(f);
     int op = ip_opcode(ip), known = __atomic_load_n(&places, __ATOMIC_ACQUIRE);
     if ((op != RESUME && op != JUMP_BACKWARD) || PyErr_Occurred() || c_trace_is_set(ts) ||
-        check_has_more(ts) || !called_by_loop(f, site->args, known))
+        safepoint_has_more(ts) || !called_by_loop(f, site->args, known))
         return C_FROM_C;
     PyCodeObject *code = frame_code(f);
     int depth = depth_of(f, code), back = way_back(code, ip, op);

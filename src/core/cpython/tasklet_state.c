@@ -40,15 +40,6 @@ PyThreadState *c_thread_state(void)
     return PyThreadState_Get();
 }
 
-int c_stack_budget(void)
-{
-#ifdef C_STACK_PER_COUNT
-    return (int)(p_stack_size() / 2 / C_STACK_PER_COUNT);
-#else
-    return 0;
-#endif
-}
-
 static void chunk_init(c_state *state, void *memory, size_t size)
 {
     _PyStackChunk *chunk = memory;
@@ -67,9 +58,8 @@ void c_state_init(PyThreadState *ts, c_state *state, void *chunk, size_t size)
     memset(state, 0, sizeof(*state));
     chunk_init(state, chunk, size);
     state->exc_info = &state->exc_root;
-    state->frame = thread_base_frame(ts);
     state->py_left = thread_py_budget(ts);
-    state->c_left = c_stack_budget();
+    state->c_left = stack_call_budget();
 }
 
 void c_state_never_soft(c_state *state)

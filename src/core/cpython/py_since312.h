@@ -1,0 +1,102 @@
+/* What CPython has had since 3.12: frames that can be left softly.
+ *
+ * An activation of the interpreter begins with an entry frame of its own, so a frame of the
+ * program never has to return into C code that waits for it.  A frame knows how far it advances
+ * when the frame above it returns (return_offset).  Python calls and C calls are limited apart.
+ *
+ * The header with the opcode tables differs, and comes before this one.
+ */
+#ifndef LOOMLET_PY_SINCE312_H
+#define LOOMLET_PY_SINCE312_H
+
+#include "cpython/py_common.h"
+
+#define C_HAS_SOFT 1
+
+/* ---- frames and code ---- */
+
+/* Words of the data stack that a call of `code` takes. */
+static inline int code_frame_words(const PyCodeObject *code)
+{
+    return code->co_framesize;
+}
+/* How far a waiting frame advances when the frame above it returns. */
+static inline int frame_return_offset(const c_frame *f)
+{
+    return f->return_offset;
+}
+static inline void frame_set_return_offset(c_frame *f, int offset)
+{
+    f->return_offset = (uint16_t)offset;
+}
+static inline int ip_opcode(const _Py_CODEUNIT *ip)
+{
+    return _PyOpcode_Deopt[ip->op.code];
+}
+static inline int ip_oparg(const _Py_CODEUNIT *ip)
+{
+    return ip->op.arg;
+}
+/* Inline cache units behind an instruction. */
+#define C_CACHES(op) (_PyOpcode_Caches[op])
+
+#define C_OP_CALL CALL
+#define C_OP_CALL_EX CALL_FUNCTION_EX
+#define C_OP_FOR_ITER FOR_ITER
+#define C_OP_END_FOR END_FOR
+/* An iteration that ends skips END_FOR. */
+#define C_ITER_END_SKIPS 1
+#define C_ITER_SLOT(top) ((top) - 1)
+
+/* ---- thread states ---- */
+
+static inline int thread_py_left(PyThreadState *ts)
+{
+    return ts->py_recursion_remaining;
+}
+static inline void thread_set_py_left(PyThreadState *ts, int left)
+{
+    ts->py_recursion_remaining = left;
+}
+static inline int thread_py_limit(PyThreadState *ts)
+{
+    return ts->py_recursion_limit;
+}
+/* Python calls that a tasklet may nest: the recursion limit. */
+static inline int thread_py_budget(PyThreadState *ts)
+{
+    return thread_py_limit(ts);
+}
+/* The trace functions themselves say whether events are wanted. */
+static inline void thread_mark_tracing(PyThreadState *ts)
+{
+    (void)ts;
+}
+/* Inside a critical section, which only exists without a GIL. */
+static inline int thread_in_section(PyThreadState *ts)
+{
+#ifdef Py_GIL_DISABLED
+    return ts->critical_section != 0;
+#else
+    (void)ts;
+    return 0;
+#endif
+}
+#ifndef Py_GIL_DISABLED
+/* Whether any thread has the GIL; to be read atomically. */
+static inline int *gil_taken(void)
+{
+    return (int *)&PyInterpreterState_Main()->ceval.gil->locked;
+}
+#endif
+
+/* ---- pending calls ---- */
+
+typedef struct _pending_calls pending_queue;
+
+static inline pending_queue *pending_of_interpreter(void)
+{
+    return &PyInterpreterState_Main()->ceval.pending;
+}
+
+#endif

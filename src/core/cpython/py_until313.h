@@ -1,0 +1,99 @@
+/* What CPython 3.11, 3.12 and 3.13 have in common, and no later version has.
+ *
+ * Frames hold plain strong references, also without the GIL.  A frame knows the depth of its
+ * value stack only after it called inline or was suspended; in the innermost frame the depth
+ * follows from the address of the operands or from the bytecode (stack_depth.c).  C calls are
+ * counted.  The last part is for 3.12 and 3.13 only.
+ */
+#ifndef LOOMLET_PY_UNTIL313_H
+#define LOOMLET_PY_UNTIL313_H
+
+#include "cpython/py_common.h"
+#include "cpython/slot_until313.h"
+
+/* ---- frames and code ---- */
+
+static inline int frame_top(const c_frame *f)
+{
+    return f->stacktop;
+}
+static inline void frame_set_top(c_frame *f, int top)
+{
+    f->stacktop = top;
+}
+#define C_EXACT_TOP 0
+#define C_CALL_BASE(f, site) ((slot *)((uintptr_t)(site)->args - 2 * sizeof(slot)))
+
+/* ---- C stacks ---- */
+
+/* The hungriest recursion measured is list.sort() calling its key function: 1650 bytes for each
+ * count.  This gives 1497 counts, what 3.12 itself allows a thread, and they fit beside the
+ * parser, which counts in its own way. */
+#define C_STACK_PER_COUNT 1400
+/* The count of C calls that a tasklet's stack carries. */
+static inline int stack_call_budget(void)
+{
+    return (int)(p_stack_size() / 2 / C_STACK_PER_COUNT);
+}
+static inline void stack_limits_init(PyThreadState *ts, p_stack *stack)
+{
+    (void)ts, (void)stack;
+}
+static inline void stack_limits_own(PyThreadState *ts, p_stack *stack)
+{
+    (void)ts, (void)stack;
+}
+static inline void stack_limits_use(PyThreadState *ts, const p_stack *stack)
+{
+    (void)ts, (void)stack;
+}
+static inline void thread_abandon(PyThreadState *ts)
+{
+    (void)ts;
+}
+
+#ifdef C_HAS_SOFT
+
+/* ---- 3.12 and 3.13 ---- */
+
+static inline int frame_is_entry(const c_frame *f)
+{
+    return f->owner == FRAME_OWNED_BY_CSTACK;
+}
+static inline PyObject *frame_funcobj(const c_frame *f)
+{
+    return f->f_funcobj;
+}
+/* What runs in the frame: borrowed; None in the one below an inlined __init__. */
+static inline PyObject *frame_function(const c_frame *f)
+{
+    return f->f_funcobj;
+}
+/* `function` may be NULL: the frame has ended. */
+static inline void frame_exchange_function(c_frame *f, PyObject *function)
+{
+    Py_XSETREF(f->f_funcobj, Py_XNewRef(function));
+}
+static inline int thread_c_left(PyThreadState *ts)
+{
+    return ts->c_recursion_remaining;
+}
+static inline void thread_set_c_left(PyThreadState *ts, int left)
+{
+    ts->c_recursion_remaining = left;
+}
+
+#define C_OP_SUBSCRIPT BINARY_SUBSCR
+#define C_PLAIN_SUBSCRIPT(op, oparg) ((op) == BINARY_SUBSCR)
+#define C_OP_BEFORE_WITH BEFORE_WITH
+/* A call's operands stay visible while they are dropped. */
+#define C_DROPS_IN_PLACE 1
+/* f(*args): two slots for the callable, args [, kwargs] */
+#define C_EX_OPERANDS(oparg) (3 + ((oparg) & 1))
+#define C_EX_HAS_KWARGS(f, base, oparg) ((oparg) & 1)
+/* The operands always lie in the value stack, whatever their number. */
+#define C_MAX_OPERANDS 257
+
+#endif
+
+#endif
