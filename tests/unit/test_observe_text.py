@@ -65,6 +65,32 @@ def test_equal_ones_stand_together() -> None:
     assert "t3 (id 3) paused" in every
 
 
+def test_a_ring_is_named_first() -> None:
+    """With the names, and back to where it began."""
+    dump = Dump(5, 0.0, [Thread(77, 1, True, 0.1, 0, None, [task(1, 2), task(2, 1)])], whole=True)
+    shown = "\n".join(render.render(dump))
+    assert "a ring, which only a timeout or a kill can end: t1 -> t2 -> t1" in shown
+
+
+def test_what_is_too_much_is_counted() -> None:
+    """Of the things that one entry waits for, and of the waits for each other."""
+    many = [task(n, 1000 + n) for n in range(50)]
+    dump = Dump(5, 0.0, [Thread(77, 1, True, 0.1, 0, None, many)], whole=True)
+    shown = "\n".join(render.render(dump))
+    assert "    waits for 44 others\n" in shown
+    assert shown.endswith("\n  and 10 more such waits")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(0.25, "250 ms"), (119.0, "119.0 s"), (600.0, "10 min"), (9000.0, "2.5 h")],
+)
+def test_times_are_rounded(seconds: float, shown: str) -> None:
+    """To what a person would say."""
+    dump = Dump(5, 0.0, [Thread(77, 1, False, seconds, 0, None, [task(1, state="paused")])])
+    assert f"no tasklet has run for {shown}\n" in "\n".join(render.render(dump))
+
+
 def test_missing_parts_are_named() -> None:
     """A partial dump, tasklets that could not be read."""
     told = "\n".join(render.render(Dump(5, 0.001, damaged=2)))

@@ -124,6 +124,8 @@ static int make_idler(s_sched *s)
 {
     void *chunk = c_malloc(IDLE_CHUNK);
     s->idler = chunk ? new_tasklet(s_hook.type) : NULL;
+    if (chunk == NULL)
+        PyErr_NoMemory();
     if (s->idler == NULL) {
         PyMem_Free(chunk);
         return S_E_SET;

@@ -1,11 +1,14 @@
 """Each allocation fails in turn: MemoryError, and every queue as before."""
 
 import gc
+import sys
+import threading
 
 import pytest
 
 import loomlet
-from loomlet import Channel, Lock, _core, schedule, select, spawn
+import loomlet.compat.stackless as stackless
+from loomlet import CancelScope, Channel, Lock, TaskGroup, _core, schedule, select, spawn, timeout
 
 
 def ping():
@@ -53,7 +56,125 @@ def nap():
     return task.result()
 
 
-WORK = [ping, buffered, choose, wait_for_a_lock, hard, nap]
+def grouped():
+    with TaskGroup() as group:
+        tasks = [group.spawn(int, n) for n in ("1", "2")]
+    return [task.result() for task in tasks]
+
+
+def failing_group():
+    def fails():
+        raise KeyError
+
+    try:
+        with TaskGroup() as group:
+            group.spawn(fails)
+            group.spawn(Channel().receive)
+    except ExceptionGroup as failed:
+        if failed.subgroup(MemoryError):
+            raise
+        return repr(failed)
+
+
+def timed():
+    with timeout(1000), CancelScope(shield=True) as scope:
+        task = spawn(loomlet.sleep, 1e-6)
+        task.join()
+        scope.cancel()
+    return scope.cancelled_caught
+
+
+def late():
+    try:
+        with timeout(1e-6):
+            Channel().receive()
+    except TimeoutError:
+        return "late"
+
+
+def joined_in_time():
+    task = spawn(loomlet.sleep, 1e-6)
+    task.join(timeout=1000)
+    return task.state
+
+
+def traced():
+    seen = []
+
+    def look():
+        sys.settrace(lambda *about: seen.append(about[1]))
+        schedule()
+        sys.settrace(None)
+
+    spawn(look).join()
+    return bool(seen)
+
+
+def stopped():
+    fired = []
+    timer = _core.Timer(lambda: fired.append(1))
+    timer.arm(loomlet.now() + 1000)
+    timer.cancel()
+    return fired
+
+
+def looked_at():
+    task = spawn(Channel().receive)
+    schedule()
+    found = len(_core.tasklets()), task.waiting_in, len(_core.stats())
+    task.kill()
+    return found
+
+
+def thawed():
+    if not _core.soft():
+        return None
+
+    def waits():
+        return select([Channel(), Channel()], timeout=1000)
+
+    task = spawn(waits)
+    schedule()
+    if task.state == "done":
+        return task.result()
+    copy = loomlet.thaw(loomlet.freeze(task))
+    found = task.state, copy.state
+    copy.kill()
+    return found
+
+
+def by_stackless_rules():
+    channel, got = stackless.channel(), []
+    stackless.tasklet(lambda: got.append(channel.receive()))()
+    stackless.tasklet(channel.send)(5)
+    stackless.run(1 << 20)
+    return got
+
+
+def from_another_thread():
+    ch, got = Channel(), []
+    task = spawn(ch.receive)
+    schedule()
+
+    def other():
+        try:
+            loomlet.run(ch.send, "sent")
+        except (MemoryError, loomlet.Deadlock):
+            ch.close()
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    try:
+        got.append(task.result())
+    except loomlet.ChannelClosed:
+        got.append(MemoryError)
+    thread.join()
+    return got.pop()
+
+
+WORK = [ping, buffered, choose, wait_for_a_lock, hard, nap, grouped, failing_group, timed, late]
+WORK += [joined_in_time, traced, stopped, looked_at, thawed, by_stackless_rules]
+WORK += [from_another_thread]
 
 
 def attempt(work, fail_at):
@@ -62,6 +183,9 @@ def attempt(work, fail_at):
     try:
         outcome = work()
     except (MemoryError, loomlet.Deadlock):  # the partner may have died of it
+        outcome = MemoryError
+    except ExceptionGroup as several:
+        assert several.subgroup(MemoryError)
         outcome = MemoryError
     return outcome, _core._fail_allocation(0) == 0
 
