@@ -40,13 +40,6 @@ static PyObject *group_spawn(PyObject *self, PyObject *const *args, Py_ssize_t n
     return bind_fail(code, self);
 }
 
-/* Where the group cannot wait for its children, it cancels them and leaves. */
-static void abandon_group(s_sched *s, s_scope *group)
-{
-    s_scope_cancel(s, group);
-    s_scope_leave(s, group, 1);
-}
-
 /* _wait(shielded): waits until there are no children. */
 static PyObject *group_wait(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
@@ -59,8 +52,6 @@ static PyObject *group_wait(PyObject *self, PyObject *const *args, Py_ssize_t na
         return NULL;
     c_call_site site = BIND_SITE(self, args, nargs, group_wait);
     PyObject *done = s_scope_wait(s, SELF, shielded, &site, &code);
-    if (done == NULL && (code == S_E_TRAPPED || code == S_E_SCOPE_ORDER))
-        abandon_group(s, SELF);
     return bind_result(done, code, self);
 }
 

@@ -97,19 +97,12 @@ static PyObject *raise_scope_late(PyObject *self, PyObject *cause)
     return NULL;
 }
 
-/* Whether a Cancelled ends here: this is the outermost cancelled scope. */
-static int absorbs_cancel(s_scope *scope, PyObject *exception)
-{
-    return scope->called && scope->state == S_SCOPE_ENTERED && !s_scope_outer(scope) &&
-           bind_is_cancelled(exception);
-}
-
 static PyObject *scope_exit(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     s_sched *s = s_self();
     if (s == NULL || (nargs != 3 && bind_check_count("__exit__", nargs, 3) < 0))
         return NULL;
-    int caught = args[1] != Py_None && absorbs_cancel(SELF, args[1]);
+    int caught = args[1] != Py_None && s_scope_absorbs(SELF) && bind_is_cancelled(args[1]);
     int code = s_scope_leave(s, SELF, 1);
     if (code < 0)
         return bind_fail(code, self);

@@ -406,6 +406,13 @@ static int target(const s_tasklet *t, int i, s_target *found)
 
 static const s_wait_kind joining = {.name = "join", .detach = detach, .target = target};
 
+/* A group that cannot wait for its children cancels them and is left. */
+static void abandon_group(s_sched *s, s_scope *group)
+{
+    s_scope_cancel(s, group);
+    s_scope_leave(s, group, 1);
+}
+
 PyObject *s_scope_wait(s_sched *s, s_scope *group, int shielded, const c_call_site *site, int *code)
 {
     s_tasklet *me = s->current;
@@ -424,6 +431,8 @@ PyObject *s_scope_wait(s_sched *s, s_scope *group, int shielded, const c_call_si
         group->waiter = me;
     }
     c_lock_give(&group->lock);
+    if (*code == S_E_TRAPPED || *code == S_E_SCOPE_ORDER)
+        abandon_group(s, group);
     if (*code < 0)
         return NULL;
     return waits ? s_suspend(s, site) : Py_NewRef(Py_None);

@@ -60,6 +60,11 @@ void s_scope_clear(s_scope *scope);
 int s_scope_effective(const s_scope *scope);
 /* 1 when a cancelled scope further out is seen from inside `scope`. */
 int s_scope_outer(const s_scope *scope);
+/* Whether a Cancelled ends at this scope: it is the outermost one that is cancelled. */
+static inline int s_scope_absorbs(const s_scope *scope)
+{
+    return scope->called && scope->state == S_SCOPE_ENTERED && !s_scope_outer(scope);
+}
 
 /* The current tasklet goes in, and out again: 0 or S_E_.  A group that has children
  * is not left, 1; `force`: it is. */
@@ -79,7 +84,8 @@ void s_scope_notify(s_sched *s, s_tasklet *t);
 int s_scope_adopt(s_scope *group, s_tasklet *t);
 /* An owned tasklet has ended. */
 void s_scope_child_ended(s_sched *s, s_tasklet *t);
-/* Waits until there are no children; `shielded`: though cancelled. */
+/* Waits until there are no children; `shielded`: though cancelled.  Where it cannot wait, the group
+ * is cancelled and left. */
 PyObject *s_scope_wait(s_sched *s, s_scope *group, int shielded, const c_call_site *site,
                        int *code);
 
