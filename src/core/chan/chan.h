@@ -5,18 +5,17 @@
  *   receivers wait only while the buffer is empty and no sender waits;
  *   senders wait only while the buffer is full and no receiver waits;
  *   a closed channel has no waiting receiver.
- * So a partner that is found waiting is always the one whose turn it is, and
- * order is first in, first out, through the buffer too.
+ * So the first waiting partner is always the next in turn, and the order is first in, first out,
+ * through the buffer too.
  *
- * A waiter is either a tasklet's own queue place (send, receive, iteration) or
- * one case of a select.  Taking it out of the queue under the lock claims it; a
- * case must win its select's claim as well, because another channel may be
- * faster.  Values are moved: the waiter's place owns the reference.
+ * A waiter is either a tasklet's own wait node (send, receive, iteration) or one case of a select.
+ * Removing it from the queue under the lock claims it; a case must win its select's claim as well,
+ * because another channel may be faster.  Values are moved: the waiter's node owns the reference.
  *
- * The lock exists only without a GIL, is held for a few loads and stores, never
- * while Python code or a destructor may run.  Rejected: an owner word that lets
- * the owning thread work without the lock; to take it away from a running thread
- * needs a stop that costs more than the lock saves.
+ * The lock exists only without a GIL, is held for a few loads and stores, never while Python code
+ * or a destructor may run.  Rejected: an owner word that lets the owning thread work without the
+ * lock; taking ownership away from a running thread needs a stop that costs more than the lock
+ * saves.
  */
 #ifndef LOOMLET_CHAN_H
 #define LOOMLET_CHAN_H
@@ -27,13 +26,13 @@ typedef struct n_channel {
     PyObject_HEAD
     PyObject *weakrefs;
     b_link senders, receivers; /* of s_wait */
-    PyObject **items;          /* ring buffer of `room` places */
+    PyObject **items;          /* ring buffer for `room` values */
     Py_ssize_t first, count, room, capacity;
     PyObject *name;         /* str or NULL */
-    signed char preference; /* -1 the receiver runs first, 1 the sender, 0 whoever acts goes on */
+    signed char preference; /* -1 the receiver runs first, 1 the sender, 0 the actor continues */
     char closed;
-    char closing;      /* Stackless face: nobody may begin to wait any more */
-    char schedule_all; /* Stackless face: partners only become ready, whoever acts yields */
+    char closing;      /* Stackless API: no tasklet may begin to wait any more */
+    char schedule_all; /* Stackless API: partners only become ready, and the actor yields */
     c_lock lock;
 } n_channel;
 
@@ -66,32 +65,32 @@ typedef struct {
     PyObject *value; /* NULL: receive */
 } n_case;
 
-/* Does one case that can go on: (index, value).  NULL with S_OK when there is none,
- * or with the error of a case (*at tells which: its channel is closed). */
+/* Does one case that need not wait: (index, value).  NULL with S_OK if all would wait, or with the
+ * error of case *at, whose channel is closed. */
 PyObject *n_select_now(s_sched *s, const n_case *cases, int count, int *at, int *code);
-/* Begins to wait for the cases: 1 when the caller must s_suspend now, which
- * returns (index, value).  0 when a case went on meanwhile, as n_select_now. */
+/* Begins to wait for the cases: 1 if the caller must s_suspend now, which returns (index, value).
+ * 0 if a case was done meanwhile, as n_select_now. */
 int n_select_wait(s_sched *s, const n_case *cases, int count, int64_t until, PyObject **result,
                   int *at, int *code);
 /* A tuple of the channels that a blocked select waits for: a new reference. */
 PyObject *n_select_channels(s_tasklet *t);
 
-/* ---- waiting again, after a snapshot (restore.c) --------------------------------- */
+/* ---- restoring waits from a snapshot (restore.c) --------------------------------- */
 
-/* A paused tasklet of this thread begins to wait: to send `value`, or (NULL) to receive.  With a
- * partner there it does not wait, but is runnable with what it gets. */
+/* Makes a paused tasklet of this thread wait: to send `value`, or (NULL) to receive.  If a partner
+ * waits, the tasklet becomes runnable with the result instead. */
 int n_restore_wait(s_sched *s, s_tasklet *t, n_channel *ch, PyObject *value, int iterates);
-/* The same for a select; `until` as its deadline. */
+/* The same for a select with a deadline. */
 int n_restore_select(s_sched *s, s_tasklet *t, const n_case *cases, int count, int64_t until);
-/* What a channel holds: buffered values oldest first, or who waits, the longest first; main
- * tasklets are left out, as plain threads are.  The number of new references in a
- * PyMem_RawMalloc'ed array, or S_E_MEMORY. */
+/* A part of a channel: the buffered values, oldest first, or the waiting tasklets, longest first,
+ * without main tasklets.  The number of new references in a PyMem_RawMalloc'ed array, or
+ * S_E_MEMORY. */
 enum n_channel_part { N_VALUES, N_SENDERS, N_RECEIVERS };
 Py_ssize_t n_channel_contents(n_channel *ch, enum n_channel_part part, PyObject ***found);
 /* The cases that a blocked select waits for: a new tuple of (channel, is_send, value or None). */
 PyObject *n_select_cases(const s_tasklet *t);
 
-/* ---- by the rules of the Stackless face (stackless.c) ----------------------- */
+/* ---- by the rules of the Stackless API (stackless.c) ----------------------- */
 
 /* As n_send (but steals `value`) and n_receive; a bomb is raised, not received. */
 PyObject *n_stackless_send(s_sched *s, n_channel *ch, PyObject *value, const c_call_site *site,
@@ -100,7 +99,7 @@ PyObject *n_stackless_receive(s_sched *s, n_channel *ch, const c_call_site *site
 
 /* ---- states by the rules of Stackless (stackless_state.c) ------------------------ */
 
-/* The tasklet that waits longest, or NULL: a new reference. */
+/* The tasklet that has waited longest, or NULL: a new reference. */
 s_tasklet *n_first_waiter(n_channel *ch);
 /* The channel on which `t` is blocked in a send or receive: borrowed, or NULL. */
 n_channel *n_channel_of(const s_tasklet *t);
@@ -113,13 +112,13 @@ int n_stackless_scheduled(const s_tasklet *t);
  * are stopped. */
 s_tasklet *n_stackless_neighbour(const s_tasklet *t, int forward);
 
-/* What the channels of the Stackless face ask of the room above; set by it. */
+/* Hooks of the Stackless API into the room above, which sets them. */
 typedef struct {
     PyTypeObject *bomb; /* its instances stand for an exception */
-    /* The exception of a bomb, or the one that came up on the way: a new reference. */
+    /* The exception of a bomb, or the one raised by making it: a new reference. */
     PyObject *(*explode)(PyObject *bomb);
-    /* The current tasklet is about to act, or has acted on another thread's tasklet; its
-     * value lies in wait.value.  0, or S_E_SET.  NULL: nobody wants to know. */
+    /* The current tasklet is about to act, or has acted on another thread's tasklet; its value lies
+     * in wait.value.  0, or S_E_SET.  NULL: there is no listener. */
     int (*notify)(s_sched *s, n_channel *ch, int sending, int waits);
 } n_hooks;
 extern n_hooks n_hook;

@@ -3,12 +3,12 @@
 
 /* ---- waiting ---------------------------------------------------------------- */
 
-static int detach(s_tasklet *t)
+static int leave_channel(s_tasklet *t)
 {
     return s_leave_queue(t, &((n_channel *)t->on)->lock);
 }
 
-static int target(const s_tasklet *t, int i, s_target *found)
+static int channel_target(const s_tasklet *t, int i, s_target *found)
 {
     n_channel *ch = t->on;
     found->object = (PyObject *)ch;
@@ -16,8 +16,12 @@ static int target(const s_tasklet *t, int i, s_target *found)
     return i == 0;
 }
 
-#define KIND(word, face)                                                                           \
-    {.name = word, .detach = detach, .target = target, .anywhere = 1, .stackless = face}
+#define KIND(word, is_stackless)                                                                   \
+    {.name = word,                                                                                 \
+     .detach = leave_channel,                                                                      \
+     .target = channel_target,                                                                     \
+     .anywhere = 1,                                                                                \
+     .stackless = is_stackless}
 
 const s_wait_kind n_sending = KIND("send", 0), n_stackless_sending = KIND("send", 1);
 const s_wait_kind n_receiving = KIND("receive", 0), n_stackless_receiving = KIND("receive", 1);
@@ -44,9 +48,10 @@ int n_buffer_grow(n_channel *ch)
 
 /* ---- send and receive ------------------------------------------------------------------ */
 
-/* The exchange is done; who goes on?  `mine` is what my own call returns (stolen). */
-static inline PyObject *after(s_sched *s, n_channel *ch, s_tasklet *partner, int direction,
-                              PyObject *mine, const c_call_site *site)
+/* The handover is done: the actor continues, or the partner runs first.  The call of the actor
+ * returns `mine` (stolen). */
+static inline PyObject *wake_partner(s_sched *s, n_channel *ch, s_tasklet *partner, int direction,
+                                     PyObject *mine, const c_call_site *site)
 {
     if (B_LIKELY(ch->preference != -direction || partner->owner != s || s->trap)) {
         s_wake(s, partner);
@@ -82,7 +87,7 @@ PyObject *n_send(s_sched *s, n_channel *ch, PyObject *value, const c_call_site *
     if (partner == NULL)
         return Py_NewRef(Py_None);
     s_tasklet *t = n_set_outcome(partner, Py_NewRef(value), NULL);
-    return after(s, ch, t, 1, Py_NewRef(Py_None), site);
+    return wake_partner(s, ch, t, 1, Py_NewRef(Py_None), site);
 }
 
 PyObject *n_receive(s_sched *s, n_channel *ch, const c_call_site *site, int *code)
@@ -110,7 +115,7 @@ PyObject *n_receive(s_sched *s, n_channel *ch, const c_call_site *site, int *cod
     if (partner == NULL)
         return value;
     s_tasklet *t = n_set_outcome(partner, Py_NewRef(Py_None), NULL);
-    return after(s, ch, t, -1, value, site);
+    return wake_partner(s, ch, t, -1, value, site);
 }
 
 int n_try_send(s_sched *s, n_channel *ch, PyObject *value)
@@ -161,7 +166,7 @@ int n_close(s_sched *s, n_channel *ch)
     }
 }
 
-static Py_ssize_t length(const b_link *queue)
+static Py_ssize_t queue_length(const b_link *queue)
 {
     Py_ssize_t count = 0;
     for (b_link *at = queue->next; at != queue; at = at->next)
@@ -172,7 +177,7 @@ static Py_ssize_t length(const b_link *queue)
 Py_ssize_t n_balance(n_channel *ch)
 {
     c_lock_take(&ch->lock);
-    Py_ssize_t balance = length(&ch->senders) - length(&ch->receivers);
+    Py_ssize_t balance = queue_length(&ch->senders) - queue_length(&ch->receivers);
     c_lock_give(&ch->lock);
     return balance;
 }

@@ -1,7 +1,5 @@
-/* The exchange between a channel and its waiters, inline: it is the whole price of
- * a message that finds its partner.  All of it runs under the channel's lock but
- * for n_set_outcome.
- */
+/* The handover between a channel and its waiters, inline: it is the whole cost of a message that
+ * finds its partner.  All of it runs under the channel's lock but for n_set_outcome. */
 #ifndef LOOMLET_CHAN_HANDOVER_H
 #define LOOMLET_CHAN_HANDOVER_H
 
@@ -28,8 +26,8 @@ static inline s_wait *n_claim_waiter(b_link *queue)
     }
 }
 
-/* Lets a claimed waiter go on; its call returns `value` (stolen) or raises `error`
- * (stolen). */
+/* Makes the call of a claimed waiter return `value` (stolen) or raise `error` (stolen); the tasklet
+ * to wake. */
 static inline s_tasklet *n_set_outcome(s_wait *wait, PyObject *value, PyObject *error)
 {
     if (B_UNLIKELY(n_is_case(wait)))
@@ -61,8 +59,8 @@ static inline PyObject *n_buffer_get(n_channel *ch)
     return value;
 }
 
-/* The halves that do not wait: 1 done, 0 would block, negative code.  *partner is a
- * claimed waiter or NULL. */
+/* Send and receive without waiting: 1 done, 0 would block, negative code.  *partner is a claimed
+ * waiter or NULL. */
 
 static inline int n_give(n_channel *ch, PyObject *value, s_wait **partner)
 {

@@ -7,7 +7,7 @@
 
 typedef struct n_selection n_selection;
 
-/* A case of a blocked select, as a place in a channel's queue. */
+/* A case of a blocked select, queued in a channel. */
 typedef struct {
     s_wait wait;
     n_selection *selection;
@@ -16,7 +16,7 @@ typedef struct {
 
 struct n_selection {
     int count, claimed;
-    n_select_node places[];
+    n_select_node nodes[];
 };
 
 static inline s_wait *n_wait_of(b_link *link)
@@ -39,8 +39,8 @@ static inline int n_iterates(const s_tasklet *t)
 
 extern const s_wait_kind n_selecting;
 
-/* What a select that cannot go on at once needs, and the beginning of its wait by `t`: 1, or 0
- * when a case went on meanwhile, as n_select_now. */
+/* The nodes for a select that has to wait, and the beginning of the wait of `t`: 1, or 0 if a case
+ * was done meanwhile, as n_select_now. */
 n_selection *n_selection_new(s_tasklet *t, const n_case *cases, int count);
 void n_selection_free(n_selection *selection);
 int n_selection_queue(s_sched *s, n_selection *selection, const n_case *cases, PyObject **result,

@@ -1,12 +1,11 @@
-/* What a snapshot wants of a channel: what it holds, and waiting again.
+/* What a snapshot needs of a channel: copying what it holds, and restoring waits.
  *
- * What a channel holds is copied under its lock, for other threads may change it.
+ * The parts of a channel are copied under its lock, because other threads may change them.
  *
- * A tasklet that was built from a snapshot goes back to its channel.
- * The operation is the one it was blocked in, done by somebody else on its behalf:
- * what can be exchanged at once is, and the tasklet is then runnable with the result;
- * else it takes its place at the end of the queue.  Either way the queue, or the run
- * queue, has a reference of its own to it.
+ * A tasklet that was built from a snapshot returns to its channel: the operation in which it was
+ * blocked is started on its behalf.  If it need not wait, it is done and the tasklet becomes
+ * runnable with the result; else the tasklet enters the end of the queue.  Either way the queue, or
+ * the run queue, owns a new reference to it.
  */
 #include "chan/handover.h"
 
@@ -60,7 +59,7 @@ static const s_wait_kind *kind_of(const s_tasklet *t, int sends, int iterates)
 
 /* It does not wait: its call returns `value` (stolen) or raises `error` (stolen); with neither
  * an iteration ends. */
-static void go_on_with(s_sched *s, s_tasklet *t, PyObject *value, PyObject *error)
+static void make_ready_with(s_sched *s, s_tasklet *t, PyObject *value, PyObject *error)
 {
     Py_XSETREF(t->wait.value, value);
     Py_XSETREF(t->error, error);
@@ -69,7 +68,7 @@ static void go_on_with(s_sched *s, s_tasklet *t, PyObject *value, PyObject *erro
     s_ready(s, t);
 }
 
-static PyObject *error_of(int code, n_channel *ch)
+static PyObject *channel_error(int code, n_channel *ch)
 {
     PyObject *error = s_hook.error(code, (PyObject *)ch);
     return error != NULL ? error : PyErr_GetRaisedException();
@@ -94,9 +93,9 @@ int n_restore_wait(s_sched *s, s_tasklet *t, n_channel *ch, PyObject *value, int
     if (partner != NULL)
         s_wake(s, n_set_outcome(partner, Py_NewRef(value != NULL ? value : Py_None), NULL));
     if (done > 0)
-        go_on_with(s, t, value != NULL ? Py_NewRef(Py_None) : got, NULL);
+        make_ready_with(s, t, value != NULL ? Py_NewRef(Py_None) : got, NULL);
     else if (done < 0)
-        go_on_with(s, t, NULL, iterates ? NULL : error_of(done, ch));
+        make_ready_with(s, t, NULL, iterates ? NULL : channel_error(done, ch));
     return S_OK;
 }
 
@@ -117,7 +116,7 @@ int n_restore_select(s_sched *s, s_tasklet *t, const n_case *cases, int count, i
         if (result == NULL && code == S_OK)
             code = S_E_SET;
         if (result != NULL || code == S_E_CLOSED) {
-            go_on_with(s, t, result, result ? NULL : error_of(code, cases[at].channel));
+            make_ready_with(s, t, result, result ? NULL : channel_error(code, cases[at].channel));
             code = S_OK;
         }
     }
@@ -131,9 +130,9 @@ PyObject *n_select_cases(const s_tasklet *t)
     n_selection *selection = t->on;
     PyObject *cases = PyTuple_New(selection->count);
     for (int i = 0; cases != NULL && i < selection->count; i++) {
-        n_select_node *place = &selection->places[i];
-        PyObject *value = place->wait.value;
-        PyObject *item = Py_BuildValue("(OOO)", (PyObject *)place->channel,
+        n_select_node *node = &selection->nodes[i];
+        PyObject *value = node->wait.value;
+        PyObject *item = Py_BuildValue("(OOO)", (PyObject *)node->channel,
                                        value ? Py_True : Py_False, value ? value : Py_None);
         if (item == NULL)
             Py_CLEAR(cases);

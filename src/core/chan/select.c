@@ -1,44 +1,43 @@
-/* select: wait on several channels, go on with exactly one of them.
+/* select: waits on several channels, and does exactly one of the cases.
  *
- * While it waits, a select has a place in the queue of each of its channels; all
- * places belong to one n_selection with one claim word.  Whoever finds a place
- * (a partner, a deadline, a cancel) must win the claim first; the winner takes
- * the other places out of their queues, each under its channel's lock, before it
- * wakes the tasklet.  Each queued place owns one reference to the tasklet.
+ * While it waits, a select has a node in the queue of each of its channels; all nodes belong to one
+ * n_selection with one claim word.  A party that finds a node (a partner, a deadline, a cancel)
+ * must win the claim first; the winner removes the other nodes from their queues, each under its
+ * channel's lock, before it wakes the tasklet.  Each queued node owns one reference to the tasklet.
  *
- * All channels are locked while the cases are tried once more and queued, so no
- * partner can slip by, and a select never meets a place of its own.
+ * All channels are locked while the cases are tried once more and queued, so no partner is missed,
+ * and a select never meets a node of its own.
  *
  * Fair: the first channel looked at is chosen at random.
  */
 #include "chan/handover.h"
 
-static void take_out_places(n_selection *selection, const s_wait *except)
+static void unlink_nodes(n_selection *selection, const s_wait *except)
 {
     for (int i = 0; i < selection->count; i++) {
-        n_select_node *place = &selection->places[i];
-        if (&place->wait == except || place->channel == NULL)
+        n_select_node *node = &selection->nodes[i];
+        if (&node->wait == except || node->channel == NULL)
             continue;
-        c_lock_take(&place->channel->lock);
-        int queued = b_linked(&place->wait.link);
+        c_lock_take(&node->channel->lock);
+        int queued = b_linked(&node->wait.link);
         if (queued)
-            b_unlink(&place->wait.link);
-        c_lock_give(&place->channel->lock);
+            b_unlink(&node->wait.link);
+        c_lock_give(&node->channel->lock);
         if (queued)
-            Py_DECREF((PyObject *)place->wait.task);
+            Py_DECREF((PyObject *)node->wait.task);
     }
 }
 
 void n_selection_free(n_selection *selection)
 {
     for (int i = 0; i < selection->count; i++) {
-        Py_XDECREF(selection->places[i].wait.value);
-        Py_XDECREF((PyObject *)selection->places[i].channel);
+        Py_XDECREF(selection->nodes[i].wait.value);
+        Py_XDECREF((PyObject *)selection->nodes[i].channel);
     }
     PyMem_Free(selection);
 }
 
-static int win(n_selection *selection)
+static int win_claim(n_selection *selection)
 {
     int open = 0;
     return __atomic_compare_exchange_n(&selection->claimed, &open, 1, 0, __ATOMIC_ACQ_REL,
@@ -47,24 +46,24 @@ static int win(n_selection *selection)
 
 int n_select_claim(s_wait *wait)
 {
-    return win(B_CONTAINER(wait, n_select_node, wait)->selection);
+    return win_claim(B_CONTAINER(wait, n_select_node, wait)->selection);
 }
 
-/* A place whose select went on elsewhere; under the lock, so nothing may die here:
- * the tasklet is kept by the place through which it went on. */
+/* Drops the reference of a node whose select was done by another channel.  This runs under the
+ * lock, but frees nothing: the node that was claimed still holds the tasklet. */
 void n_select_forget(s_wait *wait)
 {
     Py_DECREF((PyObject *)wait->task);
 }
 
-static PyObject *outcome(int index, PyObject *value)
+static PyObject *index_and_value(int index, PyObject *value)
 {
-    PyObject *pair = Py_BuildValue("(iN)", index, value);
-    return pair;
+    return Py_BuildValue("(iN)", index, value);
 }
 
-/* The selection is freed at home only: there a deadline may just look at its claim. */
-static void arrived(s_tasklet *t)
+/* The selection is freed on the owner's thread only: there a deadline may be looking at its claim.
+ */
+static void select_arrived(s_tasklet *t)
 {
     n_selection_free(t->on);
     t->on = NULL;
@@ -72,27 +71,27 @@ static void arrived(s_tasklet *t)
 
 s_tasklet *n_select_set_outcome(s_wait *wait, PyObject *value, PyObject *error)
 {
-    n_select_node *place = B_CONTAINER(wait, n_select_node, wait);
-    n_selection *selection = place->selection;
+    n_select_node *node = B_CONTAINER(wait, n_select_node, wait);
+    n_selection *selection = node->selection;
     s_tasklet *t = wait->task;
-    take_out_places(selection, wait);
-    if (error == NULL && (value = outcome((int)(place - selection->places), value)) == NULL)
+    unlink_nodes(selection, wait);
+    if (error == NULL && (value = index_and_value((int)(node - selection->nodes), value)) == NULL)
         error = PyErr_GetRaisedException();
     t->wait.value = value;
     t->error = error;
     if (t->owner == s_self_)
-        arrived(t);
+        select_arrived(t);
     return t;
 }
 
 static int select_detach(s_tasklet *t)
 {
     n_selection *selection = t->on;
-    if (!win(selection))
+    if (!win_claim(selection))
         return 0;
     Py_INCREF((PyObject *)t);
-    take_out_places(selection, NULL);
-    arrived(t);
+    unlink_nodes(selection, NULL);
+    select_arrived(t);
     return 1;
 }
 
@@ -101,7 +100,7 @@ PyObject *n_select_channels(s_tasklet *t)
     n_selection *selection = t->on;
     PyObject *channels = PyTuple_New(selection->count);
     for (int i = 0; channels != NULL && i < selection->count; i++)
-        PyTuple_SET_ITEM(channels, i, Py_NewRef((PyObject *)selection->places[i].channel));
+        PyTuple_SET_ITEM(channels, i, Py_NewRef((PyObject *)selection->nodes[i].channel));
     return channels;
 }
 
@@ -109,8 +108,8 @@ static int select_visit(s_tasklet *t, visitproc visit, void *arg)
 {
     n_selection *selection = t->on;
     for (int i = 0; i < selection->count; i++) {
-        Py_VISIT(selection->places[i].wait.value);
-        Py_VISIT(selection->places[i].channel);
+        Py_VISIT(selection->nodes[i].wait.value);
+        Py_VISIT(selection->nodes[i].channel);
     }
     return 0;
 }
@@ -120,8 +119,8 @@ static int select_target(const s_tasklet *t, int i, s_target *found)
     const n_selection *selection = t->on;
     if (selection == NULL || i >= selection->count)
         return 0;
-    found->object = (PyObject *)selection->places[i].channel;
-    found->name = selection->places[i].channel->name;
+    found->object = (PyObject *)selection->nodes[i].channel;
+    found->name = selection->nodes[i].channel->name;
     return 1;
 }
 
@@ -130,7 +129,7 @@ const s_wait_kind n_selecting = {.name = "select",
                                  .object = n_select_channels,
                                  .target = select_target,
                                  .visit = select_visit,
-                                 .arrived = arrived};
+                                 .arrived = select_arrived};
 
 static int try_case(const n_case *c, PyObject **value, s_wait **partner)
 {
@@ -142,7 +141,7 @@ static int try_case(const n_case *c, PyObject **value, s_wait **partner)
     return done;
 }
 
-/* The exchange of a case is done: wakes the partner, makes the result. */
+/* The handover of a case is done: wakes the partner, makes the result. */
 static PyObject *finish_case(s_sched *s, const n_case *c, int index, PyObject *value,
                              s_wait *partner)
 {
@@ -150,24 +149,24 @@ static PyObject *finish_case(s_sched *s, const n_case *c, int index, PyObject *v
         PyObject *theirs = c->value != NULL ? c->value : Py_None;
         s_wake(s, n_set_outcome(partner, Py_NewRef(theirs), NULL));
     }
-    return outcome(index, value != NULL ? value : Py_NewRef(Py_None));
+    return index_and_value(index, value != NULL ? value : Py_NewRef(Py_None));
 }
 
-static int start_at(s_sched *s, int count)
+static int first_case(s_sched *s, int count)
 {
-    static uint64_t turn = 88172645463325252u;
-    uint64_t bits = s->random ? s->random : turn;
+    static uint64_t random_state = 88172645463325252u;
+    uint64_t bits = s->random ? s->random : random_state;
     bits ^= bits << 13;
     bits ^= bits >> 7;
     bits ^= bits << 17;
     if (!s->random)
-        turn = bits;
+        random_state = bits;
     return (int)(bits % (uint64_t)count);
 }
 
 PyObject *n_select_now(s_sched *s, const n_case *cases, int count, int *at, int *code)
 {
-    int first = start_at(s, count);
+    int first = first_case(s, count);
     *code = S_OK;
     for (int i = 0; i < count; i++) {
         *at = (first + i) % count;
@@ -195,18 +194,18 @@ n_selection *n_selection_new(s_tasklet *me, const n_case *cases, int count)
         return NULL;
     selection->count = count;
     for (int i = 0; i < count; i++) {
-        n_select_node *place = &selection->places[i];
-        place->selection = selection;
-        place->channel = (n_channel *)Py_NewRef((PyObject *)cases[i].channel);
-        place->wait.task = me;
-        place->wait.value = Py_XNewRef(cases[i].value);
+        n_select_node *node = &selection->nodes[i];
+        node->selection = selection;
+        node->channel = (n_channel *)Py_NewRef((PyObject *)cases[i].channel);
+        node->wait.task = me;
+        node->wait.value = Py_XNewRef(cases[i].value);
     }
     return selection;
 }
 
 /* Takes or gives the locks of all channels, each once, in the order of their
  * addresses, so that two selects cannot wait for each other. */
-static void all_locks(const n_case *cases, int count, int take)
+static void lock_channels(const n_case *cases, int count, int take)
 {
     n_channel *last = NULL;
     while (C_FREE_THREADED) {
@@ -226,25 +225,23 @@ static void all_locks(const n_case *cases, int count, int take)
     }
 }
 
-/* Queues a place in every channel: 1.  0 when a case could go on at once, which then
- * has been done, or failed. */
 int n_selection_queue(s_sched *s, n_selection *selection, const n_case *cases, PyObject **result,
                       int *at, int *code)
 {
     int done = 0, count = selection->count;
     PyObject *value = NULL;
     s_wait *partner;
-    all_locks(cases, count, 1);
+    lock_channels(cases, count, 1);
     for (int i = 0; i < count && done == 0; i++) {
         *at = i;
         done = try_case(&cases[i], &value, &partner);
     }
     for (int i = 0; i < count && done == 0; i++) {
         n_channel *ch = cases[i].channel;
-        Py_INCREF((PyObject *)selection->places[i].wait.task);
-        b_append(cases[i].value ? &ch->senders : &ch->receivers, &selection->places[i].wait.link);
+        Py_INCREF((PyObject *)selection->nodes[i].wait.task);
+        b_append(cases[i].value ? &ch->senders : &ch->receivers, &selection->nodes[i].wait.link);
     }
-    all_locks(cases, count, 0);
+    lock_channels(cases, count, 0);
     *code = done < 0 ? done : S_OK;
     if (done > 0)
         *result = finish_case(s, &cases[*at], *at, value, partner);
@@ -268,7 +265,7 @@ int n_select_wait(s_sched *s, const n_case *cases, int count, int64_t until, PyO
     me->on = selection;
     me->state = S_BLOCKED;
     if (n_selection_queue(s, selection, cases, result, at, code)) {
-        Py_DECREF((PyObject *)me); /* the places own it now */
+        Py_DECREF((PyObject *)me); /* the nodes own it now */
         return 1;
     }
     me->state = S_RUNNING;

@@ -1,36 +1,33 @@
-/* send and receive by the rules of the Stackless face.
+/* send and receive by the rules of the Stackless API.
  *
- * The queues, the claims and the exchange are those of every channel
- * (handover.h), so tasklets of both faces may meet here.  What differs:
+ * The queues, the claims and the handover are those of every channel (handover.h), so tasklets of
+ * both APIs may meet here.  What differs:
  *
- *   order   A partner of this thread that goes first by `preference` runs at once
- *           and whoever acted goes to the end of the ring.  `schedule_all`: the
- *           partner goes to the tail, whoever acted yields behind it.  Otherwise
- *           the partner goes to the tail and whoever acted goes on.  A partner of
- *           another thread is only made ready there.
- *   close   A closing channel is still drained; only what would wait fails.
- *   bombs   A value that is a bomb is raised in the receiver.  It travels as a
- *           value while it waits in the queue and becomes the wait's `error` in
- *           the moment of the exchange.
- *   traps   What would wait fails in a tasklet with block_trap; what would switch
- *           fails where the scheduler is trapped.  Both are looked at before
- *           anything changes, so a failed action leaves every queue as it was.
+ *   order   A partner of this thread that goes first by `preference` runs at once, and the actor
+ *           goes to the end of the ring.  `schedule_all`: the partner goes to the tail, and the
+ *           actor yields after it.  Otherwise the partner goes to the tail and the actor continues.
+ *           A partner of another thread is only made ready there.
+ *   close   A closing channel is still drained; only an action that would wait fails.
+ *   bombs   A value that is a bomb is raised in the receiver.  It travels as a value while it waits
+ *           in the queue and becomes the wait's `error` at the handover.
+ *   traps   An action that would wait fails in a tasklet with block_trap; one that would switch
+ *           fails where the scheduler is trapped.  Both are checked before anything changes, so a
+ *           failed action leaves every queue as it was.
  *
- * A StopIteration for a tasklet that waits in `for` ends the loop: then there is
- * neither value nor error, as everywhere at the end of an iteration.
+ * A StopIteration for a tasklet that waits in `for` ends the loop: then there is neither value nor
+ * error, as everywhere at the end of an iteration.
  *
- * The value is moved from hand to hand and never owned by a C variable while
- * somebody else may run: a soft switch would leak it.
+ * The value is moved and never owned by a C variable while other tasklets may run: a soft switch
+ * would leak it.
  *
- * Notification: with a listener every action takes the slower way (…_told), where
- * the value lies in the actor's mail slot while the listener looks at it.
+ * Notification: with a listener every action takes the slower way (..._notifying), where the value
+ * lies in the actor's result slot (wait.value, error) while the listener looks at it.
  */
 #include "chan/handover.h"
 
 n_hooks n_hook;
 
-/* Takes the value out of the actor's mail slot, which may hold what was stored there
- * while it ran. */
+/* Empties a tasklet's result slot, which may hold what was stored there while it ran. */
 static B_COLD void clear_slot(s_tasklet *t)
 {
     Py_CLEAR(t->wait.value);
@@ -43,7 +40,7 @@ static inline void empty_slot(s_tasklet *t)
         clear_slot(t);
 }
 
-/* The actor's: not while it is queued already, with its mail, and runs a callback. */
+/* The actor's slot: not while it is queued already, with its result, and runs a callback. */
 static inline void empty_own_slot(s_tasklet *me)
 {
     if (B_UNLIKELY(((uintptr_t)me->wait.value | (uintptr_t)me->error) != 0) &&
@@ -57,7 +54,7 @@ static inline int is_bomb(PyObject *value)
 }
 
 /* Turns a bomb (stolen) into its exception. */
-static PyObject *explode(PyObject *bomb)
+static PyObject *take_exception(PyObject *bomb)
 {
     PyObject *error = n_hook.explode(bomb);
     Py_DECREF(bomb);
@@ -69,7 +66,7 @@ static int ends_iteration(PyObject *error)
     return PyErr_GivenExceptionMatches(error, PyExc_StopIteration);
 }
 
-/* Whether the exchange with the first waiter of `queue` would switch. */
+/* Whether the handover to the first waiter of `queue` would switch. */
 static int would_switch(s_sched *s, n_channel *ch, b_link *queue, int direction)
 {
     b_link *first = b_first(queue);
@@ -87,7 +84,7 @@ static inline int may_act(s_sched *s, n_channel *ch, b_link *queue, int directio
     return S_OK;
 }
 
-/* One that may act is not cancelled. */
+/* After may_act: it is not cancelled. */
 static inline int may_wait(s_sched *s, n_channel *ch)
 {
     if (B_UNLIKELY(s->current->block_trap))
@@ -97,8 +94,8 @@ static inline int may_wait(s_sched *s, n_channel *ch)
     return B_UNLIKELY(s->trap) ? S_E_TRAPPED : S_OK;
 }
 
-/* Takes a partner out of its queue; these channels have no buffer.  1, 0 when nobody waits,
- * or S_E_CLOSED when there will never be one. */
+/* Claims a partner; these channels have no buffer.  1, 0 if none waits, or S_E_CLOSED if none will
+ * ever come. */
 static inline int find_receiver(n_channel *ch, s_wait **partner)
 {
     if (B_UNLIKELY(ch->closed))
@@ -116,10 +113,11 @@ static inline int find_sender(n_channel *ch, PyObject **value, s_wait **partner)
     return B_UNLIKELY(ch->closed) ? S_E_CLOSED : 0;
 }
 
-/* The exchange is done; who goes on?  My own call returns `mine` (stolen) or raises
- * `error` (stolen). */
-static inline PyObject *after(s_sched *s, n_channel *ch, s_tasklet *partner, int direction,
-                              PyObject *mine, PyObject *error, const c_call_site *site)
+/* The handover is done: the actor continues, yields, or lets the partner run first.  The call of
+ * the actor returns `mine` (stolen) or raises `error` (stolen). */
+static inline PyObject *schedule_partner(s_sched *s, n_channel *ch, s_tasklet *partner,
+                                         int direction, PyObject *mine, PyObject *error,
+                                         const c_call_site *site)
 {
     s_tasklet *me = s->current;
     int directed = ch->preference == -direction;
@@ -146,11 +144,11 @@ static inline PyObject *after(s_sched *s, n_channel *ch, s_tasklet *partner, int
 }
 
 /* Gives a claimed receiver its value (stolen), or raises it there. */
-static inline s_tasklet *deliver(s_wait *receiver, PyObject *value)
+static inline s_tasklet *deliver_value(s_wait *receiver, PyObject *value)
 {
     PyObject *error = NULL;
     if (is_bomb(value)) {
-        error = explode(value);
+        error = take_exception(value);
         value = NULL;
         if (!n_is_case(receiver) && n_iterates(receiver->task) && ends_iteration(error))
             Py_CLEAR(error);
@@ -185,20 +183,19 @@ static B_INLINE PyObject *send_value(s_sched *s, n_channel *ch, PyObject *value,
         Py_DECREF(value);
         return NULL;
     }
-    s_tasklet *t = deliver(partner, value);
-    return after(s, ch, t, 1, Py_NewRef(Py_None), NULL, site);
+    s_tasklet *t = deliver_value(partner, value);
+    return schedule_partner(s, ch, t, 1, Py_NewRef(Py_None), NULL, site);
 }
 
-static int notify(s_sched *s, n_channel *ch, int sending, int waits)
+static int notify_listener(s_sched *s, n_channel *ch, int sending, int waits)
 {
-    int (*told)(s_sched *, n_channel *, int, int) = n_hook.notify;
-    return told != NULL ? told(s, ch, sending, waits) : S_OK; /* another thread takes it off */
+    int (*listener)(s_sched *, n_channel *, int, int) = n_hook.notify; /* others may clear it */
+    return listener != NULL ? listener(s, ch, sending, waits) : S_OK;
 }
 
-/* Tells of an action before it happens: 0, or 1 when it is to be told of afterwards,
- * because the partner is of another thread; S_E_ code.  The value (stolen) is then in the
- * actor's mail slot. */
-static int tell_before(s_sched *s, n_channel *ch, b_link *queue, int sending, PyObject *value)
+/* Notifies the listener before an action: 0, or 1 if it must be notified afterwards, because the
+ * partner is of another thread; S_E_ code.  The value (stolen) is then in the actor's slot. */
+static int notify_before(s_sched *s, n_channel *ch, b_link *queue, int sending, PyObject *value)
 {
     s_tasklet *me = s->current;
     empty_slot(me);
@@ -209,36 +206,36 @@ static int tell_before(s_sched *s, n_channel *ch, b_link *queue, int sending, Py
     c_lock_give(&ch->lock);
     if (remote)
         return 1;
-    int code = notify(s, ch, sending, first == NULL);
+    int code = notify_listener(s, ch, sending, first == NULL);
     if (code < 0)
         empty_slot(me);
     return code;
 }
 
 /* Steals `value`. */
-static PyObject *tell_after(s_sched *s, n_channel *ch, int sending, PyObject *result,
-                            PyObject *value)
+static PyObject *notify_after(s_sched *s, n_channel *ch, int sending, PyObject *result,
+                              PyObject *value)
 {
     s_tasklet *me = s->current;
     empty_slot(me);
     me->wait.value = value;
-    if (result != NULL && notify(s, ch, sending, 0) < 0)
+    if (result != NULL && notify_listener(s, ch, sending, 0) < 0)
         Py_CLEAR(result);
     empty_slot(me);
     return result;
 }
 
-/* Whether a listener is told of what the current tasklet does: not when it runs a
- * callback while it is queued already. */
-static inline int is_told(s_sched *s)
+/* Whether a listener is notified of the current tasklet's actions: not when it runs a callback
+ * while it is queued already. */
+static inline int has_listener(s_sched *s)
 {
     return B_UNLIKELY(n_hook.notify != NULL) && (s->in_callback || s->current->state == S_RUNNING);
 }
 
-/* With a partner of another thread there is something to do afterwards: should it wait
- * after all, its switch is hard. */
-static B_COLD PyObject *send_told(s_sched *s, n_channel *ch, PyObject *value,
-                                  const c_call_site *site, int *code)
+/* With a partner of another thread, the notification follows the action: if the action waits after
+ * all, its switch is hard. */
+static B_COLD PyObject *send_notifying(s_sched *s, n_channel *ch, PyObject *value,
+                                       const c_call_site *site, int *code)
 {
     s_tasklet *me = s->current;
     if (s->in_callback) {
@@ -246,21 +243,21 @@ static B_COLD PyObject *send_told(s_sched *s, n_channel *ch, PyObject *value,
         *code = S_E_RECURSIVE;
         return NULL;
     }
-    if ((*code = tell_before(s, ch, &ch->receivers, 1, value)) < 0)
+    if ((*code = notify_before(s, ch, &ch->receivers, 1, value)) < 0)
         return NULL;
     int remote = *code;
     value = me->wait.value ? me->wait.value : Py_NewRef(Py_None);
     me->wait.value = NULL;
     PyObject *shown = remote ? Py_NewRef(value) : NULL;
     PyObject *done = send_value(s, ch, value, remote ? NULL : site, code);
-    return remote ? tell_after(s, ch, 1, done, shown) : done;
+    return remote ? notify_after(s, ch, 1, done, shown) : done;
 }
 
 PyObject *n_stackless_send(s_sched *s, n_channel *ch, PyObject *value, const c_call_site *site,
                            int *code)
 {
-    if (is_told(s))
-        return send_told(s, ch, value, site, code);
+    if (has_listener(s))
+        return send_notifying(s, ch, value, site, code);
     return send_value(s, ch, value, site, code);
 }
 
@@ -291,31 +288,32 @@ static B_INLINE PyObject *receive_value(s_sched *s, n_channel *ch, const c_call_
     if (B_UNLIKELY(done <= 0))
         return NULL;
     if (is_bomb(value)) {
-        error = explode(value);
+        error = take_exception(value);
         value = NULL;
         *code = S_E_SET;
     }
     s_tasklet *t = n_set_outcome(partner, Py_NewRef(Py_None), NULL);
-    return after(s, ch, t, -1, value, error, site);
+    return schedule_partner(s, ch, t, -1, value, error, site);
 }
 
-static B_COLD PyObject *receive_told(s_sched *s, n_channel *ch, const c_call_site *site, int *code)
+static B_COLD PyObject *receive_notifying(s_sched *s, n_channel *ch, const c_call_site *site,
+                                          int *code)
 {
     if (s->in_callback) {
         *code = S_E_RECURSIVE;
         return NULL;
     }
-    if ((*code = tell_before(s, ch, &ch->senders, 0, NULL)) < 0)
+    if ((*code = notify_before(s, ch, &ch->senders, 0, NULL)) < 0)
         return NULL;
     int remote = *code;
     PyObject *value = receive_value(s, ch, site, code);
-    return remote ? tell_after(s, ch, 0, value, Py_XNewRef(value)) : value;
+    return remote ? notify_after(s, ch, 0, value, Py_XNewRef(value)) : value;
 }
 
 PyObject *n_stackless_receive(s_sched *s, n_channel *ch, const c_call_site *site, int *code)
 {
-    if (is_told(s))
-        return receive_told(s, ch, site, code);
+    if (has_listener(s))
+        return receive_notifying(s, ch, site, code);
     return receive_value(s, ch, site, code);
 }
 

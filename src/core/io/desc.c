@@ -1,8 +1,8 @@
-/* Descriptors: made, closed, found again by an event.
+/* Descriptors: created, closed, found again by an event.
  *
- * They lie in blocks that are never moved or freed, so that an event may look at one at any
- * time; a free list hands them out again.  `generation` changes when a use ends.  BELL of the
- * poller is the one tag that can be no descriptor's: places stay far below 2^32 - 1.
+ * They lie in blocks that are never moved or freed, so that an event may look at one at any time; a
+ * free list reuses them.  `generation` changes when a use ends.  WAKEUP of the poller is the one
+ * tag that no descriptor can have: indexes stay far below 2^32 - 1.
  */
 #include "io/internal.h"
 
@@ -12,12 +12,12 @@
 static p_lock list_lock; /* guards the free list and how many there are */
 static i_desc *blocks[BLOCKS];
 static i_desc *unused;
-static uint32_t places;
+static uint32_t count;
 
-/* A place that nobody has used before; NULL without memory.  Under list_lock. */
-static i_desc *new_place(void)
+/* A descriptor that was never used; NULL without memory.  Under list_lock. */
+static i_desc *new_desc(void)
 {
-    uint32_t block = places / BLOCK;
+    uint32_t block = count / BLOCK;
     if (block == BLOCKS)
         return NULL;
     if (blocks[block] == NULL) {
@@ -26,8 +26,8 @@ static i_desc *new_place(void)
     }
     if (blocks[block] == NULL)
         return NULL;
-    i_desc *d = &blocks[block][places % BLOCK];
-    d->place = places++;
+    i_desc *d = &blocks[block][count % BLOCK];
+    d->index = count++;
     b_list_init(&d->readers);
     b_list_init(&d->writers);
     return d;
@@ -42,12 +42,12 @@ i_desc *i_desc_open(int fd, int tcp, PyObject *owner)
     if (d != NULL)
         unused = d->next;
     else
-        d = new_place();
+        d = new_desc();
     p_lock_give(&list_lock);
     if (d == NULL)
         return NULL;
     d->where = 0;
-    d->told = d->dry = d->ended = d->bulk = 0;
+    d->registered = d->dry = d->ended = d->bulk = 0;
     d->tcp = (unsigned char)tcp;
     d->owner = owner;
     c_lock_take(&d->lock);
@@ -58,12 +58,12 @@ i_desc *i_desc_open(int fd, int tcp, PyObject *owner)
 
 i_desc *i_desc_of_tag(uint64_t tag)
 {
-    uint32_t place = (uint32_t)tag;
-    i_desc *block = __atomic_load_n(&blocks[place / BLOCK], __ATOMIC_ACQUIRE);
-    return &block[place % BLOCK];
+    uint32_t index = (uint32_t)tag;
+    i_desc *block = __atomic_load_n(&blocks[index / BLOCK], __ATOMIC_ACQUIRE);
+    return &block[index % BLOCK];
 }
 
-/* The number, -1 when it was closed before; from now on nobody uses it. */
+/* The number, which no operation uses from now on; -1 if it was closed before. */
 static int take_fd(i_desc *d)
 {
     c_lock_take(&d->lock);
@@ -74,7 +74,7 @@ static int take_fd(i_desc *d)
     return fd;
 }
 
-static s_tasklet *claim_one(i_desc *d)
+static s_tasklet *claim_first_waiter(i_desc *d)
 {
     c_lock_take(&d->lock);
     b_link *at = b_first(&d->readers);
@@ -85,10 +85,10 @@ static s_tasklet *claim_one(i_desc *d)
     return t;
 }
 
-static void wake_all(s_sched *s, i_desc *d)
+static void fail_waiters(s_sched *s, i_desc *d)
 {
     s_tasklet *t;
-    while ((t = claim_one(d)) != NULL)
+    while ((t = claim_first_waiter(d)) != NULL)
         i_op_finish(s, t, S_E_DESCRIPTOR);
 }
 
@@ -98,7 +98,7 @@ void i_desc_close(s_sched *s, i_desc *d)
     if (fd < 0)
         return;
     p_close(fd);
-    wake_all(s, d);
+    fail_waiters(s, d);
 }
 
 int i_desc_detach(s_sched *s, i_desc *d)
@@ -108,7 +108,7 @@ int i_desc_detach(s_sched *s, i_desc *d)
         return -1;
     if (s->polls && d->where == s->polls)
         p_poller_remove(&s->poller, fd);
-    wake_all(s, d);
+    fail_waiters(s, d);
     return fd;
 }
 
@@ -119,7 +119,7 @@ void i_desc_free(i_desc *d)
         p_close(fd);
     d->owner = NULL;
     if (!b_list_empty(&d->readers) || !b_list_empty(&d->writers))
-        return; /* of a thread that has ended: its place is not used again */
+        return; /* of a thread that has ended: not reused */
     p_lock_take(&list_lock);
     d->next = unused;
     unused = d;
@@ -128,7 +128,7 @@ void i_desc_free(i_desc *d)
 
 void i_desc_for_each(s_sched *s, void (*each)(s_sched *s, i_desc *d))
 {
-    for (uint32_t i = 0; i < places; i++)
+    for (uint32_t i = 0; i < count; i++)
         each(s, &blocks[i / BLOCK][i % BLOCK]);
 }
 

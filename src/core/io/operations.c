@@ -1,10 +1,10 @@
 /* The operations: what is tried, and what the call returns.
  *
- * Reads of unknown length go through a buffer of the scheduler, so that a bytes object is made
- * only when something has come, and of the right size.  An allocation that fails then loses
- * what was read: the caller gets MemoryError, and the stream is of no use.  Where much has come
- * before (i_desc.bulk) they go straight into a bytes object, which spares copying; the scheduler
- * keeps one until something has come, so that who waits holds none.
+ * Reads of unknown length go through a buffer of the scheduler, so that a bytes object is made only
+ * when something has come, and of the right size.  If that allocation fails, the bytes are lost:
+ * the caller gets MemoryError, and the stream is of no use.  Where much has come before
+ * (i_desc.bulk) reads go straight into a bytes object, which saves copying; the scheduler keeps one
+ * until something has come, so that a waiting tasklet holds none.
  */
 #include "io/internal.h"
 
@@ -15,8 +15,8 @@ void *i_scratch(s_sched *s)
     return s->io_scratch;
 }
 
-#define WAY(word, side, ends, tries, makes)                                                        \
-    {.kind = {.name = word,                                                                        \
+#define OP_KIND(word, side, ends, tries, makes)                                                    \
+    {.wait = {.name = word,                                                                        \
               .detach = i_op_detach,                                                               \
               .target = i_op_target,                                                               \
               .arrived = i_op_arrived},                                                            \
@@ -38,10 +38,10 @@ static long receive_to(i_op *op, char *to, int fd)
     return got + 1;
 }
 
-/* What is read at once and is worth a bytes object of its own. */
+/* So many bytes at once are worth a bytes object of their own. */
 #define BULK (I_SCRATCH / 4)
 
-static char *place_for(s_sched *s, const i_op *op)
+static char *buffer_for(s_sched *s, const i_op *op)
 {
     if (!op->desc->bulk || op->size < I_SCRATCH || c_out_of_memory())
         return s->io_scratch;
@@ -54,14 +54,14 @@ static char *place_for(s_sched *s, const i_op *op)
 
 static long receive_some(s_sched *s, i_op *op, int fd)
 {
-    op->data = place_for(s, op);
+    op->data = buffer_for(s, op);
     long outcome = receive_to(op, op->data, fd);
     if (outcome > 0)
         op->desc->bulk = op->at >= BULK;
     return outcome;
 }
 
-static PyObject *received(s_sched *s, i_op *op)
+static PyObject *take_received(s_sched *s, i_op *op)
 {
     if (op->data == s->io_scratch || op->at < BULK)
         return PyBytes_FromStringAndSize(op->data, op->at);
@@ -70,17 +70,17 @@ static PyObject *received(s_sched *s, i_op *op)
     return c_bytes_shorten(bytes, op->at);
 }
 
-static PyObject *received_next(s_sched *s, i_op *op)
+static PyObject *take_received_next(s_sched *s, i_op *op)
 {
-    return op->at > 0 ? received(s, op) : NULL;
+    return op->at > 0 ? take_received(s, op) : NULL;
 }
 
-static const i_op_kind receiving = WAY("read", P_READ, 0, receive_some, received);
-static const i_op_kind iterating = WAY("read", P_READ, 1, receive_some, received_next);
+static const i_op_kind receiving = OP_KIND("read", P_READ, 0, receive_some, take_received);
+static const i_op_kind iterating = OP_KIND("read", P_READ, 1, receive_some, take_received_next);
 
 PyObject *i_receive(s_sched *s, i_desc *d, Py_ssize_t most, const c_call_site *site, int *code)
 {
-    i_op op = {.way = site->kind == C_ITER ? &iterating : &receiving, .desc = d};
+    i_op op = {.kind = site->kind == C_ITER ? &iterating : &receiving, .desc = d};
     op.size = most < I_SCRATCH ? most : I_SCRATCH;
     if (i_scratch(s) != NULL)
         return i_op_run(s, &op, site, code);
@@ -88,7 +88,7 @@ PyObject *i_receive(s_sched *s, i_desc *d, Py_ssize_t most, const c_call_site *s
     return NULL;
 }
 
-/* ---- receive into a given place ------------------------------------------------------ */
+/* ---- receive into a given buffer ------------------------------------------------------ */
 
 static long receive_into(s_sched *s, i_op *op, int fd)
 {
@@ -102,11 +102,11 @@ static PyObject *count_received(s_sched *s, i_op *op)
     return PyLong_FromSsize_t(op->at);
 }
 
-static const i_op_kind receiving_into = WAY("read", P_READ, 0, receive_into, count_received);
+static const i_op_kind receiving_into = OP_KIND("read", P_READ, 0, receive_into, count_received);
 
 PyObject *i_receive_into(s_sched *s, i_desc *d, PyObject *into, const c_call_site *site, int *code)
 {
-    i_op op = {.way = &receiving_into, .desc = d, .object = into};
+    i_op op = {.kind = &receiving_into, .desc = d, .object = into};
     op.data = PyMemoryView_GET_BUFFER(into)->buf;
     op.size = PyMemoryView_GET_BUFFER(into)->len;
     return i_op_run(s, &op, site, code);
@@ -128,8 +128,8 @@ static long receive_rest(s_sched *s, i_op *op, int fd)
     return 1;
 }
 
-/* The exception tells what came instead. */
-static PyObject *too_few(i_op *op)
+/* The exception says what came instead. */
+static PyObject *raise_too_few(i_op *op)
 {
     PyObject *about = Py_BuildValue("(Ony#)", op->desc->owner, op->size, op->data, op->at);
     PyObject *error = about ? s_hook.error(S_E_ENDED, about) : NULL;
@@ -141,22 +141,23 @@ static PyObject *too_few(i_op *op)
     return NULL;
 }
 
-static PyObject *received_all(s_sched *s, i_op *op)
+static PyObject *take_received_all(s_sched *s, i_op *op)
 {
     (void)s;
     if (op->at < op->size)
-        return too_few(op);
+        return raise_too_few(op);
     PyObject *bytes = op->object;
     op->object = NULL;
     return bytes;
 }
 
-static const i_op_kind receiving_exactly = WAY("read", P_READ, 0, receive_rest, received_all);
+static const i_op_kind receiving_exactly =
+    OP_KIND("read", P_READ, 0, receive_rest, take_received_all);
 
 PyObject *i_receive_exactly(s_sched *s, i_desc *d, Py_ssize_t count, const c_call_site *site,
                             int *code)
 {
-    i_op op = {.way = &receiving_exactly, .desc = d, .size = count};
+    i_op op = {.kind = &receiving_exactly, .desc = d, .size = count};
     op.object = PyBytes_FromStringAndSize(NULL, count);
     if (op.object == NULL) {
         *code = S_E_SET;
@@ -180,17 +181,17 @@ static long send_rest(s_sched *s, i_op *op, int fd)
     return 1;
 }
 
-static PyObject *nothing(s_sched *s, i_op *op)
+static PyObject *return_none(s_sched *s, i_op *op)
 {
     (void)s, (void)op;
     return Py_NewRef(Py_None);
 }
 
-static const i_op_kind sending = WAY("write", P_WRITE, 0, send_rest, nothing);
+static const i_op_kind sending = OP_KIND("write", P_WRITE, 0, send_rest, return_none);
 
 PyObject *i_send_all(s_sched *s, i_desc *d, PyObject *data, const c_call_site *site, int *code)
 {
-    i_op op = {.way = &sending, .desc = d, .object = data};
+    i_op op = {.kind = &sending, .desc = d, .object = data};
     if (PyBytes_CheckExact(data)) {
         op.data = PyBytes_AS_STRING(data);
         op.size = PyBytes_GET_SIZE(data);
@@ -211,7 +212,7 @@ int i_send_end(i_desc *d)
 
 /* ---- connections --------------------------------------------------------------------------- */
 
-/* One that the peer gave up before we took it is no concern of the listener. */
+/* A connection that the peer has given up before it was accepted is skipped. */
 static long accept_one(s_sched *s, i_op *op, int fd)
 {
     int got;
@@ -225,7 +226,7 @@ static long accept_one(s_sched *s, i_op *op, int fd)
     return 1;
 }
 
-static PyObject *accepted(s_sched *s, i_op *op)
+static PyObject *make_accepted(s_sched *s, i_op *op)
 {
     (void)s;
     PyObject *made = i_hook.accepted(op->desc->owner, (int)op->size);
@@ -234,12 +235,12 @@ static PyObject *accepted(s_sched *s, i_op *op)
     return made;
 }
 
-static const i_op_kind accepting = WAY("accept", P_READ, 0, accept_one, accepted);
-static const i_op_kind accepting_next = WAY("accept", P_READ, 1, accept_one, accepted);
+static const i_op_kind accepting = OP_KIND("accept", P_READ, 0, accept_one, make_accepted);
+static const i_op_kind accepting_next = OP_KIND("accept", P_READ, 1, accept_one, make_accepted);
 
 PyObject *i_accept(s_sched *s, i_desc *d, const c_call_site *site, int *code)
 {
-    i_op op = {.way = site->kind == C_ITER ? &accepting_next : &accepting, .desc = d};
+    i_op op = {.kind = site->kind == C_ITER ? &accepting_next : &accepting, .desc = d};
     return i_op_run(s, &op, site, code);
 }
 
@@ -259,12 +260,12 @@ static long ask_writable(s_sched *s, i_op *op, int fd)
     return outcome < 0 ? outcome : 1;
 }
 
-static const i_op_kind until_readable = WAY("read", P_READ, 0, ask_readable, nothing);
-static const i_op_kind until_writable = WAY("write", P_WRITE, 0, ask_writable, nothing);
+static const i_op_kind until_readable = OP_KIND("read", P_READ, 0, ask_readable, return_none);
+static const i_op_kind until_writable = OP_KIND("write", P_WRITE, 0, ask_writable, return_none);
 
 PyObject *i_wait_ready(s_sched *s, i_desc *d, unsigned what, const c_call_site *site, int *code)
 {
-    i_op op = {.way = what == P_READ ? &until_readable : &until_writable, .desc = d};
+    i_op op = {.kind = what == P_READ ? &until_readable : &until_writable, .desc = d};
     return i_op_run(s, &op, site, code);
 }
 
@@ -275,10 +276,10 @@ static long ask_connected(s_sched *s, i_op *op, int fd)
     return outcome < 0 ? outcome : 1;
 }
 
-static const i_op_kind connecting = WAY("connect", P_WRITE, 0, ask_connected, nothing);
+static const i_op_kind connecting = OP_KIND("connect", P_WRITE, 0, ask_connected, return_none);
 
 PyObject *i_wait_connected(s_sched *s, i_desc *d, const c_call_site *site, int *code)
 {
-    i_op op = {.way = &connecting, .desc = d};
+    i_op op = {.kind = &connecting, .desc = d};
     return i_op_run(s, &op, site, code);
 }

@@ -1,4 +1,5 @@
-/* The reactor: begins a wait, and goes on with it when the poller tells.  See io.h. */
+/* The reactor: tries an operation, begins a wait, and completes it when the poller reports.  See
+ * io.h. */
 #include <string.h>
 
 #include "io/internal.h"
@@ -7,8 +8,8 @@ i_hooks i_hook;
 
 /* ---- the end of a wait -------------------------------------------------------- */
 
-/* Only at home: a deadline there may just be looking at it.  What dies here may run Python code,
- * which finds the tasklet claimed: `on` is NULL. */
+/* Only on the owner's thread: a deadline there may be looking at the operation.  Python code that
+ * runs when an object dies here finds the tasklet claimed: `on` is NULL. */
 void i_op_arrived(s_tasklet *t)
 {
     i_op *op = t->on;
@@ -36,7 +37,7 @@ int i_op_target(const s_tasklet *t, int i, s_target *found)
     return 1;
 }
 
-static PyObject *failure(int code, PyObject *about)
+static PyObject *make_error(int code, PyObject *about)
 {
     PyObject *error = s_hook.error(code, about);
     return error != NULL ? error : PyErr_GetRaisedException();
@@ -47,11 +48,11 @@ void i_op_finish(s_sched *s, s_tasklet *t, long outcome)
     i_op *op = t->on;
     PyObject *value = NULL, *error = NULL;
     if (outcome > 0) {
-        value = op->way->result(s, op);
+        value = op->kind->result(s, op);
         if (value == NULL && PyErr_Occurred())
             error = PyErr_GetRaisedException();
-    } else if (outcome != S_E_DESCRIPTOR || !op->way->iterates) {
-        error = failure((int)outcome, op->desc->owner);
+    } else if (outcome != S_E_DESCRIPTOR || !op->kind->iterates) {
+        error = make_error((int)outcome, op->desc->owner);
     }
     t->wait.value = value;
     t->error = error;
@@ -67,34 +68,34 @@ static int is_dry(const s_sched *s, const i_desc *d, unsigned what)
     return d->dry & what && d->where == s->polls;
 }
 
-static void exhausted(const s_sched *s, i_desc *d, unsigned what)
+static void mark_dry(const s_sched *s, i_desc *d, unsigned what)
 {
-    if (d->where == s->polls && d->told & what && !d->ended)
+    if (d->where == s->polls && d->registered & what && !d->ended)
         d->dry |= (unsigned char)what;
 }
 
 /* Under the lock: > 0 done, 0 would have to wait, or a code. */
-static long attempt(s_sched *s, i_op *op)
+static long attempt_op(s_sched *s, i_op *op)
 {
     i_desc *d = op->desc;
     if (B_UNLIKELY(d->fd < 0))
         return S_E_DESCRIPTOR;
-    long outcome = op->way->attempt(s, op, d->fd);
+    long outcome = op->kind->attempt(s, op, d->fd);
     if (B_LIKELY(outcome > 0)) {
         if (op->emptied && d->tcp)
-            exhausted(s, d, P_READ);
+            mark_dry(s, d, P_READ);
         return outcome;
     }
     if (outcome != -EAGAIN)
         return S_E_SYSTEM + outcome;
-    exhausted(s, d, op->way->what);
+    mark_dry(s, d, op->kind->what);
     return 0;
 }
 
-/* One of ours came first and waits. */
+/* Another tasklet of this thread came first and waits. */
 static int is_behind(const s_sched *s, const i_op *op)
 {
-    b_link *first = b_first(i_desc_queue(op->desc, op->way->what));
+    b_link *first = b_first(i_desc_queue(op->desc, op->kind->what));
     return B_UNLIKELY(first != NULL) && s_of_link(first)->owner == s;
 }
 
@@ -102,28 +103,28 @@ static long try_first(s_sched *s, i_op *op)
 {
     i_desc *d = op->desc;
     c_lock_take(&d->lock);
-    long outcome = is_behind(s, op) || is_dry(s, d, op->way->what) ? 0 : attempt(s, op);
+    long outcome = is_behind(s, op) || is_dry(s, d, op->kind->what) ? 0 : attempt_op(s, op);
     c_lock_give(&d->lock);
     return outcome;
 }
 
 /* ---- beginning to wait ------------------------------------------------------------ */
 
-/* The poller of `s` tells of what is waited for from now on.  Under the lock. */
-static int enlist(s_sched *s, i_desc *d, unsigned what)
+/* Registers what is waited for with the poller of `s`.  Under the lock. */
+static int register_wait(s_sched *s, i_desc *d, unsigned what)
 {
     unsigned both = P_READ | P_WRITE;
     if (d->where == 0)
         d->where = s->polls;
     if (d->where == s->polls) {
-        if (d->told & what)
+        if (d->registered & what)
             return 0;
-        both = d->told | what;
+        both = d->registered | what;
     }
     if (p_poller_add(&s->poller, d->fd, both, i_desc_tag(d)) < 0)
         return S_E_SYSTEM - errno;
     if (d->where == s->polls)
-        d->told = (unsigned char)both;
+        d->registered = (unsigned char)both;
     return 0;
 }
 
@@ -131,9 +132,9 @@ static int enlist(s_sched *s, i_desc *d, unsigned what)
 static int queue_up(s_sched *s, s_tasklet *me, i_op *op)
 {
     i_desc *d = op->desc;
-    int code = d->fd < 0 ? S_E_DESCRIPTOR : enlist(s, d, op->way->what);
+    int code = d->fd < 0 ? S_E_DESCRIPTOR : register_wait(s, d, op->kind->what);
     if (code == 0)
-        s_enqueue(me, i_desc_queue(d, op->way->what), &op->way->kind, op);
+        s_enqueue(me, i_desc_queue(d, op->kind->what), &op->kind->wait, op);
     return code;
 }
 
@@ -167,17 +168,17 @@ PyObject *i_op_run(s_sched *s, i_op *op, const c_call_site *site, int *code)
             return s_suspend(s, site);
         }
     }
-    PyObject *result = outcome > 0 ? op->way->result(s, op) : NULL;
+    PyObject *result = outcome > 0 ? op->kind->result(s, op) : NULL;
     *code = outcome > 0 ? S_OK : (int)outcome;
-    if (outcome == S_E_DESCRIPTOR && op->way->iterates)
+    if (outcome == S_E_DESCRIPTOR && op->kind->iterates)
         *code = S_OK;
     Py_XDECREF(op->object);
     return result;
 }
 
-/* ---- going on ------------------------------------------------------------------------ */
+/* ---- completing ------------------------------------------------------------------------ */
 
-static s_tasklet *first_of(const s_sched *s, b_link *queue)
+static s_tasklet *first_waiter(const s_sched *s, b_link *queue)
 {
     for (b_link *at = queue->next; at != queue; at = at->next) {
         if (s_of_link(at)->owner == s)
@@ -186,18 +187,18 @@ static s_tasklet *first_of(const s_sched *s, b_link *queue)
     return NULL;
 }
 
-/* Does what the first waiter waits for, if it can be done now: then that is claimed. */
-static s_tasklet *advance(s_sched *s, i_desc *d, unsigned what, long *outcome)
+/* Tries the operation of the first waiter, and claims the waiter if it is done or has failed. */
+static s_tasklet *advance_first(s_sched *s, i_desc *d, unsigned what, long *outcome)
 {
-    s_tasklet *t = first_of(s, i_desc_queue(d, what));
-    *outcome = t == NULL || is_dry(s, d, what) ? 0 : attempt(s, t->on);
+    s_tasklet *t = first_waiter(s, i_desc_queue(d, what));
+    *outcome = t == NULL || is_dry(s, d, what) ? 0 : attempt_op(s, t->on);
     if (*outcome == 0)
         return NULL;
     s_dequeue(&t->wait.link);
     return t;
 }
 
-static void serve(s_sched *s, uint64_t tag, unsigned what)
+static void serve_waiters(s_sched *s, uint64_t tag, unsigned what)
 {
     i_desc *d = i_desc_of_tag(tag);
     s_tasklet *t;
@@ -206,15 +207,15 @@ static void serve(s_sched *s, uint64_t tag, unsigned what)
         t = NULL;
         c_lock_take(&d->lock);
         if (i_desc_tag(d) == tag)
-            t = advance(s, d, what, &outcome);
+            t = advance_first(s, d, what, &outcome);
         c_lock_give(&d->lock);
         if (t != NULL)
             i_op_finish(s, t, outcome);
     } while (t != NULL);
 }
 
-/* What was exhausted may not be so any more. */
-static void note(s_sched *s, const p_event *event)
+/* What was exhausted may no longer be. */
+static void note_event(s_sched *s, const p_event *event)
 {
     i_desc *d = i_desc_of_tag(event->tag);
     c_lock_take(&d->lock);
@@ -233,44 +234,44 @@ void i_reactor_ready(s_sched *s, const p_event *events, int count)
             i_external_ready(s, &events[i]);
             continue;
         }
-        note(s, &events[i]);
+        note_event(s, &events[i]);
         if (events[i].what & P_READ)
-            serve(s, events[i].tag, P_READ);
+            serve_waiters(s, events[i].tag, P_READ);
         if (events[i].what & P_WRITE)
-            serve(s, events[i].tag, P_WRITE);
+            serve_waiters(s, events[i].tag, P_WRITE);
     }
 }
 
 /* ---- fork ----------------------------------------------------------------------------- */
 
-static void fail_all(s_sched *s, i_desc *d, unsigned what, int code)
+static void fail_waiters_for(s_sched *s, i_desc *d, unsigned what, int code)
 {
     s_tasklet *t;
-    while ((t = first_of(s, i_desc_queue(d, what))) != NULL) {
+    while ((t = first_waiter(s, i_desc_queue(d, what))) != NULL) {
         s_dequeue(&t->wait.link);
         i_op_finish(s, t, code);
     }
 }
 
-/* Descriptors that nobody waits for are added to the new poller when somebody does. */
-static void enlist_again(s_sched *s, i_desc *d)
+/* A descriptor that no tasklet waits for is registered with the new poller at the next wait. */
+static void register_again(s_sched *s, i_desc *d)
 {
     memset(&d->lock, 0, sizeof(d->lock));
     d->where = 0;
-    d->told = d->dry = 0;
+    d->registered = d->dry = 0;
     for (unsigned what = P_READ; what <= P_WRITE; what++) {
-        if (first_of(s, i_desc_queue(d, what)) == NULL)
+        if (first_waiter(s, i_desc_queue(d, what)) == NULL)
             continue;
-        int code = s->polls ? enlist(s, d, what) : S_E_SYSTEM - EMFILE;
+        int code = s->polls ? register_wait(s, d, what) : S_E_SYSTEM - EMFILE;
         if (code < 0)
-            fail_all(s, d, what, code);
+            fail_waiters_for(s, d, what, code);
     }
 }
 
 void i_reactor_after_fork(s_sched *s)
 {
     i_descs_after_fork();
-    i_desc_for_each(s, enlist_again);
+    i_desc_for_each(s, register_again);
     i_external_after_fork(s);
 }
 

@@ -1,12 +1,11 @@
 /* send_file: the system copies a file to a socket, and Python never sees the bytes.
  *
- * It is one operation in the queue of those that send, so nothing else comes between its parts.
- * The file's descriptor is duplicated for the time it takes: the program may close its own, and
- * the number be used again, while the peer is slow.  Its position is neither used nor moved.
+ * It is one operation in the queue of senders, so nothing else is sent between its parts.  The
+ * file's descriptor is duplicated meanwhile: the program may close its own, and the number may be
+ * reused, while the peer is slow.  The file's position is neither used nor moved.
  *
- * Where the system cannot copy (p_send_file) bytes are read and sent in the same place; what was
- * read and not taken is read again.  What is not in memory comes from the disk meanwhile, and
- * the thread waits for it.
+ * Where the system cannot copy, p_send_file reads and sends; bytes that were read and not sent are
+ * read again.  The thread waits for the disk if the file is not in memory.
  */
 #include "io/internal.h"
 
@@ -33,7 +32,7 @@ static PyObject *count_sent(s_sched *s, i_op *op)
     return PyLong_FromSsize_t(op->at);
 }
 
-static const i_op_kind sending_file = {.kind = {.name = "write",
+static const i_op_kind sending_file = {.wait = {.name = "write",
                                                 .detach = i_op_detach,
                                                 .target = i_op_target,
                                                 .arrived = i_op_arrived},
@@ -65,7 +64,7 @@ static PyObject *keep_open(int file, int *copy, int *code)
 PyObject *i_send_file(s_sched *s, i_desc *d, int file, int64_t offset, Py_ssize_t count,
                       const c_call_site *site, int *code)
 {
-    i_op op = {.way = &sending_file, .desc = d, .offset = offset, .size = count};
+    i_op op = {.kind = &sending_file, .desc = d, .offset = offset, .size = count};
     op.object = keep_open(file, &op.file, code);
     return op.object != NULL ? i_op_run(s, &op, site, code) : NULL;
 }

@@ -1,12 +1,12 @@
 /* The lock of sync.h. */
 #include "sync/sync.h"
 
-static int detach(s_tasklet *t)
+static int leave_lock(s_tasklet *t)
 {
     return s_leave_queue(t, &((y_lock *)t->on)->guard);
 }
 
-static int target(const s_tasklet *t, int i, s_target *found)
+static int lock_target(const s_tasklet *t, int i, s_target *found)
 {
     y_lock *lock = t->on;
     found->object = (PyObject *)lock;
@@ -14,17 +14,20 @@ static int target(const s_tasklet *t, int i, s_target *found)
     return i == 0;
 }
 
-/* It was handed over to a tasklet that is told to raise instead. */
-static void refused(s_sched *s, s_tasklet *t)
+/* The lock was handed over to a tasklet that has to raise instead: releases it. */
+static void release_refused(s_sched *s, s_tasklet *t)
 {
     y_lock *lock = t->on;
     if (lock->held && lock->holder == t->id)
         y_lock_release(s, lock);
 }
 
-static const s_wait_kind given = {.name = "acquire", .refused = refused};
-static const s_wait_kind acquiring = {
-    .name = "acquire", .detach = detach, .target = target, .late = Py_False, .given = &given};
+static const s_wait_kind given = {.name = "acquire", .refused = release_refused};
+static const s_wait_kind acquiring = {.name = "acquire",
+                                      .detach = leave_lock,
+                                      .target = lock_target,
+                                      .late = Py_False,
+                                      .given = &given};
 
 void y_lock_init(y_lock *lock)
 {

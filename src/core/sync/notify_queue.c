@@ -1,4 +1,4 @@
-/* Who waits for news, in a table by address.  See notify_queue.h. */
+/* The waiters of all notify queues, in a table by address.  See notify_queue.h. */
 #include "sync/notify_queue.h"
 
 #define BUCKETS 64
@@ -6,28 +6,28 @@
 /* On the C stack of a wait; its tasklet's `on` points here. */
 typedef struct {
     PyObject *object;
-    int told;
-} wanted;
+    int notified;
+} notify_wait;
 
 static b_link buckets[BUCKETS];
 static c_lock guard;
-static uint64_t count; /* of all news */
+static uint64_t count; /* of all notifications */
 
-static int leave(s_tasklet *t)
+static int leave_table(s_tasklet *t)
 {
     return s_leave_queue(t, &guard);
 }
 
-static int target(const s_tasklet *t, int i, s_target *found)
+static int notify_target(const s_tasklet *t, int i, s_target *found)
 {
-    found->object = ((wanted *)t->on)->object;
+    found->object = ((notify_wait *)t->on)->object;
     return i == 0;
 }
 
 static const s_wait_kind getting = {
-    .name = "get", .detach = leave, .target = target, .late = Py_False};
+    .name = "get", .detach = leave_table, .target = notify_target, .late = Py_False};
 
-static b_link *bucket_of(const PyObject *object)
+static b_link *object_bucket(const PyObject *object)
 {
     b_link *bucket = &buckets[((uintptr_t)object >> 4) % BUCKETS];
     if (!b_linked(bucket))
@@ -40,46 +40,46 @@ uint64_t y_notify_ticket(void)
     return __atomic_load_n(&count, __ATOMIC_SEQ_CST);
 }
 
-/* 1 when it is queued, 0 when there has been news. */
-static int queue(s_tasklet *me, wanted *w, uint64_t seen)
+/* 1 if it is queued, 0 if there was a notification. */
+static int queue_unless_notified(s_tasklet *me, notify_wait *w, uint64_t ticket)
 {
     c_lock_take(&guard);
-    int quiet = y_notify_ticket() == seen;
+    int quiet = y_notify_ticket() == ticket;
     if (quiet)
-        s_enqueue(me, bucket_of(w->object), &getting, w);
+        s_enqueue(me, object_bucket(w->object), &getting, w);
     c_lock_give(&guard);
     return quiet;
 }
 
-PyObject *y_notify_wait(s_sched *s, PyObject *object, uint64_t seen, int64_t until, int *code)
+PyObject *y_notify_wait(s_sched *s, PyObject *object, uint64_t ticket, int64_t until, int *code)
 {
-    wanted w = {.object = object};
+    notify_wait w = {.object = object};
     *code = s_may_block(s);
     if (*code == S_OK)
         *code = s_deadline_set(s, s->current, until);
     if (*code < 0)
         return NULL;
-    if (!queue(s->current, &w, seen)) {
+    if (!queue_unless_notified(s->current, &w, ticket)) {
         s_deadline_drop(s, s->current);
         return Py_NewRef(Py_True);
     }
     PyObject *done = s_suspend(s, NULL);
     if (done == NULL) {
         *code = S_E_SET;
-        if (w.told)
+        if (w.notified)
             y_notify_one(s, object);
     }
     return done;
 }
 
-static s_tasklet *claim(const PyObject *object)
+static s_tasklet *claim_first(const PyObject *object)
 {
-    b_link *bucket = bucket_of(object);
+    b_link *bucket = object_bucket(object);
     for (b_link *at = bucket->next; at != bucket; at = at->next) {
-        wanted *w = s_of_link(at)->on;
+        notify_wait *w = s_of_link(at)->on;
         if (w->object != object)
             continue;
-        w->told = 1;
+        w->notified = 1;
         return s_dequeue(at);
     }
     return NULL;
@@ -89,7 +89,7 @@ void y_notify_one(s_sched *s, PyObject *object)
 {
     c_lock_take(&guard);
     __atomic_add_fetch(&count, 1, __ATOMIC_SEQ_CST);
-    s_tasklet *t = claim(object);
+    s_tasklet *t = claim_first(object);
     c_lock_give(&guard);
     if (t != NULL) {
         t->wait.value = Py_NewRef(Py_True);
@@ -97,7 +97,7 @@ void y_notify_one(s_sched *s, PyObject *object)
     }
 }
 
-/* The tasklets of other threads wait no more. */
+/* The tasklets of other threads no longer wait. */
 void y_notify_after_fork(const s_sched *s)
 {
     memset(&guard, 0, sizeof(guard));
