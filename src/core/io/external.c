@@ -111,7 +111,7 @@ static int begin_external_wait(s_sched *s, external_request *request, int64_t un
     int code = s_may_block(s);
     if (code == S_OK)
         code = s_poll_begin(s);
-    if (code == S_OK)
+    if (code == S_OK && until != S_FOREVER)
         code = s_deadline_set(s, s->current, until);
     if (code < 0)
         return code;

@@ -1,14 +1,12 @@
 /* The nonblocking overrides of builtin sockets.  See nonblocking.h. */
 #include "patch/nonblocking.h"
 
-static b_link overrides;
+static b_link overrides = {&overrides, &overrides};
 static c_lock guard;
 
 /* Under the guard. */
 static const patch_nonblocking *find_override(const PyObject *socket)
 {
-    if (!b_linked(&overrides))
-        b_list_init(&overrides);
     for (b_link *at = overrides.next; at != &overrides; at = at->next) {
         const patch_nonblocking *override = B_CONTAINER(at, patch_nonblocking, link);
         if (override->socket == socket)

@@ -4,12 +4,12 @@
 
 #include <errno.h>
 
-#include "sync/builtin_lock.h"
+#include "sched/guests/stackless_run.h"
 
 s_sched *patch_scheduler(void)
 {
     s_sched *s = s_self_;
-    if (s == NULL || s->ts != c_thread_state() || s->trap > 0 || !y_is_cooperative(s))
+    if (s == NULL || s->ts != c_thread_state() || s->trap > 0 || !s_is_cooperative(s))
         return NULL;
     return s;
 }

@@ -25,21 +25,7 @@
 #ifndef LOOMLET_SYNC_BUILTIN_LOCK_H
 #define LOOMLET_SYNC_BUILTIN_LOCK_H
 
-#include "sched/guests/stackless_run.h"
 #include "sched/sched.h"
-
-/* Whether a wait of the calling thread of control must let other tasklets run; `s` is NULL without
- * a scheduler.  If there are only tasklets of the Stackless API, main blocks its thread, as in
- * Stackless: only run() lets others run.  Without other tasklets the wait is the scheduler's with a
- * virtual clock, and inside a cancel scope, which may end it. */
-static inline int y_is_cooperative(const s_sched *s)
-{
-    if (s == NULL)
-        return 0;
-    if (b_list_empty(&s->all))
-        return s->virtual_now >= 0 || s->current->scope != NULL;
-    return s->natives > 0 || !s->current->is_main || !s_follows_stackless(s, s->current);
-}
 
 /* By which the calling thread of control owns RLocks; `s` may be NULL. */
 unsigned long long y_owner_ident(const s_sched *s);

@@ -18,6 +18,7 @@
 #include "bind/patch/patch.h"
 #include "cpython/builtin_lock.h"
 #include "patch/thread.h"
+#include "sched/guests/stackless_run.h"
 
 #define LONGEST 9223372036.0 /* seconds: threading.TIMEOUT_MAX */
 
@@ -65,7 +66,7 @@ static PyObject *builtin_lock_acquire(PyObject *self, PyObject *args, PyObject *
     s_sched *s;
     if (!patch_in_our_interpreter(&s) || read_builtin_acquire(args, kwargs, &timeout) < 0)
         return c_builtin_lock_acquire(self, args, kwargs);
-    if (!y_is_cooperative(s))
+    if (!s_is_cooperative(s))
         return y_builtin_lock_acquire_as_thread(self, timeout, args, kwargs);
     PyObject *done = y_builtin_lock_acquire(s, self, timeout, &code);
     return bind_result(done, code, (PyObject *)s->current);
@@ -127,7 +128,7 @@ static PyObject *rlock_acquire_restore(PyObject *self, PyObject *args)
         return rlock_restore_original(self, args);
     if (!PyArg_ParseTuple(args, "(kK):_acquire_restore", &count, &owner))
         return NULL;
-    if (!y_is_cooperative(s))
+    if (!s_is_cooperative(s))
         return y_builtin_lock_restore_as_thread(self, count, rlock_restore_original, args);
     PyObject *done = y_builtin_lock_restore(s, self, count, &code);
     if (done == NULL)
@@ -161,7 +162,7 @@ static PyObject *handle_join(PyObject *self, PyObject *args)
     if (PyFloat_Check(timeout) || PyIndex_Check(timeout))
         seconds = PyFloat_AsDouble(timeout);
     PyErr_Clear();
-    if (!y_is_cooperative(s) || s->trap || PyTuple_GET_SIZE(args) > 1)
+    if (!s_is_cooperative(s) || s->trap || PyTuple_GET_SIZE(args) > 1)
         return patch_handle_originals.join(self, args);
     if (seconds >= 0 && seconds < LONGEST)
         nanoseconds = (int64_t)(seconds * 1e9);

@@ -22,6 +22,19 @@ static inline int s_follows_stackless(const s_sched *s, const s_tasklet *t)
     return t->stackless && !(t->is_main && s->running);
 }
 
+/* Whether a wait of the calling thread of control must let other tasklets run; `s` is NULL without
+ * a scheduler.  If there are only tasklets of the Stackless API, main blocks its thread, as in
+ * Stackless: only run() lets others run.  Without other tasklets the wait is the scheduler's with a
+ * virtual clock, and inside a cancel scope, which may end it. */
+static inline int s_is_cooperative(const s_sched *s)
+{
+    if (s == NULL)
+        return 0;
+    if (b_list_empty(&s->all))
+        return s->virtual_now >= 0 || s->current->scope != NULL;
+    return s->natives > 0 || !s->current->is_main || !s_follows_stackless(s, s->current);
+}
+
 /* The current tasklet waits until the run queue is empty, or for `ticks` (0: no limit).
  * Returns None, or the tasklet that was interrupted. */
 PyObject *s_run_until_idle(s_sched *s, int64_t ticks, int flags, const c_call_site *site,
