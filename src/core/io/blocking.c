@@ -165,21 +165,21 @@ static s_tasklet *claim_caller(blocking_call *call)
     return t;
 }
 
-/* Ends a call (stolen) with a value or an error (both stolen): the scheduler to rouse, or NULL. */
+/* Ends a call (stolen) with a value or an error (both stolen): the scheduler to wake, or NULL. */
 static s_sched *deliver_outcome(blocking_call *call, PyObject *value, PyObject *error)
 {
-    s_sched *home = NULL;
+    s_sched *owner = NULL;
     s_tasklet *t = claim_caller(call);
     if (t != NULL) {
         t->wait.value = value;
         t->error = error;
-        home = s_wake_on_owner(t);
+        owner = s_wake_on_owner(t);
     } else {
         Py_XDECREF(value);
         Py_XDECREF(error);
     }
     release_call(call);
-    return home;
+    return owner;
 }
 
 static s_sched *make_call_and_deliver(blocking_call *call)
@@ -197,9 +197,9 @@ static s_sched *make_call_and_deliver(blocking_call *call)
 static void *run_call(p_work *work)
 {
     i_pool_attach();
-    s_sched *home = make_call_and_deliver(B_CONTAINER(work, blocking_call, work));
+    s_sched *owner = make_call_and_deliver(B_CONTAINER(work, blocking_call, work));
     i_pool_detach();
-    return home;
+    return owner;
 }
 
 /* Ends a call that is not made: the tasklet gets the error of a code. */
@@ -237,9 +237,9 @@ static void refuse_calls(void)
     p_work *next;
     for (p_work *work = p_pool_close(&i_pools[I_CALLS]); work != NULL; work = next) {
         next = work->next;
-        s_sched *home = fail_call(B_CONTAINER(work, blocking_call, work), S_E_EXITING);
-        if (home != NULL)
-            s_wake_thread(home);
+        s_sched *owner = fail_call(B_CONTAINER(work, blocking_call, work), S_E_EXITING);
+        if (owner != NULL)
+            s_wake_thread(owner);
     }
 }
 

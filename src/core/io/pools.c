@@ -40,7 +40,7 @@ static void end_worker_state(void)
     c_thread_state_end(worker_state);
 }
 
-static void rouse_caller(void *scheduler)
+static void wake_caller(void *scheduler)
 {
     s_wake_thread(scheduler);
 }
@@ -51,7 +51,7 @@ static const p_pool_policy policies[] = {
                  .launch = launch_detached,
                  .begin = make_worker_state,
                  .end = end_worker_state,
-                 .finished = rouse_caller,
+                 .finished = wake_caller,
                  .after_spin = c_gil_spin},
     [I_LOOKUPS] = {.name = "loomlet lookups",
                    .at_once = 4,

@@ -8,7 +8,7 @@
 
 typedef struct {
     p_work work;
-    s_completion parcel;
+    s_completion completion;
     s_sched *owner;
     s_tasklet *waiter; /* owned, as by a queue; NULL: it no longer waits; atomic */
     PyObject *asked;
@@ -114,9 +114,9 @@ static void free_lookup(lookup *l)
     PyMem_RawFree(l);
 }
 
-static void complete_lookup(s_sched *s, s_completion *parcel)
+static void complete_lookup(s_sched *s, s_completion *completion)
 {
-    lookup *l = B_CONTAINER(parcel, lookup, parcel);
+    lookup *l = B_CONTAINER(completion, lookup, completion);
     if (l->waiter != NULL) {
         PyObject *pending = PyErr_GetRaisedException();
         int failed = l->found.code != 0;
@@ -137,7 +137,7 @@ static void *make_lookup(p_work *work)
     lookup *l = B_CONTAINER(work, lookup, work);
     if (lookup_is_wanted(l))
         p_resolve(&l->found, l->host, l->service, l->kind);
-    if (s_post_completion(l->owner, &l->parcel) < 0 && !lookup_is_wanted(l))
+    if (s_post_completion(l->owner, &l->completion) < 0 && !lookup_is_wanted(l))
         free_lookup(l);
     return NULL;
 }
@@ -156,7 +156,7 @@ static lookup *new_lookup(s_sched *s, const i_resolve_query *q)
     lookup *l = c_out_of_memory() ? NULL : PyMem_RawCalloc(1, sizeof(*l) + host + service);
     if (l == NULL)
         return NULL;
-    *l = (lookup){.work.run = make_lookup, .parcel.open = complete_lookup, .owner = s};
+    *l = (lookup){.work.run = make_lookup, .completion.open = complete_lookup, .owner = s};
     memcpy(l->kind, q->kind, sizeof(l->kind));
     copy_word(&l->service, copy_word(&l->host, l->words, q->host, host), q->service, service);
     l->asked = Py_NewRef(q->asked);

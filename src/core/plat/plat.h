@@ -361,7 +361,8 @@ int p_thread_start(p_thread *thread, void (*run)(void));
 /* Waits until run() has returned. */
 void p_thread_join(p_thread *thread);
 
-/* A thread that nobody joins.  It lies on the stack of the starter, until begin() has returned. */
+/* A thread that is never joined.  The record lies on the stack of the starter, until begin() has
+ * returned. */
 typedef struct {
     const char *name; /* at most 15 characters */
     size_t stack;     /* bytes of C stack; 0: the system's choice */
