@@ -30,7 +30,7 @@ static void call_arrived(s_tasklet *t)
 {
     blocking_call *call = t->on;
     t->on = NULL;
-    t->owner->job_waits--;
+    t->owner->call_waits--;
     release_call(call);
 }
 
@@ -120,7 +120,7 @@ PyObject *i_run_blocking(s_sched *s, PyObject *function, PyObject *const *args, 
     c_lock_take(&call->lock);
     s_enqueue(me, &call->waiters, &waiting_for_call, call);
     c_lock_give(&call->lock);
-    s->job_waits++;
+    s->call_waits++;
     *code = i_pool_submit(I_CALLS, &call->work);
     if (*code == S_OK)
         return s_suspend(s, site);

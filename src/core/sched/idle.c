@@ -125,7 +125,7 @@ void s_idle(s_sched *s)
     }
     if (first == NULL && s->io_waits == 0 && s->completions == 0) {
         __atomic_store_n(&s->asleep, 1, __ATOMIC_SEQ_CST);
-        if (s->job_waits == 0 && is_alone(s) &&
+        if (s->call_waits == 0 && is_alone(s) &&
             !__atomic_load_n(&s->has_messages, __ATOMIC_SEQ_CST)) {
             s->asleep = 0;
             deadlocked(s);

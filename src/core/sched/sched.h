@@ -224,7 +224,7 @@ struct s_sched {
     p_parker parker;
     b_spin spin;            /* whether to stay awake for a moment before sleeping */
     Py_ssize_t io_waits;    /* tasklets that wait for descriptors: poll.c */
-    Py_ssize_t job_waits;   /* tasklets that wait for a function on another thread: io/blocking.h */
+    Py_ssize_t call_waits;  /* tasklets that wait for a function on another thread: io/blocking.h */
     Py_ssize_t completions; /* completions that tasklets wait for */
     int64_t io_looked;      /* when the poller was last looked at */
     void *io_scratch;       /* of the io room; PyMem_RawFree'd with the thread */
