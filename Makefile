@@ -8,9 +8,13 @@ TESTS ?= tests
 VENV := .venv
 RUN := $(VENV)/bin/python -m
 C_FILES = $(shell find src/core tests/core -name '*.[ch]')
+QUICK = $(RUN) pytest -q -p no:cacheprovider -m 'not slow and not stress'
+CORE_BEHAVIOUR := tasklets switching channels select scopes locks stackless exceptions threads \
+    preemption freezing garbage testing
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo peers test check format clean
+.PHONY: help build demo peers test stress check format clean \
+    check-form check-types check-unit check-behaviour
 
 help:    ## this list
 	@sed -n 's/^\([a-z]*\):.*## */  make \1\t/p' Makefile | expand -t 16
@@ -28,15 +32,29 @@ peers: build ## install the Python peers of the benchmarks that are available
 test: build  ## every test
 	@$(RUN) pytest $(TESTS)
 
-check: build ## what a reviewer runs: format, lint, types, structure, quick tests
+stress: build ## only the long random programs, which `make test` runs too
+	@$(RUN) pytest tests/stress
+
+check: build ## what a reviewer runs, in two minutes: form, types, structure, the core's behaviour
 	@$(VENV)/bin/python -c 'import clang_format, mypy, ruff' || { \
 	    echo 'loomlet: this Python has no clang-format, mypy or ruff: make check PYTHON=3.13'; \
 	    exit 1; }
+	@$(MAKE) --no-print-directory -k -j2 -O check-form check-types check-unit check-behaviour
+
+check-form:
 	$(RUN) ruff format --check .
 	$(RUN) ruff check .
-	$(RUN) mypy
 	$(VENV)/bin/clang-format --dry-run --Werror $(C_FILES)
-	$(RUN) pytest -q -m 'not slow and not stress' tests/structure tests/typing tests/unit tests/core
+
+check-types:
+	$(RUN) mypy
+	$(QUICK) tests/typing
+
+check-unit:
+	$(QUICK) tests/structure tests/unit tests/core
+
+check-behaviour:
+	$(QUICK) $(addprefix tests/behaviour/,$(CORE_BEHAVIOUR))
 
 format: build ## put all sources into the common form
 	$(RUN) ruff check -q --fix-only .
