@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from loomlet import observe
+from loomlet._debug import client
 
 SLEEP = """
 import loomlet
@@ -224,9 +225,9 @@ def test_errors_say_what_is_wrong(folder, command, tmp_path):
 def test_a_process_that_ends_meanwhile(folder, begin):
     """The dump has what came until then, and says that it is partial."""
     process = begin(SLEEP)
-    asker = observe.asking._knock(process.pid)
+    asker = client._knock(process.pid)
     process.kill()
     process.wait()
     with asker:
-        assert list(observe.asking._lines(asker)) == []
+        assert list(client._lines(asker)) == []
     assert Path(folder).exists()
