@@ -1,6 +1,6 @@
 """Loomlet: light tasklets, channels and a scheduler on unmodified CPython.
 
-The names below are all that programs import; docs/reference explains them.
+The names below are the public interface; docs/reference explains them.
 """
 
 from typing import TYPE_CHECKING

@@ -1,7 +1,7 @@
 """The command line: `python -m loomlet COMMAND`.
 
-Each command brings its own parser (`add_parser`), which sets `run` to a function from the parsed
-options to the exit status.
+Each command adds its own parser (`add_parser`), which sets `run` to a function that takes the
+parsed options and returns the exit status.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Carry out the command line given, or the process's own; gives the exit status."""
+    """Runs the given command line, or that of the process; returns the exit status."""
     options = parser().parse_args(arguments)
     status: int = options.run(options)
     return status

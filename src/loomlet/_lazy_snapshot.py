@@ -1,8 +1,8 @@
-"""What is loaded when it is first needed: freezing, which brings cloudpickle with it.
+"""Loads freezing, and cloudpickle with it, when it is first needed.
 
-`import loomlet` takes half the time so.  The names of loomlet.snapshot are found through the
-module's `__getattr__`, and our types reduce themselves through functions that load the true ones.
-Any thread.
+This halves the time of `import loomlet`.  The names of loomlet.snapshot are found through
+`__getattr__` of the module loomlet, and the native types are pickled by functions that first load
+the real ones.  Any thread.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ NAMES = ("clone", "freeze", "thaw", "why_not_freezable")
 
 
 def find(name: str) -> Any:
-    """A name of loomlet that is not loaded yet."""
+    """A name of loomlet that has not been loaded yet."""
     if name not in NAMES:
         raise AttributeError(f"module 'loomlet' has no attribute {name!r}")
     from loomlet import snapshot

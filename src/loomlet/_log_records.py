@@ -1,11 +1,12 @@
-"""Records of logging know the tasklet (loomlet.patch).
+"""Adds the tasklet name to log records (loomlet.patch).
 
-The record factory that is there is wrapped: each record gets `tasklet`, the name of the tasklet
-that has made it, for format strings.  Taken off, the factory is as it was; if somebody has wrapped
-or replaced ours meanwhile, theirs stays, and ours, if it is still called, adds nothing any more.
+The current record factory is wrapped: each record gets the attribute `tasklet`, the name of the
+tasklet that made it, for format strings.  Removing restores the old factory.  If other code has
+wrapped or replaced ours in the meantime, its factory stays, and ours, if still called, adds
+nothing.
 
-A worker of a ThreadPoolExecutor logs every exception that ends it, at level CRITICAL.  That of a
-kill is none to tell of: such records are dropped.
+A worker of a ThreadPoolExecutor logs every exception that ends it, at level CRITICAL.  Log records
+caused by kill() are dropped.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ __all__ = ["add_tasklets", "remove_tasklets"]
 
 
 class _Factory:
-    """Makes a record by `inner`, and notes the tasklet in it while `on`."""
+    """Makes a record with `inner`, and adds the tasklet name while `on`."""
 
     def __init__(self, inner: Any) -> None:
         self.inner = inner
@@ -36,25 +37,25 @@ _factory: _Factory | None = None
 
 
 def add_tasklets() -> None:
-    """From now on.  Once is enough; any thread."""
+    """From now on records name their tasklet.  A second call does nothing; any thread."""
     global _factory
     if _factory is None:
         _factory = _Factory(logging.getLogRecordFactory())
         logging.setLogRecordFactory(_factory)
-        logging.getLogger("concurrent.futures").addFilter(_is_worth_telling)
+        logging.getLogger("concurrent.futures").addFilter(_was_not_killed)
 
 
 def remove_tasklets() -> None:
-    """No longer.  Any thread."""
+    """From now on records do not.  Any thread."""
     global _factory
     if _factory is None:
         return
     _factory.on = False
     if logging.getLogRecordFactory() is _factory:
         logging.setLogRecordFactory(_factory.inner)
-    logging.getLogger("concurrent.futures").removeFilter(_is_worth_telling)
+    logging.getLogger("concurrent.futures").removeFilter(_was_not_killed)
     _factory = None
 
 
-def _is_worth_telling(record: logging.LogRecord) -> bool:
+def _was_not_killed(record: logging.LogRecord) -> bool:
     return not (record.exc_info and isinstance(record.exc_info[1], errors.TaskletExit))

@@ -1,8 +1,8 @@
-"""The end of threads that are tasklets (loomlet.patch): run() waits for them.
+"""The end of pseudo-threads, the threads that are tasklets (loomlet.patch): run() joins them.
 
-As the interpreter does at its end, run() lets every thread finish that is not a daemon.  The
-workers of a ThreadPoolExecutor are such threads, and wait for work for ever; so executors are shut
-down when the others have ended: their work is done, and they take no more.
+Like the interpreter at its end, run() joins every thread that is not a daemon.  The workers of a
+ThreadPoolExecutor are such threads, and wait for work for ever; so executors are shut down when the
+other threads have ended: they complete their work and accept no more.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ __all__ = ["Sentinel", "wait"]
 
 
 class Sentinel:
-    """The lock by which threading tells the end of a thread (3.11, 3.12): held until then.
+    """The lock by which `threading` joins a thread (3.11, 3.12): held until the thread has ended.
 
-    Whoever has waited for the end gives the lock back and finds it free, also when others wait
-    too; a lock that is handed over would be held then by the next.  Any thread.
+    A joiner releases the lock at once and finds it free, even if others are waiting; a lock that is
+    handed over would be held by the next waiter then.  Any thread.
     """
 
     def __init__(self, end: Any) -> None:
-        self._end = end  # a lock that is given back at the end
+        self._end = end  # a lock that is released at the end
         self._taken = self._ended = self._is_main = False
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        """The thread itself takes it at its start; for others: whether the thread has ended."""
+        """Acquired by the thread itself at its start; in others, whether the thread has ended."""
         if not self._taken:
             self._taken = True
         elif not self._ended:
@@ -40,20 +40,20 @@ class Sentinel:
         return True
 
     def release(self) -> None:
-        """It is free by then; a main thread gives it back at the end of the program."""
+        """It is free by then; a main thread releases it at the end of the program."""
         self._is_main = False
 
     def locked(self) -> bool:
-        """That of a main thread.  Of others threading asks when a wait has failed."""
+        """Whether a main thread holds it; `threading` asks about others after a failed wait."""
         return self._is_main
 
     def _at_fork_reinit(self) -> None:
-        """In the child of a fork, where the thread is the main one: it takes it once more."""
+        """In the child of a fork, where the thread is the main one and acquires it once more."""
         self._taken, self._is_main = False, True
 
 
 def wait() -> None:
-    """Returns when no tasklet of the calling thread is a thread that must be let finish."""
+    """Returns when no tasklet of the calling thread is a non-daemon thread."""
     while threads := _unfinished():
         executors = {executor for thread in threads if (executor := _executor(thread))}
         for thread in threads:

@@ -3,15 +3,15 @@
 The program becomes the module `__main__`, with its own folder at the head of `sys.path` and its own
 `sys.argv`, as under `python script.py`, and runs as the main tasklet with time slices and with the
 blocking calls of the standard library cooperative (loomlet.patch).  It stays `__main__` until the
-process ends, because exit functions go on behind it.  Its threads are tasklets, unless it was
-asked for real ones; either kind is let finish before the program ends, but for daemons.  An
-exception that leaves it is shown without our frames, at once; SystemExit, when the threads have
-ended, and KeyboardInterrupt pass on to the interpreter, which turns them into the exit status.
+process ends, because exit functions run after it.  Its threads are tasklets, unless --os-threads is
+given; non-daemon threads of either kind are joined before exit.  An exception that leaves the
+program is shown at once, without our frames; SystemExit, when the threads have ended, and
+KeyboardInterrupt propagate to the interpreter, which turns them into the exit status.
 
-SIGUSR1, unless somebody has it already, prints a dump of the process on stderr.  A handler in C
-runs the command for that, so that it comes while Python is stuck too.
+SIGUSR1, unless it has a handler already, prints a dump of the process on stderr.  A handler in C
+runs that command, so it works while Python is stuck.
 
-Rejected: runpy.run_path, which takes the module away when the script has ended.
+Rejected: runpy.run_path, which removes the module when the script has ended.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ FAILED, NOT_FOUND = 1, 2
 
 
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
-    """Add the command `run` to the command line of loomlet."""
+    """Adds the command `run` to the command line of loomlet."""
     parser = commands.add_parser(
         "run",
         help="run a program inside loomlet.run()",
         description="Run a program inside loomlet.run(), with time slices; the blocking calls of "
         "the standard library let other tasklets run, and threads are tasklets.",
     )
-    words = f"seconds until a tasklet that computes is interrupted (default: {SLICE})"
+    words = f"seconds after which a computing tasklet is interrupted (default: {SLICE})"
     parser.add_argument("--slice", metavar="SECONDS", type=_seconds, default=SLICE, help=words)
-    words = "threads of the program are threads of the system"
+    words = "threads of the program are OS threads, not tasklets"
     parser.add_argument("--os-threads", action="store_true", help=words)
     parser.add_argument("script", metavar="script.py", help="the program")
-    words = "what it finds in sys.argv"
+    words = "its arguments, in sys.argv"
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help=words)
     parser.set_defaults(run=launch)
 
@@ -60,7 +60,7 @@ def _seconds(text: str) -> float:
 
 
 def launch(options: argparse.Namespace) -> int:
-    """Run the program; gives the exit status unless it exits by itself."""
+    """Runs the program; returns the exit status, unless the program exits by itself."""
     try:
         code = _read(options.script)
     except OSError as error:
@@ -78,7 +78,7 @@ def launch(options: argparse.Namespace) -> int:
 
 
 def _outcome(code: CodeType, module: ModuleType) -> BaseException | None:
-    """Runs the program to the end of its main thread; shows the exception that ended it."""
+    """Runs the program to the end of its main thread; prints the exception that ended it."""
     try:
         exec(code, module.__dict__)
     except SystemExit as error:
@@ -91,7 +91,7 @@ def _outcome(code: CodeType, module: ModuleType) -> BaseException | None:
 
 
 def prepare(*, threads: bool) -> None:
-    """Sets up for the whole process what the program finds when it begins."""
+    """Sets up the process before the program begins."""
     patch.install(threads=threads)
     if sys.executable:
         _core._dump_at_signal((sys.executable, "-P", "-m", "loomlet", "dump"))
@@ -114,7 +114,7 @@ def _become_main(script: str, arguments: list[str]) -> ModuleType:
 
 
 def _theirs(traceback: TracebackType | None) -> TracebackType | None:
-    """The part of a traceback that begins in the program."""
+    """The part of a traceback that begins in the program, without our frames."""
     while traceback is not None and traceback.tb_frame.f_globals.get("__name__") != "__main__":
         traceback = traceback.tb_next
     return traceback

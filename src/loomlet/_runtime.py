@@ -1,9 +1,8 @@
-"""run(), and what happens when a tasklet fails or is forgotten.
+"""run(), the error handler, and the warning about collected tasklets.
 
-`run` makes the calling flow the main tasklet of its thread and cleans up behind
-it.  The error handler belongs to the process: it is called at once, as the dying
-tasklet, for every failure that nobody waits for.  Importing this module hands the
-callbacks down to the native core.
+run() makes the calling thread's flow of control the main tasklet of the thread, and cleans up after
+it.  The error handler belongs to the process: it is called at once, as the dying tasklet, for every
+failure that no tasklet joins.  Importing this module passes the callbacks to the native core.
 """
 
 from __future__ import annotations
@@ -33,15 +32,14 @@ SHORTEST_SLICE = 0.0001
 def run(main: Callable[..., T], *args: Any, slice: float | None = 0.01) -> T:
     """Runs main(*args) as the main tasklet of the calling thread; returns its result.
 
-    An exception of `main` is raised here.  When `main` has ended, the tasklets
-    that are left are killed and their `finally` blocks run before this returns.
-    A nested run() raises TaskletError.  Threads that are tasklets (loomlet.patch) and no
-    daemons are first let finish, if `main` has returned.
+    An exception of `main` is raised here.  When `main` has ended, the remaining tasklets are killed
+    and their `finally` blocks run before run() returns.  If `main` has returned, run() first joins
+    the threads that are tasklets (loomlet.patch) and not daemons.  A nested run() raises
+    TaskletError.
 
-    `slice`: a tasklet that has run Python code for that many seconds while another
-    one is ready goes to the tail of the run queue, wherever it is; None: tasklets
-    switch only where they block or yield.  See nopreempt().  A slice is at least
-    0.0001 s, else ValueError.
+    `slice`: a tasklet that has run Python code for that many seconds while another one is ready
+    goes to the tail of the run queue, wherever it is; None: tasklets switch only where they block
+    or yield.  See nopreempt().  A slice is at least 0.0001 s, else ValueError.
     """
     _check_slice(slice)
     server.at_run()
@@ -63,7 +61,8 @@ def _check_slice(slice: float | None) -> None:
         raise TypeError(f"expected a slice in seconds or None, found {slice!r}")
     if not SHORTEST_SLICE <= slice < float("inf"):
         raise ValueError(
-            f"expected a slice of at least {SHORTEST_SLICE} seconds, found {slice!r}; None is off"
+            f"expected a slice of at least {SHORTEST_SLICE} seconds, found {slice!r}; None turns "
+            "slices off"
         )
 
 
@@ -79,10 +78,10 @@ _handler: Handler = report
 
 
 def set_error_handler(handler: Handler | None) -> Handler | None:
-    """Sets what is called for a failure that nobody waits for; returns the old handler.
+    """Sets the handler of failures that no tasklet joins; returns the old handler.
 
-    handler(tasklet, exception) runs as the dying tasklet and must not block.  None
-    restores the default, which prints on stderr.
+    handler(tasklet, exception) runs as the dying tasklet and must not block.  None restores the
+    default, which prints on stderr.
     """
     global _handler
     old, _handler = _handler, handler or report
@@ -95,12 +94,12 @@ def _failed(tasklet: _core.Tasklet, exception: BaseException) -> None:
 
 def _abandoned(tasklet: _core.Tasklet) -> None:
     where = tasklet._where()
-    name, place = "?", "?"
+    name, line = "?", "?"
     if where:
-        name, place = where[0].co_qualname, f"{where[0].co_filename}:{where[1]}"
+        name, line = where[0].co_qualname, f"{where[0].co_filename}:{where[1]}"
     warnings.warn(
-        f"tasklet {tasklet.name} was collected while blocked in {name}:{place.rpartition(':')[2]}"
-        f" ({place}); nothing could wake it any more",
+        f"tasklet {tasklet.name} was collected while blocked in {name}:{line.rpartition(':')[2]}"
+        f" ({line}); nothing could wake it any more",
         ResourceWarning,
         stacklevel=1,
         source=tasklet,

@@ -1,37 +1,38 @@
-"""Cancel scopes, timeouts and task groups: who stops whom, and who waits for whom.
+"""Cancel scopes, timeouts and task groups.
 
 The model.  A `with CancelScope()` makes a block that can be cancelled as a whole: everything that
 runs inside it, in this tasklet or in children of a TaskGroup opened inside it.  Scopes nest, so
 they form a tree; a child's place in it is its group, not the tasklet that happened to spawn it.  A
-tasklet of plain spawn() is in no scope: it belongs to nobody, as in Go.  kill() it, or give it a
+tasklet of plain spawn() is in no scope and has no parent, as in Go.  kill() it, or spawn it in a
 group.
 
 Cancelling is level-triggered.  From cancel() on, every blocking operation inside the scope raises
-Cancelled: the one that waits now, and each that is begun later, until the scope is left.  What can
-be done without waiting for anybody (try_send, close, computing) goes on.  An operation that was
-completed before the cancel came keeps its result; the next one raises.  A paused tasklet is not
-woken; it meets the cancel when it goes on.
+Cancelled: the one that waits now, and each later one, until the scope is left.  Operations that
+need not wait (try_send, close, computing) continue to work.  An operation that was completed before
+the cancel keeps its result; the next one raises.  A paused tasklet is not woken; it meets the
+cancel when it resumes.
 
 Invariants.
   1. No cancel is lost.  It is a state of the tree, not a message: code that swallows one Cancelled
      meets the next one; a value that arrived at the same moment is delivered first.
-  2. No cancel leaks.  Whether an operation raises is looked up from the scopes around it, so a
-     cancel that comes late (a deadline at the moment its block ends, another thread) finds nobody.
+  2. No cancel leaks.  Whether an operation raises is looked up from the scopes around it, so a late
+     cancel (a deadline at the moment its block ends, another thread) has no effect.
   3. The outermost cancelled scope catches.  A scope catches Cancelled iff it was cancelled and no
-     scope further out that it can see is cancelled too; so an inner timeout never takes an outer
-     one for its own.  A shield ends the sight.
-  4. A block that ends by itself has ended by itself: when no Cancelled reaches the scope's end,
-     nothing is raised there, even if the time is over.
-  5. No child outlives its group.  Leaving waits for every child, through cancel, kill and
-     KeyboardInterrupt; these are remembered, end the children, and go on when the last one has
-     ended.
+     visible scope further out is cancelled too; so an inner timeout never catches the cancel of an
+     outer one.  A shield hides the scopes outside of it.
+  4. A block that ends by itself is not cancelled: when no Cancelled reaches the scope's end,
+  nothing
+     is raised there, even if its time has expired.
+  5. No child outlives its group.  Leaving waits for every child, even when the waiting tasklet is
+     cancelled, killed or interrupted; such an exception ends the children, and propagates when the
+     last one has ended.
 
 What leaves a TaskGroup, first match: a single KeyboardInterrupt or SystemExit, of a child or of the
 body; the TaskletExit that kill() threw into the body; all failures together in an ExceptionGroup
-(BaseExceptionGroup if one is no Exception), children in the order in which they failed, then the
-body; the Cancelled of a scope further out; nothing.  Failures that cannot be raised because of the
-first two go to the error handler, the body's too.  A child that ends with TaskletExit or Cancelled
-has not failed.
+(BaseExceptionGroup if one of them is not an Exception), children in the order in which they failed,
+then the body; the Cancelled of a scope further out; nothing.  Failures that cannot be raised
+because of the first two go to the error handler, the body's too.  A child that ends with
+TaskletExit or Cancelled has not failed.
 
 The mechanism is native (src/core/sched/guests/scope.h): entering, leaving, cancelling, the end of a
 child.  So a signal handler cannot come between a cancel and the tasklets it is meant for.  This
@@ -44,12 +45,12 @@ any thread; a child lives on the thread that spawned it.
 
 Rejected.
   Edge-triggered cancel (asyncio): one exception, delivered once.  A library that swallows it, or a
-  result that arrives in the same turn, loses it; two that come together need counters (uncancel).
+  result that arrives in the same iteration, loses it; two cancels at once need counters (uncancel).
   Cancelled as an ordinary exception: every `except Exception` would swallow it.
-  A cancelled child that has not started does not run at all (asyncio): its caller's clean-up inside
-  the function would silently not happen; here it starts and meets the cancel where it first waits.
-  Scopes inherited by plain spawn(): a request handler's timeout would kill what it left running on
-  purpose.
+  Not starting a cancelled child at all (asyncio): the clean-up inside its function would silently
+  not happen; here it starts and meets the cancel where it first waits.
+  Scopes inherited by plain spawn(): a request handler's timeout would end tasklets that it left
+  running on purpose.
   A wrapper function around each child that counts it down: a child killed before its first step
   would never be counted.
 """
@@ -76,9 +77,9 @@ _MESSAGE = "unhandled errors in a TaskGroup"
 class _Exit:
     """TaskGroup.__exit__, as a function per group.
 
-    The interpreter goes through C to a bound method, but runs a plain function in its own loop: so
-    a tasklet that waits for its children keeps no C stack.  A signal handler may raise at the
-    beginning of each Python function; all that are called here are called inside the `try`.
+    The interpreter calls a bound method through C, but a plain function in its own loop: so a
+    tasklet that waits for its children keeps no C stack.  A signal handler may raise at the
+    beginning of each Python function, so all calls are inside the `try`.
     """
 
     __slots__ = ()

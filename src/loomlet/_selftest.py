@@ -1,11 +1,10 @@
 """Tries each form of call softly, once, at import.
 
-The native core proves per call that abandoning the C stack loses nothing; what it
-cannot see is an interpreter that handles the operands of a call in a new way.  So
-each form of call is suspended and resumed with an object whose reference count is
-known, and the result, the count and the number of allocated blocks must come out
-right.  If one does not, soft switching is turned off for the process, with a
-warning: everything still works, hard.  LOOMLET_SOFT=0 does the same by hand.
+The native core proves for each call that abandoning the C stack loses nothing; what it cannot see
+is an interpreter that handles the operands of a call in a new way.  So each form of call is
+suspended and resumed with an object whose reference count is known, and the result and the counts
+must be right.  If one is wrong, soft switching is turned off for the process, with a warning:
+everything still works, with hard switches.  LOOMLET_SOFT=0 does the same by hand.
 
 Takes about two milliseconds.  Runs on the importing thread, before any tasklet.
 """
@@ -56,7 +55,7 @@ def _iterate(ch: _core.Channel, probe: _Probe) -> object:
 def _operand(ch: _core.Channel, probe: _Probe) -> object:
     out = _core.Channel()
     tasklet = _core.spawn(out.receive)
-    out.send((probe,)[0])  # waits, with an operand that the value stack owns
+    out.send((probe,)[0])  # blocks, with an operand that the value stack owns
     tasklet.join()
     return ch.receive()
 
@@ -153,7 +152,7 @@ _FORMS: tuple[Callable[[_core.Channel, _Probe], object], ...] = (
     _partial,
     _lock,
 )
-# What the interpreter's C code holds while one of them runs.
+# Objects that the interpreter's C code refers to while one of the forms runs.
 _HELD = (
     _Hooked,
     _Hooked.__init__,
@@ -184,7 +183,7 @@ def _wrong(form: Callable[[_core.Channel, _Probe], object]) -> str | None:
 
 
 def check() -> None:
-    """Turns soft switching off when it is not wanted or does not come out right."""
+    """Turns soft switching off if LOOMLET_SOFT=0 or if one of the forms fails."""
     if os.environ.get("LOOMLET_SOFT") == "0":
         _core.soft(False)
     if not _core.soft():

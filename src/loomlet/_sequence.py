@@ -1,7 +1,7 @@
 """send_sequence(), the one method of a Stackless channel that is written in Python.
 
-It waits in a loop; a Python function that waits in send() or in a generator is suspended softly,
-which a loop in C could not be.  loomlet._runtime hands it down to the core.
+It waits in a loop.  A Python function that waits in send() or in a generator is suspended softly;
+a loop in C could not be.  loomlet._runtime passes it to the core.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ class Limits(NamedTuple):
 
 
 class Threads(NamedTuple):
-    """How many threads the pool has, and how many of them have nothing to do."""
+    """How many threads the pool has, and how many of them are idle."""
 
     all: int
     idle: int
@@ -39,10 +39,10 @@ def configure(
 ) -> Limits:
     """Sets the limits of the pool, which belongs to the process; returns what they were.
 
-    max_threads: functions that run at once, others wait for their turn (1000).  idle_seconds: how
-    long a thread without work stays (10).  exit_seconds: how long the end of the interpreter waits
-    for functions that still run (300).  What is None stays.  Raises ValueError for less than 1
-    thread.  Any thread.
+    max_threads: how many functions run at once, others are queued (1000).  idle_seconds: how long
+    an idle thread is kept (10).  exit_seconds: how long the interpreter waits at exit for functions
+    that still run (300).  None leaves a limit as it is.  Raises ValueError for less than 1 thread.
+    Any thread.
     """
     if max_threads is not None and max_threads < 1:
         raise ValueError(f"expected at least 1 thread, found {max_threads!r}")
@@ -58,7 +58,7 @@ def _end() -> None:
     left = _core._pool_close()
     if left:
         warnings.warn(
-            f"the interpreter ends although {left} threads of run_blocking() still run",
+            f"the interpreter exits while {left} threads of run_blocking() are still running",
             RuntimeWarning,
             stacklevel=1,
         )

@@ -5,15 +5,15 @@
         TaskletExit          ends one tasklet silently; kill() throws it
       Cancelled              a cancel scope ends the work inside it
     Exception
-      LoomletError           what all of ours below have in common
+      LoomletError           the common base class of those below
         ChannelClosed        (ValueError)    send or receive on a closed channel
         DescriptorClosed     (OSError)       a stream or listener that is closed
-        EndOfStream          (EOFError)      the peer ended before all that was asked for had come
+        EndOfStream          (EOFError)      the peer ended before all requested data arrived
         Deadlock             (RuntimeError)  every tasklet waits for ever
         TaskletError         (RuntimeError)  an operation that the tasklet's state forbids
-          DeadTasklet          it has ended
-          WrongThread          it belongs to another thread
-          SwitchTrapped        nothing may switch here
+          DeadTasklet          the tasklet has ended
+          WrongThread          the tasklet belongs to another thread
+          SwitchTrapped        the tasklet must not block here
         ScopeError           (RuntimeError)  a cancel scope or a group used out of order
         FreezeError          (TypeError)     something that cannot be saved
         ThawError            (ValueError)    bytes that cannot be restored here
@@ -21,12 +21,12 @@
 
     RuntimeWarning
       FreezeWarning          something was left out of what was frozen
-      StallWarning           a tasklet held the core in one long call of C code
+      StallWarning           a tasklet blocked its thread in one long call of C code
 
-TimeoutError and ExceptionGroup are the builtins; what the system refuses is a plain OSError, as
-everywhere in Python.  Each text says what was expected, what was found and what to do.  The native
-core knows only codes; this module turns a code into an exception (`make`) and hands that function
-down.  Any thread.
+TimeoutError and ExceptionGroup are the builtins; an error of the operating system is a plain
+OSError, as everywhere in Python.  Each text says what is wrong and what to do; for a wrong
+argument, what was expected and what was found.  The native core knows only codes
+(src/core/sched/error_codes.h); `make` turns a code into an exception.  Any thread.
 """
 
 from __future__ import annotations
@@ -60,18 +60,18 @@ __all__ = [
 
 
 class TaskletExit(SystemExit):
-    """Ends a tasklet without a word.  Thrown by kill(); catch it to clean up, then let it go.
+    """Ends a tasklet silently.  Raised by kill(); clean up in `finally` and let it propagate.
 
     A SystemExit as in Stackless Python: `except Exception` does not catch it, and in the main
-    tasklet it ends the program without a word too.
+    tasklet it ends the program silently too.
     """
 
 
 class Cancelled(BaseException):
     """The cancel scope around this code was cancelled.
 
-    Raised by every blocking operation inside the scope until it is left.  The
-    scope itself catches it; other code lets it pass.
+    Raised by every blocking operation inside the scope until the scope is left.  The scope itself
+    catches it; other code lets it propagate.
     """
 
     def __str__(self) -> str:
@@ -79,11 +79,11 @@ class Cancelled(BaseException):
 
 
 class LoomletError(Exception):
-    """The common parent; never raised itself."""
+    """The common base class; never raised itself."""
 
 
 class ChannelClosed(LoomletError, ValueError):
-    """A send on a closed channel, or a receive from one that is closed and empty.
+    """A send on a closed channel, or a receive from a closed and empty one.
 
     `channel` is that channel.
     """
@@ -94,16 +94,16 @@ class ChannelClosed(LoomletError, ValueError):
 
 
 class DescriptorClosed(LoomletError, OSError):
-    """A stream or listener that is closed, before an operation or while it waits.
+    """A stream or listener was closed, before the operation or while it waited.
 
-    Its `errno` is EBADF, so code that knows sockets treats it as it should.
+    Its `errno` is EBADF, so code written for sockets handles it.
     """
 
 
 class EndOfStream(LoomletError, EOFError):
-    """The peer ended its side before all that was asked for had come.
+    """The peer ended its side before all requested data arrived.
 
-    `partial` is what came.
+    `partial` is what arrived.
     """
 
     def __init__(self, message: str, partial: bytes = b"") -> None:
@@ -114,13 +114,13 @@ class EndOfStream(LoomletError, EOFError):
 class Deadlock(LoomletError, RuntimeError):
     """Every tasklet waits for something that cannot happen any more.
 
-    Raised in the main tasklet; the text lists each blocked tasklet, what it
-    waits for, and where.
+    Raised in the main tasklet; the text lists each blocked tasklet, what it waits for, and where.
+    Of more than a hundred, those that wait at the same line are counted.
     """
 
 
 class TaskletError(LoomletError, RuntimeError):
-    """An operation that the state of a tasklet forbids."""
+    """An operation that the state of the tasklet forbids."""
 
 
 class DeadTasklet(TaskletError):
@@ -132,7 +132,7 @@ class WrongThread(TaskletError):
 
 
 class SwitchTrapped(TaskletError):
-    """A blocking operation inside a callback of the scheduler."""
+    """A blocking operation inside a scheduler callback."""
 
 
 class ScopeError(LoomletError, RuntimeError):
@@ -140,18 +140,18 @@ class ScopeError(LoomletError, RuntimeError):
 
 
 class FreezeError(LoomletError, TypeError):
-    """Something that cannot be saved: a place where a tasklet waits, or a value that it holds.
+    """A tasklet cannot be saved, because of where it waits or of a value that it holds.
 
     The text names the function and line, the C callable in between, or the variable and its type.
     """
 
 
 class ThawError(LoomletError, ValueError):
-    """Bytes that cannot be restored: not ours, damaged, of another Python, or wrongly signed."""
+    """Bytes that cannot be restored: damaged, from another Python, wrongly signed, or not ours."""
 
 
 class CodeChanged(ThawError):
-    """A function of the frozen tasklet is not the same any more.
+    """A function of the frozen tasklet has changed since.
 
     `module` and `qualname` name it.
     """
@@ -162,34 +162,30 @@ class CodeChanged(ThawError):
 
 
 class FreezeWarning(RuntimeWarning):
-    """Something was left out of what was frozen: a context variable that has no name."""
+    """freeze() left something out: a context variable that no module holds."""
 
 
 class StallWarning(RuntimeWarning):
-    """A tasklet held the core in one long call of C code.  See loomlet.on_stall."""
+    """A tasklet blocked its thread in one long call of C code.  See loomlet.on_stall."""
 
 
 def _closed(about: object) -> BaseException:
-    return ChannelClosed(
-        f"expected an open channel, found {about!r}; nothing more can be sent or received, "
-        "use `for` or catch ChannelClosed",
-        about,
-    )
+    text = f"{about!r} is closed; receive with `for`, which ends then, or catch ChannelClosed"
+    return ChannelClosed(text, about)
 
 
 def _descriptor_closed(about: object) -> BaseException:
     return DescriptorClosed(
         errno.EBADF,
-        f"expected an open descriptor, found {about!r}; it was closed here, or by another tasklet "
-        "while this one waited",
+        f"{about!r} was closed, before this operation or by another tasklet while it waited",
     )
 
 
 def end_of_stream(stream: object, wanted: int, partial: bytes) -> EndOfStream:
-    """What is raised when `wanted` bytes were to come from `stream`, and only `partial` came."""
+    """The error for `wanted` bytes from `stream` of which only `partial` arrived."""
     return EndOfStream(
-        f"expected {wanted} bytes from {stream!r}, found {len(partial)} before its peer ended; "
-        "they are the exception's `partial`",
+        f"the peer of {stream!r} ended after {len(partial)} of {wanted} bytes; "
+        "the exception's `partial` holds them",
         partial,
     )
 
@@ -198,26 +194,38 @@ def _ended(about: Any) -> BaseException:
     return end_of_stream(*about)
 
 
-def _state(kind: type[TaskletError], expected: str, hint: str) -> _Maker:
-    def build(about: object) -> BaseException:
-        return kind(f"expected {expected}, found {about!r}; {hint}")
-
-    return build
+def _state(kind: type[LoomletError], problem: str) -> _Maker:
+    """`problem` is a predicate about the object, then what to do."""
+    return lambda about: kind(f"{about!r} {problem}")
 
 
-def _scope(expected: str, hint: str) -> _Maker:
-    return lambda about: ScopeError(f"expected {expected}, found {about!r}; {hint}")
+LISTED = 100
+"""A Deadlock lists as many tasklets one by one."""
 
 
 def _deadlock(about: object) -> BaseException:
-    lines = [describe(t) for t in _core.tasklets() if t.state == "blocked"]
+    blocked = [tasklet for tasklet in _core.tasklets() if tasklet.state == "blocked"]
+    lines = [describe(each) for each in blocked] if len(blocked) <= LISTED else _grouped(blocked)
     text = "every tasklet waits for something that cannot happen any more:"
     return Deadlock("\n  ".join([text, *lines]))
 
 
+def _grouped(blocked: list[_core.Tasklet]) -> list[str]:
+    """A line for the tasklets that wait in the same operation at the same line."""
+    groups: dict[object, list[_core.Tasklet]] = {}
+    for tasklet in blocked:
+        groups.setdefault((tasklet.waiting_in, tasklet._where()), []).append(tasklet)
+    lines = []
+    for first, *more in list(groups.values())[:LISTED]:
+        count = f" (and {len(more)} more at this line)" if more else ""
+        lines.append(f"{describe(first)}{count}")
+    left = sum(map(len, list(groups.values())[LISTED:]))
+    return [*lines, f"... and {left} more tasklets"] if left else lines
+
+
 # Why a tasklet cannot be frozen: enum s_obstacle of snapshot.h.
-_NO_IMAGE_TEXTS = {
-    1: "it is the one that runs; let another tasklet freeze it",
+_OBSTACLES = {
+    1: "it is running; let another tasklet freeze it",
     2: "it has ended",
     3: "it is the main tasklet, which keeps the thread's own C stack",
     4: "it belongs to another thread; freeze it there",
@@ -225,14 +233,14 @@ _NO_IMAGE_TEXTS = {
 _PREEMPTED, _TRACED = 5, 7
 
 
-def _no_image(about: Any) -> BaseException:
+def _not_freezable(about: Any) -> BaseException:
     why, code, line, callee, opcode, tasklet = about
-    if why in _NO_IMAGE_TEXTS:
-        text = _NO_IMAGE_TEXTS[why]
+    if why in _OBSTACLES:
+        text = _OBSTACLES[why]
     elif not _core.SOFT_SUPPORTED:
-        text = "freezing needs 3.12"
+        text = "freezing needs CPython 3.12 or newer"
     elif code is None:
-        text = "C code on its stack holds it"
+        text = "C code is on its stack"
         text += "" if callee is None else f": it began in {callee!r}"
     elif why == _TRACED:
         tool = _tools() or "a tracer or debugger"
@@ -243,12 +251,12 @@ def _no_image(about: Any) -> BaseException:
         between = repr(callee) if callee is not None else f"instruction {_opname(opcode)}"
         text = f"{code.co_qualname} ({code.co_filename}:{line}) waits for C: {between}"
         tools = _tools()
-        text += f"; {tools} is on, which sends more calls through C" if tools else ""
+        text += f"; {tools} is active, which routes more calls through C" if tools else ""
     return FreezeError(f"cannot freeze {tasklet.name}: {text}")
 
 
 def _tools() -> str:
-    """Who has put instructions of their own into the code."""
+    """The tools that have instrumented the code."""
     monitoring = getattr(sys, "monitoring", None)
     tools = map(monitoring.get_tool, range(6)) if monitoring else ()
     found = [repr(tool) for tool in tools if tool is not None]
@@ -273,67 +281,64 @@ if TYPE_CHECKING:
 # By the names of sched/error_codes.h.
 _makers: dict[str, _Maker] = {
     "KILLED": lambda about: TaskletExit(),
-    "DEAD": _state(DeadTasklet, "a tasklet that can run", "it has ended; spawn a new one"),
+    "DEAD": _state(DeadTasklet, "has ended and cannot run again; spawn a new tasklet"),
     "THREAD": _state(
         WrongThread,
-        "a tasklet of this thread",
-        "use insert(), run(), throw() or a channel, which work across threads",
+        "belongs to another thread; use insert(), run(), throw() or a channel, which work across "
+        "threads",
     ),
     "TRAPPED": _state(
         SwitchTrapped,
-        "a place where tasklets may switch",
-        "a callback of the scheduler must not block; spawn a tasklet that does",
+        "must not block inside a scheduler callback; spawn a tasklet that does",
     ),
     "BLOCKED": _state(
         TaskletError,
-        "a tasklet that does not wait",
-        "end its wait with throw() or kill(), or give it what it waits for",
+        "is blocked; end its wait with throw() or kill(), or give it what it waits for",
     ),
     "CURRENT": _state(
-        TaskletError, "another tasklet than the running one", "a tasklet cannot do this to itself"
+        TaskletError, "is the running tasklet, which cannot do this to itself; use another tasklet"
     ),
     "CANCELLED": lambda about: Cancelled(),
     "CLOSED": _closed,
-    "TIMEOUT": lambda about: TimeoutError("the time for this operation is over"),
-    "MAIN": _state(TaskletError, "a spawned tasklet", "the main tasklet cannot be used so"),
+    "TIMEOUT": lambda about: TimeoutError("the operation timed out"),
+    "MAIN": _state(TaskletError, "is the main tasklet; this operation needs a spawned one"),
     "NESTED": _state(
         TaskletError,
-        "a thread that is not inside loomlet.run()",
-        "run() cannot be nested; spawn() what should run beside the others",
+        "is already inside loomlet.run(), which cannot be nested; spawn() what should run beside "
+        "the others",
     ),
     "DEADLOCK": _deadlock,
     "STUCK": _state(
         TaskletError,
-        "a tasklet that is suspended in Python code only",
-        "a C function on its stack holds it to this thread",
+        "has a C function on its stack and cannot leave its thread; move it while it is suspended "
+        "in Python code only",
     ),
-    "FREE": lambda about: RuntimeError(f"expected a held lock, found {about!r}; release it once"),
-    "SCOPE_USED": _scope("a scope that was never entered", "make a new one for each `with`"),
-    "SCOPE_ORDER": _scope(
-        "the innermost scope of the running tasklet",
-        "leave scopes in reverse order, in the tasklet that entered them; "
-        "do not `yield` inside one",
+    "FREE": lambda about: RuntimeError(f"cannot release {about!r}: it is not held"),
+    "SCOPE_USED": _state(ScopeError, "was entered before; make a new one for each `with`"),
+    "SCOPE_ORDER": _state(
+        ScopeError,
+        "is not the innermost scope of the running tasklet; leave scopes in reverse order, in the "
+        "tasklet that entered them, and do not `yield` inside one",
     ),
-    "SCOPE_LATE": lambda about: TimeoutError("the time for this block is over"),
-    "GROUP_CLOSED": _scope(
-        "an open group",
-        "spawn inside its `with` block, before it is cancelled or a child has failed",
+    "SCOPE_LATE": lambda about: TimeoutError("the block timed out"),
+    "GROUP_CLOSED": _state(
+        ScopeError,
+        "is closed; spawn inside its `with` block, before it is cancelled or a child has failed",
     ),
-    "SNAPSHOT": lambda about: ThawError(f"the frozen state does not fit: {about}"),
-    "NOT_FREEZABLE": _no_image,
+    "SNAPSHOT": lambda about: ThawError(f"the snapshot does not fit: {about}"),
+    "NOT_FREEZABLE": _not_freezable,
     "DESCRIPTOR": _descriptor_closed,
     "ENDED": _ended,
     "NO_THREAD": lambda about: RuntimeError(
-        "expected a thread for run_blocking(), the system gives no more; let fewer functions run "
-        "at once: loomlet.blocking.configure(max_threads=...)"
+        "cannot start run_blocking(): the system gives no more threads; limit how many functions "
+        "run at once with loomlet.blocking.configure(max_threads=...)"
     ),
     "EXITING": lambda about: RuntimeError(
-        "expected a running interpreter, found one that ends; run_blocking() starts no function "
-        "any more"
+        "cannot start run_blocking(): the interpreter is shutting down"
     ),
     "FORKED": lambda about: RuntimeError(
-        "run_blocking() waited at os.fork(): its function runs in the parent only; call it again "
-        "in the child"
+        "run_blocking() was waiting during os.fork(): its function runs in the parent only; call "
+        "it again in the child"
     ),
 }
 
@@ -343,7 +348,7 @@ _SYSTEM = _core.ERROR_CODES["SYSTEM"]
 
 
 def make(code: int, about: object) -> BaseException:
-    """A new exception for a code of the core; `about` is the object it concerns."""
+    """A new exception for a code of the core; `about` is the object that it concerns."""
     if code < _SYSTEM:
         return OSError(_SYSTEM - code, os.strerror(_SYSTEM - code))
     return _makers_by_code[code](about)

@@ -1,19 +1,20 @@
 """The standard library for tasklets: its blocking calls let other tasklets run.
 
-install() makes `time.sleep`, stock sockets, `select`, TLS connections, lookups of names, waits for
-child processes, queues, descriptors and files that are no files of a disk cooperative, and with
-them all that stands on them, for code that knows nothing of loomlet.
+install() makes `time.sleep`, builtin sockets, `select`, TLS connections, name lookups, waits for
+child processes, queues, descriptors, and files that are not disk files cooperative, and with them
+everything built on them, for code that knows nothing of loomlet.
 
-Theory.  No class and no name is replaced: what is exchanged are the C functions behind the
-methods of the interpreter's own types.  So it does not matter who imported what before, and what
-somebody keeps (`from time import sleep`, a bound method, a socket that exists) is patched like all
-else.  A replacement that is called where no other tasklet could run, or in a thread without
-tasklets, is the original.
+Theory.  No class and no name is replaced, only the C functions behind the methods of the
+interpreter's own types.  So the order of imports does not matter, and references that a program
+keeps (`from time import sleep`, a bound method, an existing socket) are patched like everything
+else.  Called where no other tasklet could run, or in a thread without tasklets, a replacement calls
+the original.
 
-One library is told, because it waits in C code of its own but has others to choose from: psycopg,
-by its variable PSYCOPG_WAIT_FUNC if it is still to be imported, else by the name it calls.
+psycopg is configured explicitly: by default it waits in its own C code, but it has alternatives.
+This sets its variable PSYCOPG_WAIT_FUNC if it has not been imported, else the function that it
+calls.
 
-Rejected: replacing modules and classes, as gevent and eventlet do, which misses what was imported
+Rejected: replacing modules and classes, as gevent and eventlet do.  That misses what was imported
 before and makes types differ from those of other libraries.
 """
 
@@ -32,30 +33,30 @@ __all__ = ["install", "installed", "uninstall"]
 def install(*, threads: bool = False) -> None:
     """Makes the blocking calls of the standard library cooperative inside tasklets.
 
-    For the whole process, in every thread that has tasklets, whatever was imported before or
-    is imported later.  Once is enough; again does nothing.  Raises RuntimeError when the running
-    interpreter is not laid out as expected; then nothing has changed.  Any thread.
+    For the whole process, in every thread that has tasklets, whatever was imported before or is
+    imported later.  A second call does nothing.  Raises RuntimeError if the memory layout of the
+    running interpreter is not the expected one; then nothing has changed.  Any thread.
 
     `threads`: threads that are started inside `loomlet.run()` are tasklets of the thread that
-    starts them: threading.Thread, Timer, ThreadPoolExecutor, _thread.  Once asked for, that stays
-    until uninstall().
+    starts them: threading.Thread, Timer, ThreadPoolExecutor, _thread.  Once set, this stays until
+    uninstall().
     """
     if not _core._patch(True):
-        _tell_psycopg()
+        _configure_psycopg()
         _log_records.add_tasklets()
     if threads:
         _core._patch_threads(Sentinel)
 
 
 def uninstall() -> None:
-    """Gives every function of the standard library back what it was.
+    """Restores every function of the standard library.
 
-    Once undoes any number of install().  Tasklets that wait in a patched call go on as they would
-    have.  Any thread.
+    One call undoes any number of install().  Tasklets that wait in a patched call are not affected.
+    Any thread.
     """
     _core._patch_threads(None)
     if _core._patch(False):
-        _tell_psycopg_no_more()
+        _restore_psycopg()
         _log_records.remove_tasklets()
 
 
@@ -66,11 +67,11 @@ def installed() -> bool:
 
 _WAIT = "PSYCOPG_WAIT_FUNC"
 _COOPERATIVE = "wait_selector"
-_psycopg_waited: list[Any] = []  # what it called before; empty: it was not told
+_psycopg_waited: list[Any] = []  # the function it called before; empty: it is not configured
 
 
-def _tell_psycopg() -> None:
-    """From now on psycopg waits in Python; a choice of the user's stays."""
+def _configure_psycopg() -> None:
+    """From now on psycopg waits in Python, unless the user has chosen a function."""
     if _WAIT in os.environ:
         return
     os.environ[_WAIT] = _COOPERATIVE
@@ -81,7 +82,7 @@ def _tell_psycopg() -> None:
         waiting.wait = getattr(waiting, "wait_poll", waiting.wait_selector)
 
 
-def _tell_psycopg_no_more() -> None:
+def _restore_psycopg() -> None:
     if not _psycopg_waited:
         return
     os.environ.pop(_WAIT, None)

@@ -42,7 +42,8 @@ def frozen(program: Program) -> bytes:
     """A program's tasklets as bytes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", loomlet.FreezeWarning)
-        data = loomlet.freeze(program.start(), **program.options)
+        tasklets = program.start()
+        data = loomlet.freeze(tasklets, **program.options)
     end_all()
     return data
 
@@ -51,7 +52,8 @@ def pickled(program: Program, style: str) -> bytes:
     """What a program gives, by the pickler and the protocol of a style such as "c-4"."""
     name, protocol = style.split("-")
     try:
-        return PICKLERS[name](program.start(), int(protocol))
+        started = program.start()
+        return PICKLERS[name](started, int(protocol))
     finally:
         stackless.pickle_flags(0)
         end_all()

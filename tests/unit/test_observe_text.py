@@ -48,7 +48,7 @@ def test_equal_ones_stand_together() -> None:
     hold = Hold(7, "t7", 2.5, "work", "app.py", 21)
     dump = Dump(5, 0.002, [Thread(77, 99, False, 3.0, 4, hold, tasks)], whole=True)
     assert "\n".join(render.render(dump)) == (
-        "process 5: 11 tasklets in 1 thread; it stood still for 2.0 ms\n\n"
+        "process 5: 11 tasklets in 1 thread; it was stopped for 2.0 ms\n\n"
         "thread 77: 11 tasklets, 4 of them runnable\n"
         "  no tasklet has run for 3.0 s\n"
         "  the longest run before: t7, 2.5 s, until work (app.py:21)\n\n"
@@ -95,7 +95,7 @@ def test_missing_parts_are_named() -> None:
     """A partial dump, tasklets that could not be read."""
     told = "\n".join(render.render(Dump(5, 0.001, damaged=2)))
     assert "2 tasklets could not be read" in told
-    assert "this dump is partial" in told
+    assert "this dump is incomplete" in told
 
 
 def test_text_that_is_not_a_dump_is_refused() -> None:

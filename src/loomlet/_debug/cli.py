@@ -1,6 +1,6 @@
 """The command line: `python -m loomlet dump PID`.
 
-The exit status is 0 for a dump, 1 when there is none, 2 for a command line that is not understood.
+The exit status is 0 for a dump, 1 for an error, 2 for a wrong command line.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ Commands = argparse._SubParsersAction  # the type that add_subparsers() gives ha
 
 
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
-    """Add the command `dump` to the command line of loomlet."""
+    """Adds the command `dump` to the command line of loomlet."""
     parser = commands.add_parser(
         "dump",
         help="what the tasklets of a running process do",
         description="Print what the tasklets of a running process do and wait for, and where.",
     )
-    parser.add_argument("pid", metavar="PID", type=int, help="the number of the process")
-    words = "every tasklet by itself, instead of equal ones together"
+    parser.add_argument("pid", metavar="PID", type=int, help="the process number")
+    words = "list every tasklet by itself, instead of one entry for equal ones"
     parser.add_argument("--all", action="store_true", help=words)
     parser.set_defaults(run=show)
 
 
 def show(options: argparse.Namespace) -> int:
-    """Print the dump; gives the exit status."""
+    """Prints the dump; returns the exit status."""
     try:
         found = client.dump(options.pid)
         for line in render.render(found, options.all):

@@ -1,4 +1,4 @@
-"""Asking a process: finding its socket, and understanding why there is none."""
+"""The client of a debug socket: finds it, asks for a dump, explains why there is none."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from loomlet.errors import LoomletError
 
 PATIENCE = 30
 SOCKETS = Path("/proc/net/unix")
-NO_DOOR = (
-    "expected a process that answers for loomlet, found none at {pid}; it answers from its first "
-    "loomlet.run() or loomlet.observe.serve() on, unless LOOMLET_DUMP=0 was set"
+NO_SOCKET = (
+    "process {pid} has no debug socket; a process opens one at its first loomlet.run() or "
+    "loomlet.observe.serve(), unless LOOMLET_DUMP=0 is set"
 )
 
 
 class DumpError(LoomletError, OSError):
-    """A process that cannot be asked, or did not answer."""
+    """A process that cannot be reached, or that did not answer."""
 
 
 def dump(pid: int) -> Dump:
-    """What the tasklets of a process do at this moment; the program goes on meanwhile.
+    """What the tasklets of a process do at this moment; the program keeps running.
 
-    Asks a process of the same user, also the calling one.  What is missing because the process
-    ended meanwhile shows in Dump.whole.  DumpError when there is no such process, when it does not
-    answer for loomlet, belongs to somebody else, or could not be copied; ValueError for an answer
-    that is no dump.
+    The process belongs to the same user; it may be the calling one.  Dump.whole is False if the
+    process ended before the answer was complete.  DumpError if there is no such process, if it has
+    no debug socket, belongs to another user, or could not be copied; ValueError for an answer that
+    is not a dump.
     """
-    with _knock(pid) as asker:
+    with _connect(pid) as connection:
         try:
-            asker.sendall(b"dump\n")
-            lines = _lines(asker)
+            connection.sendall(b"dump\n")
+            lines = _lines(connection)
             first = next(lines, None)
             reader = Reader()
             if first is None:
@@ -48,27 +48,27 @@ def dump(pid: int) -> Dump:
             raise _failure(pid, error) from error
     if reader.refused:
         text = os.strerror(reader.refused)
-        raise DumpError(f"process {pid} could not be copied to be looked at: {text}")
+        raise DumpError(f"process {pid} could not be copied: {text}")
     return reader.dump
 
 
-def _knock(pid: int) -> socket.socket:
-    asker = socket.socket(socket.AF_UNIX)
-    asker.settimeout(PATIENCE)
+def _connect(pid: int) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX)
+    connection.settimeout(PATIENCE)
     error: OSError = FileNotFoundError()
-    for path in _doors(pid):
+    for path in _paths(pid):
         try:
-            asker.connect(path)
+            connection.connect(path)
         except OSError as failure:
             error = failure
             continue
-        return asker
-    asker.close()
+        return connection
+    connection.close()
     raise _failure(pid, error)
 
 
-def _doors(pid: int) -> Iterator[str]:
-    """Where its socket may be: where ours would, or where the system knows one of that name."""
+def _paths(pid: int) -> Iterator[str]:
+    """Where its socket may be: in our own folders, or where the system lists one of that name."""
     uid = _owner(pid)
     for folder in folders(uid):
         yield f"{folder}/{pid}"
@@ -90,31 +90,31 @@ def _owner(pid: int) -> int:
     except PermissionError:
         return Path(f"/proc/{pid}").stat().st_uid
     except (OSError, OverflowError):
-        raise DumpError(f"expected the number of a process, found {pid}: there is none") from None
+        raise DumpError(f"there is no process {pid}") from None
 
 
 def _failure(pid: int, error: OSError) -> DumpError:
     if isinstance(error, DumpError):
         return error
     if isinstance(error, PermissionError):
-        return DumpError(f"process {pid} belongs to another user; ask as that user, or as root")
+        return DumpError(f"process {pid} belongs to another user; run this as that user or as root")
     if isinstance(error, FileNotFoundError | ConnectionRefusedError):
-        return DumpError(NO_DOOR.format(pid=pid))
+        return DumpError(NO_SOCKET.format(pid=pid))
     return DumpError(f"process {pid} did not answer: {error or type(error).__name__}")
 
 
-def _lines(asker: socket.socket) -> Iterator[str]:
-    """Whole lines without their ends; what comes behind the last end is dropped."""
+def _lines(connection: socket.socket) -> Iterator[str]:
+    """Complete lines without their line ends; an incomplete last line is dropped."""
     rest = b""
-    while data := _receive(asker):
+    while data := _receive(connection):
         *whole, rest = (rest + data).split(b"\n")
         for line in whole:
             yield line.decode(errors="replace")
 
 
-def _receive(asker: socket.socket) -> bytes:
-    """Nothing at the end, also when the process was killed."""
+def _receive(connection: socket.socket) -> bytes:
+    """No bytes at the end, also when the process was killed."""
     try:
-        return asker.recv(1 << 20)
+        return connection.recv(1 << 20)
     except ConnectionResetError:
         return b""

@@ -1,8 +1,8 @@
-"""Who waits for whom: the tasklets that can end the wait of another one.
+"""The graph of waits: which tasklets can end the wait of another one.
 
-Known are the tasklets that are joined, the children of a group, and those that hold a lock; who
-might send to a channel nobody knows.  Each wait needs all of its holders, so a ring of such waits
-ends only by a timeout or by force.
+Known are tasklets that are joined, children of a group, and holders of a lock; it cannot be known
+which tasklet will send to a channel.  A wait ends only when all of its holders act, so a ring of
+such waits ends only by a timeout or a kill.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from loomlet._debug.model import Task
 
 
 class Edge(NamedTuple):
-    """A tasklet waits for another one, by an operation on a type of object."""
+    """A tasklet waits for another one, in an operation on an object of a type."""
 
     waiter: int
     holder: int
@@ -33,40 +33,40 @@ def edges(tasks: Iterable[Task]) -> list[Edge]:
 
 
 def rings(found: Iterable[Edge]) -> list[list[int]]:
-    """Tasklets that wait for each other in a ring, each ring from its smallest id on.
+    """Tasklets that wait for each other in a ring, each ring beginning with its smallest id.
 
-    One ring for each place where a search comes back to its own way; rings that share tasklets may
-    be told by one of them.
+    One ring for each point where a search meets its own path; of rings that share tasklets one may
+    be reported.
     """
     waits: dict[int, list[int]] = {}
     for edge in found:
         waits.setdefault(edge.waiter, []).append(edge.holder)
     seen: set[int] = set()
-    told = []
+    rings_found = []
     for start in waits:
         if start not in seen:
-            told += _search(start, waits, seen)
-    return told
+            rings_found += _search(start, waits, seen)
+    return rings_found
 
 
 def _search(start: int, waits: dict[int, list[int]], seen: set[int]) -> list[list[int]]:
     """Depth first, without recursion: chains may be a hundred thousand long."""
-    told = []
-    way, place, left = [start], {start: 0}, [list(waits[start])]
+    rings_found = []
+    path, position, left = [start], {start: 0}, [list(waits[start])]
     seen.add(start)
-    while way:
+    while path:
         if not left[-1]:
-            del place[way.pop()]
+            del position[path.pop()]
             left.pop()
             continue
         at = left[-1].pop()
-        if at in place:
-            ring = way[place[at] :]
+        if at in position:
+            ring = path[position[at] :]
             low = ring.index(min(ring))
-            told.append(ring[low:] + ring[:low])
+            rings_found.append(ring[low:] + ring[:low])
         elif at not in seen and at in waits:
             seen.add(at)
-            place[at] = len(way)
-            way.append(at)
+            position[at] = len(path)
+            path.append(at)
             left.append(list(waits[at]))
-    return told
+    return rings_found

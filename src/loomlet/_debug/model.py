@@ -1,7 +1,7 @@
-"""What a process says of its tasklets, as plain values.
+"""A dump as plain values: the process, its threads, their tasklets, and where these are.
 
 A stack is a tuple of frames, the outermost first; equal stacks are one object, so that a hundred
-thousand tasklets can be sorted by them quickly.
+thousand tasklets can be grouped by stack quickly.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ STATES = ("new", "runnable", "running", "blocked", "paused", "done")
 
 
 class Frame(NamedTuple):
-    """A place in a function; `omitted` more frames lie outside of it."""
+    """A line in a function; `omitted` more frames lie outside of it."""
 
     function: str
     filename: str
@@ -26,7 +26,7 @@ Stack = tuple[Frame, ...]
 
 
 class Target(NamedTuple):
-    """A thing that is waited for; `holder` is the id of the tasklet that can end the wait, or 0,
+    """An object that is waited for; `holder` is the id of the tasklet that can end the wait, or 0,
     `thread` the ident of an OS thread that can, or 0."""
 
     address: int
@@ -39,7 +39,8 @@ class Target(NamedTuple):
 class Task(NamedTuple):
     """A tasklet: for how many seconds it has run or not run, what it waits for, and where it is.
 
-    `waiting_in` is "" unless it is blocked; `deadline` are the seconds to its timeout, or None.
+    `waiting_in` is "" unless it is blocked; `deadline` is in how many seconds it times out, or
+    None.
     """
 
     id: int
@@ -53,9 +54,9 @@ class Task(NamedTuple):
 
 
 class Hold(NamedTuple):
-    """Who has held the core for how many seconds at one go, and where it left it.
+    """A tasklet that held its thread without a switch, for how many seconds, and where that ended.
 
-    `function` is "" for one that ended there.
+    `function` is "" if the tasklet ended there.
     """
 
     id: int
@@ -68,8 +69,8 @@ class Hold(NamedTuple):
 
 @dataclass
 class Thread:
-    """An OS thread with its tasklets, the main one first; `current` is the id of the one that runs
-    or, while the thread sleeps (`running` is False), has run last."""
+    """An OS thread with its tasklets, the main one first; `current` is the id of the running one,
+    or of the one that ran last if the thread sleeps (`running` is False)."""
 
     ident: int
     current: int
@@ -82,8 +83,8 @@ class Thread:
 
 @dataclass
 class Dump:
-    """A process; it stood still for `copied` seconds at most.  `damaged`: how many tasklets could
-    not be read, being changed at that moment; `whole` is False when the rest is missing too."""
+    """A process; it was stopped for `copied` seconds at most.  `damaged`: how many tasklets could
+    not be read because they were changing; `whole` is False if the rest is missing too."""
 
     pid: int
     copied: float

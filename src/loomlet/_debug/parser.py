@@ -1,4 +1,4 @@
-"""The lines that a process sends, read into a Dump.  Their form: src/core/debug/dump.c."""
+"""Parses the lines of a dump into a Dump.  Their format: src/core/debug/dump.c."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FORMAT = "loomlet-dump\t1"
 
 
 class Reader:
-    """Takes line after line; `dump` is what they say, `refused` an errno or 0."""
+    """Parses line by line; `dump` is the result, `refused` an errno or 0."""
 
     def __init__(self) -> None:
         self.dump = Dump(0, 0.0)
@@ -29,7 +29,7 @@ class Reader:
         }
 
     def take(self, lines: Iterable[str]) -> None:
-        """Reads the lines behind the first; ValueError for what is not of that form."""
+        """Parses the lines after the first; ValueError for a line of another format."""
         for line in lines:
             kind, *fields = line.split("\t")
             try:

@@ -1,4 +1,4 @@
-"""A Dump as text for people: equal ones together, the biggest group first."""
+"""A Dump as text for people: tasklets of the same stack together, the biggest group first."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Iterable, Iterator
 from loomlet._debug import graph
 from loomlet._debug.model import Dump, Frame, Stack, Target, Task, Thread
 
-NAMES, EDGES = 6, 40  # how many are named before the rest is counted
+NAMES, EDGES = 6, 40  # how many are listed before the rest is counted
 
 Key = tuple[str, str, Stack]
 
 
 def render(dump: Dump, every: bool = False) -> Iterator[str]:
-    """The lines; `every`: one entry for each tasklet instead of one for equal ones."""
+    """The lines; `every`: one entry for each tasklet instead of one for each group."""
     tasks = list(dump.tasks())
     yield (
         f"process {dump.pid}: {_count(len(tasks), 'tasklet')} in "
-        f"{_count(len(dump.threads), 'thread')}; it stood still for {dump.copied * 1000:.1f} ms"
+        f"{_count(len(dump.threads), 'thread')}; it was stopped for {dump.copied * 1000:.1f} ms"
     )
     for thread in dump.threads:
         yield ""
@@ -26,9 +26,9 @@ def render(dump: Dump, every: bool = False) -> Iterator[str]:
         yield from _each(thread.tasks) if every else _groups(thread.tasks)
     yield from _graph(tasks)
     if dump.damaged:
-        yield f"\n{_count(dump.damaged, 'tasklet')} could not be read, being changed just then"
+        yield f"\n{_count(dump.damaged, 'tasklet')} could not be read while changing"
     if not dump.whole:
-        yield "\nthis dump is partial: the process ended meanwhile, or was changing its lists"
+        yield "\nthis dump is incomplete: the process ended, or was changing its lists"
 
 
 def _thread(thread: Thread) -> Iterator[str]:

@@ -1,13 +1,14 @@
-"""The door of a process: a private UNIX socket at which `python -m loomlet dump PID` asks.
+"""The debug socket: a private UNIX socket, at which `python -m loomlet dump PID` asks this process.
 
-It is opened by the first loomlet.run(), or by serve(), not by the import.  The file lies in the
-folder `loomlet-UID` of $XDG_RUNTIME_DIR, else of $TMPDIR or /tmp, which belongs to the user alone,
-and is called like the process's number.  It is removed at the end of the interpreter; a process
-that ends otherwise leaves it behind, and the next one that opens its door clears away what nobody
-holds any more.  The child of a fork opens one of its own.  Where there can be none (the folder is
-somebody else's, no descriptor, no thread) the program goes on without; serve() tells.
+The first loomlet.run() opens it, or serve(); the import does not.  The file is called by the
+process number and lies in the folder `loomlet-UID` of $XDG_RUNTIME_DIR, else of $TMPDIR or /tmp;
+only the user can read that folder.  The file is removed when the interpreter ends.  A process that
+ends otherwise leaves it there, and the next process that opens a debug socket removes such stale
+files.  The child of a fork opens a socket of its own.  If no socket can be opened (the folder
+belongs to another user, there is no descriptor or no thread left), the program runs without one;
+serve() raises the error.
 
-LOOMLET_DUMP=0: run() opens none.
+LOOMLET_DUMP=0: run() opens no socket.
 """
 
 from __future__ import annotations
@@ -28,26 +29,26 @@ _tried = os.environ.get("LOOMLET_DUMP") == "0"
 
 
 def folders(uid: int) -> list[str]:
-    """Where a user's doors may be, the likeliest first."""
+    """The folders in which a user's debug sockets may be, the likeliest first."""
     bases = [os.environ.get("XDG_RUNTIME_DIR"), os.environ.get("TMPDIR"), "/tmp"]
     return [f"{base}/loomlet-{uid}" for base in bases if base and os.path.isdir(base)]
 
 
 def serve() -> str:
-    """Opens the door of this process, if it is not open; gives the path of its socket.
+    """Opens the debug socket of this process if it is not open; returns its path.
 
-    Any thread.  OSError when there can be none.
+    Any thread.  OSError if it cannot be opened.
     """
     global _open, _tried
     with _lock:
         _tried = True
         if _open is None:
-            _open = _open_one()
+            _open = _open_socket()
         return _open
 
 
 def withdraw() -> None:
-    """Closes the door and removes its socket; nothing happens when it is not open.  Any thread."""
+    """Closes and removes the debug socket, if it is open.  Any thread."""
     global _open
     with _lock:
         path, _open = _open, None
@@ -57,20 +58,20 @@ def withdraw() -> None:
 
 
 def at_run() -> None:
-    """Opens the door at the first run() of the process, if that is wanted and possible."""
+    """Opens the debug socket at the first run() of the process, unless LOOMLET_DUMP=0."""
     if not _tried:
         with contextlib.suppress(OSError, MemoryError):
             serve()
 
 
-def _open_one() -> str:
+def _open_socket() -> str:
     error: OSError = FileNotFoundError("expected XDG_RUNTIME_DIR, TMPDIR or /tmp to be a folder")
     for folder in folders(os.geteuid()):
         path = f"{folder}/{os.getpid()}"
         try:
             _make_private(folder)
             _clear(folder)
-            _remove(path)  # of a process that had our number
+            _remove(path)  # left by a process with the same number
             _core._debug_socket_open(path)
         except OSError as failure:
             error = failure
@@ -89,14 +90,14 @@ def _make_private(folder: str) -> None:
         os.mkdir(folder, 0o700)
     found = os.lstat(folder)
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
-        raise PermissionError(f"expected {folder} to be a folder of this user alone; remove it")
+        raise PermissionError(f"{folder} is not a folder of this user alone; remove it")
 
 
 def _clear(folder: str) -> None:
-    """Removes the sockets that nobody holds any more.
+    """Removes the sockets of processes that have ended.
 
-    A door is a stream: a datagram socket cannot knock there, and is told so, without disturbing
-    anybody, if the socket still exists.
+    A debug socket is a stream socket: connecting a datagram socket to a live one fails with
+    EPROTOTYPE, and the process behind it notices nothing.
     """
     names = [name for name in os.listdir(folder) if name != str(os.getpid())]
     if not names:
@@ -105,9 +106,9 @@ def _clear(folder: str) -> None:
 
     for name in names:
         path = f"{folder}/{name}"
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as asker:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as probe:
             try:
-                asker.connect(path)
+                probe.connect(path)
             except ConnectionRefusedError:
                 _remove(path)
             except OSError:

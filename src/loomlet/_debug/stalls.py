@@ -1,14 +1,14 @@
-"""Stalls: a tasklet that holds the core of its thread in one long call of C code.
+"""Stalls: a tasklet blocks its thread in one long call of C code.
 
-Time slices interrupt Python code, never a call of C.  Such a call is named instead: when it has
-returned, the tasklet in which it happened, the line and the duration are given to a callback, by
-default a StallWarning for each line that is met the first time.  Calls that release the GIL count
-as well, `time.sleep` for one: the other tasklets of the thread waited just the same.  Only threads
-inside loomlet.run() with slices are watched; the duration is told from the moment when the tasklet
-should have yielded, so it is up to two slices short.
+Time slices interrupt Python code, never a C call.  So when a long C call returns, a callback gets
+the tasklet, the line and the duration; the default callback issues a StallWarning, once for each
+line.  Calls that release the GIL count as well, `time.sleep` for one: the other tasklets of the
+thread waited just the same.  Only threads inside loomlet.run() with slices are monitored.  The
+duration is measured from the moment when the tasklet should have yielded, so it is up to two slices
+too short.
 
-While such a call goes on Python code cannot tell it.  The watchdog thread does after a second, on
-stderr, when others wait for the core: see report_stalls().
+While such a call lasts, no Python code can report it.  The monitor thread does, on stderr after a
+second, if other tasklets of the thread are waiting to run: see report_stalls().
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["Stall", "on_stall", "report_stalls"]
 
 
 class Stall(NamedTuple):
-    """Which tasklet held the core, in which call, and for how many seconds."""
+    """The tasklet that held its thread, the call in which it did, and for how many seconds."""
 
     tasklet: _core.Tasklet
     filename: str
@@ -43,14 +43,14 @@ _warned: set[tuple[str, int]] = set()
 
 def warn(stall: Stall) -> None:
     """The default callback: a StallWarning, once for each line."""
-    place = (stall.filename, stall.lineno)
-    if place in _warned:
+    line = (stall.filename, stall.lineno)
+    if line in _warned:
         return
-    _warned.add(place)
+    _warned.add(line)
     message = (
-        f"tasklet {stall.tasklet.name} held the core for {stall.seconds:.2f} s in one call at "
+        f"tasklet {stall.tasklet.name} held its thread for {stall.seconds:.2f} s in one call at "
         f"{stall.filename}:{stall.lineno} in {stall.function}; no other tasklet of the thread "
-        "could run; give such calls to a thread"
+        "could run; make such calls with loomlet.run_blocking()"
     )
     warnings.warn_explicit(message, StallWarning, stall.filename, stall.lineno)
 
@@ -59,12 +59,12 @@ _callback: Callback = warn
 
 
 def on_stall(callback: Callback | None, after: float = 0.5) -> Callback | None:
-    """Sets what is called for a call that held the core for `after` seconds; returns the old one.
+    """Sets the callback for calls that hold their thread for `after` seconds; returns the old one.
 
-    callback(stall) runs in the tasklet that held the core, behind the call, and must not block; an
+    callback(stall) runs in the tasklet that held its thread, after the call, and must not block; an
     exception of it is printed and dropped.  `stall` has `tasklet`, `filename`, `lineno`, `function`
-    and `seconds`.  None restores the default, a StallWarning once for each line.  Concerns every
-    thread.  TypeError for a callback that cannot be called, ValueError unless after > 0.
+    and `seconds`.  None restores the default, a StallWarning once for each line.  Applies to all
+    threads.  TypeError for a callback that cannot be called, ValueError unless after > 0.
     """
     global _callback
     if callback is not None and not callable(callback):
@@ -79,11 +79,11 @@ def on_stall(callback: Callback | None, after: float = 0.5) -> Callback | None:
 def report_stalls(after: float | None) -> float | None:
     """Sets after how many seconds a stall is reported on stderr; returns the old number.
 
-    The report comes once for each stall, while it goes on, also when Python is stuck: the tasklet,
-    how long it has held the core, and its innermost functions with their lines.  Only where other
-    tasklets of the thread are ready or due, in threads inside loomlet.run() with slices.  None: no
-    reports.  LOOMLET_STALL sets it at import; without, it is 1 second.  Concerns every thread.
-    TypeError for what is no number, ValueError unless after > 0.
+    Each stall is reported once, while it lasts, even when no Python code can run: the tasklet, how
+    long it has held its thread, and its innermost functions with their lines.  Only if other
+    tasklets of the thread are ready or due, and in threads inside loomlet.run() with slices.  None:
+    no reports.  LOOMLET_STALL sets the number at import; the default is 1 second.  Applies to all
+    threads.  TypeError for an argument that is not a number, ValueError unless after > 0.
     """
     if after is not None and not after > 0:
         raise ValueError(f"expected a number of seconds > 0 or None, found {after!r}")
@@ -91,7 +91,7 @@ def report_stalls(after: float | None) -> float | None:
 
 
 def _wanted(text: str) -> float | None:
-    """What LOOMLET_STALL asks for: seconds, 0 for no reports."""
+    """The value of LOOMLET_STALL: seconds, or 0 for no reports."""
     try:
         seconds = float(text)
     except ValueError:

@@ -1,8 +1,8 @@
 """Other libraries' interfaces on loomlet's core.
 
-`install(name)` makes `import name` give the compatible module; without it, import the module from
-here: `import loomlet.compat.stackless as stackless`.  Any thread; best before anything else asks
-for that name.
+`install(name)` makes `import name` import the compatible module; without it, import the module from
+this package: `import loomlet.compat.stackless as stackless`.  Any thread; best before other code
+imports that name.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from types import ModuleType
 __all__ = ["install"]
 
 _MODULES = {"stackless": ("", "_wrap")}
-"""What can be installed, and the submodules that come with it."""
+"""The modules that can be installed, and their submodules."""
 
 
 def install(name: str) -> ModuleType:
-    """Makes `import name` and `import name.submodule` give loomlet's module; returns it.
+    """Makes `import name` and `import name.submodule` import loomlet's module; returns it.
 
     The only name is "stackless"; another one is a ValueError.
     """

@@ -1,7 +1,7 @@
 """`stackless._wrap`: the names under which the reference pickles what cannot be pickled otherwise.
 
-A pickle of the reference names these types.  Its frames are those of another interpreter, so such
-a pickle cannot be read; the names are here so that the error says this.  Pickles of loomlet name
+A pickle of Stackless Python names these types.  Its frames belong to another interpreter, so such a
+pickle cannot be loaded; the names exist so that the error can say so.  Pickles of loomlet name the
 builders in loomlet.snapshot.
 """
 
@@ -32,7 +32,7 @@ __all__ = [
 
 
 class _Surrogate:
-    """Stands in a pickle for an object of another type; making one is refused."""
+    """Stands in a pickle for an object of another type; it cannot be instantiated."""
 
     def __new__(cls, *args: object, **kwargs: object) -> NoReturn:
         raise NotImplementedError(
@@ -108,6 +108,6 @@ _reduce_frame: Callable[[Any], Any] | None = None
 
 
 def set_reduce_frame(function: Callable[[Any], Any] | None) -> None:
-    """Keeps the function that is to reduce frames; nothing calls it yet."""
+    """Stores the function that reduces frames; nothing calls it."""
     global _reduce_frame
     _reduce_frame = function

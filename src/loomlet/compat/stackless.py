@@ -1,13 +1,13 @@
 """The module `stackless` of Stackless Python, on loomlet's core.
 
-Every name of its documented interface, and the undocumented hooks that its users know.  Tasklets
-and channels are the native ones under other rules (order, ends, close): docs/reference/stackless.md
-has the table, each function its docstring.  From the first import on, the main tasklet of every
-thread follows Stackless too, but for the time inside `loomlet.run()`, and `TaskletExit` is a
-builtin; it is one class for both faces, as is its parent SystemExit.
+All names of its documented interface, and the undocumented hooks that its users know.  Tasklets and
+channels are the native ones under other rules (order, ends, close): docs/reference/stackless.md has
+the table, each function its docstring.  From the first import on, the main tasklet of every thread
+follows the rules of Stackless, except inside `loomlet.run()`, and `TaskletExit` is a builtin; it is
+the same class in both APIs.
 
-What the reference calls deprecated (`stackless.current` and others) are properties of the
-module, which therefore has a class of its own.  Threads: as the functions say.
+The names that Stackless calls deprecated (`stackless.current` and others) are properties of the
+module, which therefore has a class of its own.  Threads: see the functions.
 """
 
 from __future__ import annotations
@@ -90,12 +90,12 @@ PICKLEFLAGS_PICKLE_CONTEXT = 8
 
 
 def _pickle_moduledict(pickler: Any, module: ModuleType) -> None:
-    """Of the reference's pickling; here a module goes by its name."""
+    """Part of the pickling of Stackless Python; here a module is pickled by name."""
     raise NotImplementedError("the content of modules cannot be pickled")
 
 
 class _Module(ModuleType):
-    """The deprecated spellings: looked up at each use, as in the reference."""
+    """The deprecated spellings, evaluated at each use as in Stackless Python."""
 
     @property
     def current(self) -> tasklet:

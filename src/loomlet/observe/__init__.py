@@ -1,9 +1,9 @@
-"""Looking at a program from outside: what its tasklets do, who waits for whom.
+"""Observing a program from outside: what its tasklets do, and which waits for which.
 
 `dump(pid)` asks the process through its debug socket (loomlet._debug.server) and gives a Dump,
 which `python -m loomlet dump PID` prints.  serve() opens the socket of a process that uses loomlet
-without loomlet.run(), and withdraw() takes it away.  report_stalls() sets when the process tells by
-itself.  Any thread.
+without loomlet.run(), and withdraw() closes it.  report_stalls() sets when the process reports a
+stall by itself.  Any thread.
 """
 
 from loomlet._debug.client import DumpError, dump

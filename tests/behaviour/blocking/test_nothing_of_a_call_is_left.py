@@ -132,7 +132,7 @@ def test_without_a_thread_it_is_an_error(gate, begun):
     before = threading.stack_size()
     threading.stack_size(1 << 47)  # more than there is to be had
     try:
-        with pytest.raises(RuntimeError, match="expected a thread for run_blocking"):
+        with pytest.raises(RuntimeError, match="the system gives no more threads"):
             run_blocking(called.append, 1)
     finally:
         threading.stack_size(before)

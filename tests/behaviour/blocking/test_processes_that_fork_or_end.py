@@ -46,7 +46,7 @@ def test_fork_while_functions_run(python, call):
         child = os.fork()
         if child == 0:
             assert blocking.threads() == (0, 0)
-            assert task.result() == "run_blocking() waited at os.fork()", task
+            assert task.result() == "run_blocking() was waiting during os.fork()", task
             try:
                 queued.result()
                 os._exit(2)
@@ -163,7 +163,9 @@ def test_exit_does_not_wait_for_ever(python, function):
         """
     )
     assert done.returncode == 0
-    assert "the interpreter ends although 3 threads of run_blocking() still run" in done.stderr
+    assert (
+        "the interpreter exits while 3 threads of run_blocking() are still running" in done.stderr
+    )
 
 
 def test_exit_with_idle_threads(python):
@@ -207,7 +209,7 @@ def test_at_exit_nothing_new_is_taken(python):
     )
     first, *rest = done.stdout.splitlines()
     assert "never called" in first or first == "1"
-    assert "found one that ends; run_blocking() starts no function any more" in rest[-1]
+    assert "the interpreter is shutting down" in rest[-1]
     assert (done.stderr, done.returncode) == ("", 0)
 
 

@@ -76,6 +76,20 @@ def test_every_blocked_tasklet_is_listed(mode):
     assert [line[-len(end) :] for line, end in zip(lines, ends, strict=True)] == ends
 
 
+def test_many_tasklets_at_one_line_are_counted():
+    """The message of a thousand equal waits is short; other waits are listed beside them."""
+    ch, other = Channel(), Channel()
+    tasks = [loomlet.spawn(ch.receive) for _ in range(1000)]
+    tasks += [loomlet.spawn(lambda: other.send(1)) for _ in range(3)]
+    with pytest.raises(loomlet.Deadlock) as info:
+        Channel().receive()
+    lines = str(info.value).splitlines()
+    assert len(lines) == 4
+    assert lines[2].startswith(f"  {tasks[0].name}: receive {address(ch)}")
+    assert lines[2].endswith(" (and 999 more at this line)")
+    assert lines[3].endswith(" (and 2 more at this line)")
+
+
 def test_the_program_can_continue(mode):
     """Deadlock leaves the other tasklets as they are; main may resolve it."""
     ch = Channel()

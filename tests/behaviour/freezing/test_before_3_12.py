@@ -19,9 +19,9 @@ def test_a_waiting_tasklet(save):
     """The version that is needed is named, and the tasklet continues."""
     ch = Channel()
     task = waiting(body, ch)
-    with pytest.raises(loomlet.FreezeError, match=r"freezing needs 3\.12"):
+    with pytest.raises(loomlet.FreezeError, match=r"freezing needs CPython 3\.12"):
         save(task)
-    assert "freezing needs 3.12" in loomlet.why_not_freezable(task)
+    assert "freezing needs CPython 3.12" in loomlet.why_not_freezable(task)
     ch.send(5)
     assert task.result() == 5
 

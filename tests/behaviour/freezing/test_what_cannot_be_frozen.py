@@ -138,7 +138,7 @@ def test_the_running_tasklet_and_others():
     asked = []
     loomlet.spawn(lambda: asked.append(reason(loomlet.current())))
     loomlet.schedule()
-    assert "it is the one that runs" in asked[0]
+    assert "it is running" in asked[0]
 
 
 def test_what_can_be_frozen():

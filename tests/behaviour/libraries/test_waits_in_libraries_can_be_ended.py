@@ -15,7 +15,7 @@ LATE = 1000  # a number that the server does not count
 
 def late(ask):
     """A time limit of ours; nothing else ends the request."""
-    with pytest.raises(TimeoutError, match="block is over"), loomlet.timeout(0.05):
+    with pytest.raises(TimeoutError, match="block timed out"), loomlet.timeout(0.05):
         ask(LATE)
 
 

@@ -32,7 +32,7 @@ def test_close_notifies_the_peer(mode, tls_pair):
     assert list(other) == [b"last words"]
     assert other.receive_some() == b""
     assert other.receive_into(bytearray(1)) == 0
-    with pytest.raises(net.EndOfStream, match="expected 3 bytes from <TLSStream"):
+    with pytest.raises(net.EndOfStream, match=r"the peer of <TLSStream.* ended after . of 3"):
         other.receive_exactly(3)
 
 

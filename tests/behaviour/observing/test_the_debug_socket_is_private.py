@@ -213,21 +213,19 @@ def test_errors_say_what_is_wrong(folder, command, tmp_path):
     gone.wait()
     done = command("dump", gone.pid)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == (
-        f"loomlet dump: expected the number of a process, found {gone.pid}: there is none\n"
-    )
+    assert done.stderr == f"loomlet dump: there is no process {gone.pid}\n"
     done = command("dump", os.getppid())
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("loomlet dump: expected a process that answers for loomlet")
+    assert done.stderr.startswith(f"loomlet dump: process {os.getppid()} has no debug socket")
     assert command("dump", "me").returncode == 2
 
 
 def test_a_process_that_ends_meanwhile(folder, begin):
-    """The dump has what came until then, and says that it is partial."""
+    """The dump has what came until then, and says that it is incomplete."""
     process = begin(SLEEP)
-    asker = client._knock(process.pid)
+    connection = client._connect(process.pid)
     process.kill()
     process.wait()
-    with asker:
-        assert list(client._lines(asker)) == []
+    with connection:
+        assert list(client._lines(connection)) == []
     assert Path(folder).exists()

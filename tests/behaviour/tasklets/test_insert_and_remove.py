@@ -63,7 +63,7 @@ def test_a_blocked_tasklet_cannot_be_inserted_or_removed(mode):
     for operation in (task.insert, task.remove):
         with pytest.raises(loomlet.TaskletError) as info:
             operation()
-        assert "expected a tasklet that does not wait" in str(info.value)
+        assert "is blocked; end its wait" in str(info.value)
         assert repr(task) in str(info.value)
         assert "throw() or kill()" in str(info.value)
     ch.send(1)
@@ -74,7 +74,9 @@ def test_a_dead_tasklet_cannot_be_inserted(mode):
     """Inserting what has ended raises DeadTasklet."""
     task = loomlet.spawn(lambda: None)
     task.join()
-    with pytest.raises(loomlet.DeadTasklet, match="it has ended; spawn a new one"):
+    with pytest.raises(
+        loomlet.DeadTasklet, match="has ended and cannot run again; spawn a new tasklet"
+    ):
         task.insert()
 
 

@@ -177,7 +177,7 @@ def test_a_nested_run_is_an_error(mode):
         return str(info.value)
 
     text = loomlet.run(main)
-    assert "expected a thread that is not inside loomlet.run()" in text
+    assert "is already inside loomlet.run()" in text
     assert "spawn()" in text
 
 

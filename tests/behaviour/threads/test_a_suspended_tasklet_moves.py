@@ -101,7 +101,7 @@ def test_one_held_by_c_code_stays():
     task = loomlet.spawn(lambda: sorted([1], key=lambda _: _core._pause()))
     loomlet.schedule()
     assert task.state == "paused"
-    with pytest.raises(loomlet.TaskletError, match="holds it to this thread"):
+    with pytest.raises(loomlet.TaskletError, match="has a C function on its stack"):
         task.bind_thread(threading.get_ident())
     task.kill()
 

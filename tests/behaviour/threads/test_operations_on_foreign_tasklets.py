@@ -113,7 +113,7 @@ def test_operations_that_need_the_same_thread(how, other, mode):
     with pytest.raises(loomlet.WrongThread) as info:
         getattr(paused.task, how)()
     text = str(info.value)
-    assert "expected a tasklet of this thread" in text
+    assert "belongs to another thread; use insert()" in text
     assert repr(paused.task) in text
     assert "insert(), run(), throw() or a channel" in text
     paused.task.kill()
@@ -135,7 +135,7 @@ def test_a_blocked_one(other, mode):
     there = other(waits, ch, [])
     assert (there.task.state, there.task.waiting_for) == ("blocked", ch)
     for operation in (there.task.insert, there.task.run):
-        with pytest.raises(loomlet.TaskletError, match="does not wait"):
+        with pytest.raises(loomlet.TaskletError, match="is blocked; end its wait"):
             operation()
     ch.send(None)
 
