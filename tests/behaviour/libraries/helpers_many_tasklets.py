@@ -8,6 +8,7 @@ from typing import Any
 import loomlet
 
 MANY = 1000
+SOME = 100  # where another test of the same server shows that a thousand can wait
 
 
 class Gate:

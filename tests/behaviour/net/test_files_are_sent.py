@@ -9,14 +9,15 @@ import pytest
 import loomlet
 from loomlet import _core, net
 
-BIG = 5_000_000
+BIG = 5_000_000  # more than the buffers of a connection hold
+CONTENT = b"".join(b"%09d\n" % n for n in range(0, BIG, 10))
 
 
 @pytest.fixture
 def path(tmp_path):
-    """A file in which every place can be told from the others."""
+    """A file in which each piece is unlike the others."""
     path = tmp_path / "file"
-    path.write_bytes(b"".join(b"%09d\n" % n for n in range(0, BIG, 10)))
+    path.write_bytes(CONTENT)
     return path
 
 
