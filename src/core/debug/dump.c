@@ -39,27 +39,27 @@ static struct {
 
 static PyObject *written_codes[CODES];
 
-static uint64_t milliseconds(uint32_t ticks)
+static uint64_t milliseconds(uint32_t coarse)
 {
-    return (int32_t)ticks < 0 ? 0 : ((uint64_t)ticks << 20) / 1000000;
+    return (int32_t)coarse < 0 ? 0 : ((uint64_t)coarse << 20) / 1000000;
 }
 
 /* ---- one tasklet ------------------------------------------------------------------------- */
 
 /* A code object is written before the first line that refers to it. */
-static void put_code(const c_location *place)
+static void put_code(const c_location *at)
 {
-    PyObject **known = &written_codes[((uintptr_t)place->code >> 5) % CODES];
-    if (*known == place->code)
+    PyObject **known = &written_codes[((uintptr_t)at->code >> 5) % CODES];
+    if (*known == at->code)
         return;
     d_begin_line("C");
-    d_put_field((uintptr_t)place->code);
+    d_put_field((uintptr_t)at->code);
     d_put("\t");
-    d_put_text(c_peek_function(place));
+    d_put_text(c_peek_function(at));
     d_put("\t");
-    d_put_text(c_peek_file(place));
+    d_put_text(c_peek_file(at));
     d_end_line();
-    *known = place->code;
+    *known = at->code;
 }
 
 static void put_target(const s_target *target)

@@ -41,9 +41,9 @@ class Reader:
         self.dump.pid, self.dump.copied = int(fields[0]), int(fields[1]) / 1e9
 
     def _thread(self, fields: list[str]) -> None:
-        ident, current, running, seconds, ready, ticks, number = map(int, fields[:7])
+        ident, current, running, seconds, ready, longest_ms, number = map(int, fields[:7])
         name, function, filename = fields[7:10]
-        longest = Hold(number, name, ticks / 1000, function, filename, int(fields[10]))
+        longest = Hold(number, name, longest_ms / 1000, function, filename, int(fields[10]))
         found = longest if number else None
         thread = Thread(ident, current, bool(running), seconds / 1000, ready, found)
         self.dump.threads.append(thread)

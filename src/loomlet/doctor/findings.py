@@ -26,7 +26,7 @@ PARTS = (
     "sockets",
     "select, poll, epoll",
     "TLS connections",
-    "lookups of names",
+    "name lookups",
     "child processes",
     "descriptors and files",
     "queue.SimpleQueue",

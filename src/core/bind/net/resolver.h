@@ -1,6 +1,6 @@
 /* getaddrinfo() for tasklets, for loomlet.net and for the patched `socket`. */
-#ifndef LOOMLET_BIND_NAMES_H
-#define LOOMLET_BIND_NAMES_H
+#ifndef LOOMLET_BIND_RESOLVER_H
+#define LOOMLET_BIND_RESOLVER_H
 
 #include "bind/bind.h"
 
