@@ -1,30 +1,8 @@
-/* Waiting for a descriptor that belongs to other code: builtin sockets, files, an epoll object.
- *
- * Nothing is known of such a descriptor: it may be closed behind our back, its number may be used
- * again, and other threads and processes read and write it.  So nothing is remembered of it between
- * two waits: each one arms the poller anew (p_poller_arm), which reports once, also when the
- * descriptor is ready already.  A wake-up promises nothing: the tasklet tries again and, if it
- * must, waits again.  An event that comes late, for a number that has another owner by now, causes
- * a needless try at worst; that is why it needs no generation.
- *
- * Waiting tasklets of all threads are in a table, by descriptor number.  An event wakes the first
- * one of its thread for each direction and arms the poller for the rest.  Waits are hard, because
- * the caller tries again in C; what it waits for lies on its stack.
- *
- * A file or a number that the poller does not take counts as ready: the caller's next try reports
- * what is wrong.
- *
- * Threads.  `guard` covers the table without a GIL.  A tasklet waits and is woken on its own
- * thread, except by i_external_closed, i_external_claim and i_external_wake, which any thread may
- * call.
- *
- * Rejected: an i_desc for each such descriptor (its registration stays, which is right only if we
- * hear of every close); asking at each wait whether it is still the same (a system call, as arming
- * is).
- */
-#include <string.h>
+/* The tasklets that wait for external descriptors, by descriptor number.  See external.h. */
+#include "io/external.h"
 
-#include "io/internal.h"
+#include <errno.h>
+#include <string.h>
 
 #define BUCKETS 1024
 

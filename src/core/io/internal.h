@@ -53,17 +53,6 @@ void i_op_arrived(s_tasklet *t);
 void i_reactor_ready(s_sched *s, const p_event *events, int count);
 void i_reactor_after_fork(s_sched *s);
 
-/* ---- external.c ---- */
-
-/* The tag of an event of an external descriptor; no index is as high. */
-#define I_EXTERNAL 0xFFFFFFFEu
-static inline int i_is_external(uint64_t tag)
-{
-    return (uint32_t)tag == I_EXTERNAL;
-}
-void i_external_ready(s_sched *s, const p_event *event);
-void i_external_after_fork(s_sched *s);
-
 /* ---- desc.c ---- */
 
 /* The descriptor that a tag names: its generation may be another by now. */

@@ -127,18 +127,4 @@ int i_send_end(i_desc *d);
 #define I_SCRATCH 65536
 void *i_scratch(s_sched *s);
 
-/* ---- descriptors of other code (external.c) ------------------------------------------ */
-
-/* Waits until `fd` can be read or written: Py_True, which may be wrong, so the caller tries again.
- * Py_False at `until`, Py_None when the number is closed; or NULL with *code.  Always hard.
- * `owner` (borrowed, or NULL) is the object that the tasklet is shown to wait for. */
-PyObject *i_external_wait(s_sched *s, int fd, unsigned what, PyObject *owner, int64_t until,
-                          int *code);
-/* `owner` has given `fd` up: tasklets that wait for it resume. */
-void i_external_closed(s_sched *s, int fd, const PyObject *owner);
-/* A number is about to be closed: tasklets that wait for it, through any owner, are claimed ... */
-void i_external_claim(int fd, b_link *claimed);
-/* ... and resume with Py_None when it is closed. */
-void i_external_wake(s_sched *s, b_link *claimed);
-
 #endif

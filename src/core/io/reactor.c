@@ -2,6 +2,7 @@
  * io.h. */
 #include <string.h>
 
+#include "io/external.h"
 #include "io/internal.h"
 
 i_hooks i_hook;

@@ -18,7 +18,7 @@
 #define LOOMLET_PATCH_H
 
 #include "cpython/replace.h"
-#include "io/io.h"
+#include "io/external.h"
 
 typedef PyObject *(*patch_fast_call)(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
 typedef PyObject *(*patch_keyword_call)(PyObject *self, PyObject *const *args, Py_ssize_t nargs,

@@ -4,13 +4,20 @@
  * When it would block, the tasklet waits for the descriptor (io/external.c) and tries again, until
  * the socket's own timeout.
  *
+ * A receive goes through a buffer of the scheduler, and a bytes object is made when its size is
+ * known; but straight into the object when it is small, must be filled, or is larger than the
+ * buffer.
+ *
  * The GIL is kept over a system call that does not block.  MSG_WAITALL waits for all bytes.
  */
 #include "patch/socket.h"
 
 #include <errno.h>
 
+#include "io/io.h"
 #include "patch/nonblocking.h"
+
+#define SMALL 256 /* bytes */
 
 patch_socket_methods patch_socket_originals;
 
@@ -83,8 +90,8 @@ static int run_transfer(s_sched *s, transfer *x)
 
 /* ---- receive and send --------------------------------------------------------------------- */
 
-/* Into bytes of that size: for much at once, or all of it. */
-static PyObject *receive_large(s_sched *s, transfer *x)
+/* Into a bytes object of that size. */
+static PyObject *receive_into_bytes(s_sched *s, transfer *x)
 {
     PyObject *bytes = PyBytes_FromStringAndSize(NULL, x->size), *part;
     if (bytes == NULL)
@@ -103,9 +110,9 @@ PyObject *patch_socket_receive(s_sched *s, PyObject *socket, Py_ssize_t size, in
 {
     int all = flags != 0 && p_flags_wait_all(flags);
     transfer x = {attempt_receive, P_READ, socket, NULL, size, 0, flags, all};
-    x.data = all || size > I_SCRATCH ? NULL : i_scratch(s);
+    x.data = all || size <= SMALL || size > I_SCRATCH ? NULL : i_scratch(s);
     if (x.data == NULL)
-        return receive_large(s, &x);
+        return receive_into_bytes(s, &x);
     return run_transfer(s, &x) < 0 ? NULL : PyBytes_FromStringAndSize(x.data, x.done);
 }
 

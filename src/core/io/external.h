@@ -1,0 +1,53 @@
+/* Waiting for a descriptor that belongs to other code, such as a builtin socket: the contract.
+ *
+ * Nothing is known of such a descriptor: it may be closed behind our back, its number may be used
+ * again, and other threads and processes read and write it.  So nothing is remembered of it between
+ * two waits: each one arms the poller anew (p_poller_arm), which reports once, also when the
+ * descriptor is ready already.  A wake-up promises nothing: the tasklet tries again and, if it
+ * must, waits again.  An event that comes late, for a number that has another owner by now, causes
+ * a needless try at worst; that is why it needs no generation.
+ *
+ * Waiting tasklets of all threads are in a table, by descriptor number.  An event wakes the first
+ * one of its thread for each direction and arms the poller for the rest.  Waits are hard, because
+ * the caller tries again in C; what it waits for lies on its stack.
+ *
+ * A file or a number that the poller does not take counts as ready: the caller's next try reports
+ * what is wrong.
+ *
+ * Threads.  `guard` covers the table without a GIL.  A tasklet waits and is woken on its own
+ * thread, except by i_external_closed, i_external_claim and i_external_wake, which any thread may
+ * call.
+ *
+ * Rejected: an i_desc for each such descriptor (its registration stays, which is right only if we
+ * hear of every close); asking at each wait whether it is still the same (a system call, as arming
+ * is).
+ */
+#ifndef LOOMLET_IO_EXTERNAL_H
+#define LOOMLET_IO_EXTERNAL_H
+
+#include "sched/sched.h"
+
+/* Waits until `fd` can be read or written: Py_True, which may be wrong, so the caller tries again.
+ * Py_False at `until`, Py_None when the number is closed; or NULL with *code.  Always hard.
+ * `owner` (borrowed, or NULL) is the object that the tasklet is shown to wait for. */
+PyObject *i_external_wait(s_sched *s, int fd, unsigned what, PyObject *owner, int64_t until,
+                          int *code);
+/* `owner` has given `fd` up: tasklets that wait for it resume. */
+void i_external_closed(s_sched *s, int fd, const PyObject *owner);
+/* A number is about to be closed: tasklets that wait for it, through any owner, are claimed ... */
+void i_external_claim(int fd, b_link *claimed);
+/* ... and resume with Py_None when it is closed. */
+void i_external_wake(s_sched *s, b_link *claimed);
+
+/* ---- called by the reactor ------------------------------------------------------- */
+
+/* The tag of an event of an external descriptor; no index is as high. */
+#define I_EXTERNAL 0xFFFFFFFEu
+static inline int i_is_external(uint64_t tag)
+{
+    return (uint32_t)tag == I_EXTERNAL;
+}
+void i_external_ready(s_sched *s, const p_event *event);
+void i_external_after_fork(s_sched *s);
+
+#endif
