@@ -66,7 +66,7 @@ def start_tasklets() -> Any:
     refused = blocked(receives, Channel())
     refused.waiting_for.close()
     refused.remove()
-    return [asking, fresh, named, refused, blocked(old_values.in_a_context, Channel()), more]
+    return [asking, fresh, named, refused, old_values.start_in_a_context(), more]
 
 
 def start_elsewhere() -> Any:

@@ -385,6 +385,11 @@ def in_a_context(ch):
     return VARIABLE.get(), str(decimal.Decimal(1) / 3)
 
 
+def start_in_a_context() -> Any:
+    """In a context without variables: a decimal context is changed, not copied."""
+    return contextvars.Context().run(blocked, in_a_context, Channel())
+
+
 def kept_functions() -> list[Any]:
     """By name, behind a property, a class method, a decorator; bound; cells; code; a module."""
     cell = types.CellType()
@@ -427,7 +432,7 @@ FROZEN["by-value-held"] = Program(
     ("Documented.", {"step": int}, "an attribute"),
 )
 FROZEN["context"] = Program(
-    lambda: blocked(in_a_context, Channel()),
+    start_in_a_context,
     lambda task: give(task, 1).result(),
     ("set", "0.3333333"),
 )
@@ -489,4 +494,21 @@ FROZEN["public-values"] = Program(
     lambda: start_holding(kept_values()),
     lambda task: look_at_values(held_by(task)),
     [True, True, True],
+)
+
+
+def kept_again() -> dict[str, Any]:
+    """Iterators that were thawed before, each with an item taken before and after."""
+    names = ("product", "permutations", "combinations", "replacement")
+    found = held_by(loomlet.thaw(loomlet.freeze(start_holding(kept_iterators()))))
+    return {name: found[name][1] for name in names if next(found[name][1])}
+
+
+def look_again(found: Any) -> Any:
+    """Those that give the wrong items."""
+    return [name for name, rest in found.items() if [*rest] != [*ITERATORS[name]()][2:]]
+
+
+FROZEN["iterators-again"] = Program(
+    lambda: start_holding(kept_again()), lambda task: look_again(held_by(task)), []
 )

@@ -1,10 +1,11 @@
 """Freeze and thaw: a suspended tasklet as bytes, and a tasklet from bytes.
 
-Thawing bytes runs code that the bytes choose, as unpickling does.  Thaw only what your own program
-has frozen: give a `key=` to both sides when the bytes pass through other hands.
+Thawing runs code that the bytes choose, as unpickling does.  Thaw only bytes that your own program
+has frozen; if they pass through other hands, give a `key=` to both freeze() and thaw().
 
-freeze() leaves the tasklet as it was, so there are two of it from then on.  Nothing else of the
-thread runs while it reads; a tasklet of another thread must not run meanwhile.  Any thread.
+freeze() does not change the tasklet, so original and copy are independent from then on.  No other
+tasklet of the thread runs while freeze() reads; a tasklet of another thread must not run meanwhile.
+Any thread.
 """
 
 from loomlet._public import show_in

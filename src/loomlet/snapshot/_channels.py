@@ -1,7 +1,7 @@
-"""Channels: by name, or with settings and buffered values; who waits comes only when asked.
+"""Channels: by name, or with settings and buffered values; waiting tasklets only with_partners.
 
-A new channel is made and filled in a second step, which also remembers the order in which tasklets
-waited; they wait again when all of them are filled.
+A new channel is filled in a second step, which also remembers the order in which tasklets waited;
+they wait again when all of them are filled.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ __all__ = ["fill_channel", "reduce_channel"]
 
 
 def reduce_channel(saving: Saving, channel: _core.Channel) -> Any:
-    """One with a name by it; else a new one with the same settings and buffered values."""
+    """A named channel by its name; else a new one with the same settings and buffered values."""
     if saving.shared is not None:
         return shared(saving, channel)
     if type(channel) is _core.Channel and not saving.partners and _is_fresh(channel):
         return _core.Channel, (channel.capacity,) if channel.capacity else ()
-    record = _core._channel_snapshot(channel)
-    capacity, name, values, senders, receivers = *record[:2], *record[6:]
+    snapshot = _core._channel_snapshot(channel)
+    capacity, name, values, senders, receivers = *snapshot[:2], *snapshot[6:]
     kind = type(channel)
     partners = (*senders, *receivers) if saving.partners else ()
     if name is not None and not channel.closed:
         state: tuple[Any, ...] = cut((None, None, None, partners or None))
         return _with_state(kind, (capacity, name), state)
     own = own_attributes(channel)
-    settings = None if record[2:6] == _usual(kind) else record[2:6]
+    settings = None if snapshot[2:6] == _usual(kind) else snapshot[2:6]
     state = cut((settings, values or None, own, partners or None))
     return _with_state(kind, (capacity,) if capacity else (), state)
 
 
 def _is_fresh(channel: _core.Channel) -> bool:
-    """Whether it is as Channel(capacity) makes it, but for those who wait."""
+    """Whether it is like a new Channel(capacity), except for waiting tasklets."""
     if channel.name is not None or channel.closed or len(channel):
         return False
     return channel.preference == _PREFERENCE
@@ -62,7 +62,7 @@ _SETTINGS = tuple(
 
 @named_in_bytes
 def fill_channel(channel: Any, state: tuple[Any, ...]) -> None:
-    """The second step; remembers the order of those who wait."""
+    """The second step; remembers the order of waiting tasklets."""
     settings, values, own, partners = grown(state, 4)
     loading = CURRENT.get()
     if loading is not None and partners is not None:

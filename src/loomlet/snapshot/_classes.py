@@ -1,13 +1,13 @@
-"""Classes that no other process can import: by cloudpickle, under rules of our own.
+"""Classes that no other process can import: saved by cloudpickle, with rules of our own.
 
-cloudpickle gives a class a number, so that bytes which are thawed one after the other mean the same
-class; it fills that class anew each time, the living original too.  Here a class is filled once.
-The original and what was thawed of it before stay as they are, and instances keep their class.
+cloudpickle gives each class an id, so that bytes thawed one after the other refer to one class; but
+it fills that class again each time, even the existing original.  Here a class is filled once: the
+original, and what was thawed of it before, are not changed, and instances keep their class.
 
-A class whose methods use variables of the function around it is another matter: its cells belong to
-the frame that is thawed with it.  Such a class is made anew for each thaw, like any other data.
-`__class__`, which methods with super() use, is no such variable.  cloudpickle forgets the qualified
-name; it is put back.  Any thread.
+A class whose methods use variables of the enclosing function is different: its cells belong to the
+frame that is thawed with it.  Such a class is created anew for each thaw, like any other data.
+`__class__`, which methods with super() use, is not such a variable.  cloudpickle loses the
+qualified name; it is restored here.  Any thread.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ __all__ = ["fill_class", "reduce_class"]
 
 IMMUTABLE = 1 << 8
 """The flag of types of C code."""
-TRACKER = 4
-"""Where the number stands in the arguments of cloudpickle's builders."""
+CLASS_ID = 4
+"""The index of the id in the arguments of cloudpickle's builders."""
 OWN_CELLS = {"__class__", "__classdict__"}
 """Cells that belong to a class itself."""
 _WRAPPERS: dict[type, tuple[str, ...]] = {
@@ -41,19 +41,19 @@ _WRAPPERS: dict[type, tuple[str, ...]] = {
     property: ("fget", "fset", "fdel"),
     functools.cached_property: ("func",),
 }
-_FACE = "_stackless"
-"""The module that the types of the Stackless face name; it is there once they are imported."""
+_STACKLESS = "_stackless"
+"""The module that the Stackless types name; it exists once they are imported."""
 _complete: weakref.WeakSet[type] = weakref.WeakSet()
 
 
 def reduce_class(saving: Saving, kind: type) -> Any:
-    """By name where it can be imported, else by value."""
+    """By name if it can be imported, else by value."""
     if saving.shared is not None:
         return shared(saving, kind)
-    if kind.__module__ == _FACE:
+    if kind.__module__ == _STACKLESS:
         return _importable.importable, ("loomlet.compat.stackless", kind.__name__)
-    home = _importable.other_process(kind.__module__)
-    if home is not None and home.__dict__.get(kind.__qualname__) is kind:
+    module = _importable.other_process(kind.__module__)
+    if module is not None and module.__dict__.get(kind.__qualname__) is kind:
         return NotImplemented
     if kind.__flags__ & IMMUTABLE and kind.__module__ != "builtins":
         return _elsewhere(kind)
@@ -62,7 +62,7 @@ def reduce_class(saving: Saving, kind: type) -> Any:
 
 
 def _elsewhere(kind: type) -> Any:
-    """A type of C code that is not where its name says."""
+    """A type of C code that is not found under its own name."""
     for name, module in list(sys.modules.items()):
         if getattr(module, "__dict__", {}).get(kind.__name__) is kind and _importable.other_process(
             name
@@ -74,7 +74,7 @@ def _elsewhere(kind: type) -> Any:
 def _ours(kind: type, reduced: tuple[Any, ...]) -> Any:
     make, args, state = reduced[:3]
     if make is cloudpickle._make_skeleton_class and _has_cells(kind):
-        args = (*args[:TRACKER], None, *args[TRACKER + 1 :])
+        args = (*args[:CLASS_ID], None, *args[CLASS_ID + 1 :])
     else:
         _complete.add(kind)
     return make, args, (state, kind.__qualname__), None, None, fill_class
@@ -87,9 +87,9 @@ def _has_cells(kind: type) -> bool:
 
 
 def _uses_cells(value: object, owner: str, seen: set[int]) -> bool:
-    """Whether a function of the class body, behind whatever wraps it, has variables of a frame.
+    """Whether a function of the class body, wrapped or not, uses variables of a frame.
 
-    Functions that a decorator has written, such as those of data classes, do not count.
+    Functions written by a decorator, such as those of data classes, do not count.
     """
     if id(value) in seen:
         return False

@@ -1,13 +1,13 @@
-"""Which code a function runs: a hash that tells a change, and the way to nested code.
+"""Digests of code objects, which show a change, and the path to nested code.
 
-A code object that belongs to an importable function is saved as a name and a hash of eight bytes.
-The first half is the layout: bytecode, variables, exception table; a frame can go on in any code of
-the same layout.  The second half is what the code means: names, constants, nested code.  File names
-and line numbers are in neither, so a function may move.  Hashes are kept by the identity of the
-code object for as long as it lives; comparing code objects would be slow.
+A code object that belongs to an importable function is saved as a name and a digest of eight bytes.
+The first half covers the layout: bytecode, variables, exception table; a frame can resume in any
+code of the same layout.  The second half covers the meaning: names, constants, nested code.  File
+names and line numbers are in neither, so a function may move.  Digests are cached by the identity
+of the code object for as long as it lives; comparing code objects would be slow.
 
 Code that was compiled inside a function is found through that function: by its qualified name among
-the constants, and by its place among those of the same name.  Any thread: the caches are plain
+the constants, and by its index among those of the same name.  Any thread: the caches are plain
 dicts and at worst computed twice.
 """
 
@@ -22,14 +22,14 @@ from typing import Any
 __all__ = ["DIGESTS", "LAYOUT", "digest", "nested", "nested_index", "same_layout"]
 
 LAYOUT = 4
-"""How many bytes of a digest tell the layout."""
+"""The number of bytes of a digest that cover the layout."""
 
 DIGESTS: dict[int, tuple[weakref.ref[CodeType], bytes]] = {}
 """By id of a code object: itself and its digest."""
 
 
 def digest(code: CodeType) -> bytes:
-    """Eight bytes that change when what the code does may have changed."""
+    """Eight bytes that change when the behaviour of the code may have changed."""
     known = DIGESTS.get(id(code))
     if known is not None and known[0]() is code:
         return known[1]
@@ -64,7 +64,7 @@ def _meaning(code: CodeType) -> tuple[Any, ...]:
 
 
 def _constant(value: object) -> object:
-    """Something whose repr tells one constant from every other."""
+    """Something whose repr distinguishes a constant from every other."""
     if isinstance(value, CodeType):
         return digest(value)
     if isinstance(value, tuple):
@@ -75,7 +75,7 @@ def _constant(value: object) -> object:
 
 
 def same_layout(one: bytes, other: bytes) -> bool:
-    """Whether a frame of the code with one digest can go on in code with the other."""
+    """Whether a frame of the code with one digest can resume in code with the other."""
     return one[:LAYOUT] == other[:LAYOUT]
 
 
@@ -87,12 +87,12 @@ def _walk(code: CodeType) -> Iterator[CodeType]:
 
 
 def nested(outer: CodeType, qualname: str, index: int) -> CodeType | None:
-    """The code of that name compiled inside `outer`, the index-th of them; None: there is none."""
+    """The index-th code of that name compiled inside `outer`, or None."""
     found = [code for code in _walk(outer) if code.co_qualname == qualname]
     return found[index] if 0 <= index < len(found) else None
 
 
 def nested_index(outer: CodeType, inner: CodeType) -> int | None:
-    """The index under which nested() finds `inner`; None: it is not in there."""
+    """The index under which nested() finds `inner`, or None."""
     same = [code for code in _walk(outer) if code.co_qualname == inner.co_qualname]
     return next((index for index, code in enumerate(same) if code is inner), None)

@@ -1,6 +1,6 @@
-"""Records made short, and the attributes that instances of subclasses have of their own.
+"""Compact tuples, and the attributes of instances of subclasses.
 
-What is usual is left out of a record and what follows is cut; reading puts it back.  Attributes are
+Usual values at the end of a tuple are None and are cut off; reading puts them back.  Attributes are
 those of `__dict__` and `__slots__`, as pickle sees them.
 """
 
@@ -14,7 +14,7 @@ __all__ = ["cut", "grown", "own_attributes", "set_attributes"]
 
 
 def cut(parts: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Without the Nones at the end."""
+    """The tuple without the Nones at its end."""
     for end in range(len(parts), 0, -1):
         if parts[end - 1] is not None:
             return parts[:end]
@@ -22,19 +22,19 @@ def cut(parts: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def grown(parts: object, size: int) -> tuple[Any, ...]:
-    """What cut() has cut is put back."""
+    """The tuple with the Nones that cut() has cut off."""
     if type(parts) is not tuple or len(parts) > size:
-        raise ThawError(f"expected a record of up to {size} parts")
+        raise ThawError(f"expected a tuple of up to {size} parts")
     return parts + (None,) * (size - len(parts))
 
 
 def own_attributes(value: Any) -> Any:
-    """Those of an instance of a subclass: a dict, or (dict or None, dict of slots); or None."""
+    """The attributes of an instance of a subclass: dict, (dict or None, dict of slots), or None."""
     return object.__getstate__(value) or None
 
 
 def set_attributes(value: Any, own: Any) -> None:
-    """The other way round."""
+    """Sets what own_attributes() has returned."""
     attributes, slots = own if type(own) is tuple else (own, None)
     if attributes:
         value.__dict__.update(attributes)

@@ -1,4 +1,4 @@
-"""Ordinary pickles of what runs: through `pickle`, `cloudpickle` and what uses copyreg.
+"""Ordinary pickles of running code: through `pickle`, `cloudpickle` and other users of copyreg.
 
 Importing loomlet registers nothing with copyreg: its own types reduce themselves
 (_stackless_pickle.py).  install() registers generators, coroutines, cells, code, tracebacks, views
@@ -6,11 +6,11 @@ and the other types that Python cannot pickle by itself.  Importing loomlet.comp
 it, as Stackless did; nothing else in loomlet does, for a library may try pickle first and take its
 failure as the sign that an object has to stay in this process.
 
-Pickle asks no reducer for functions, and cloudpickle copies cells.  So functions, cells and other
-parts that a record holds directly are given to pickle in a box that reduces as freeze() would; one
-object has one box for as long as the pickler keeps it, so that what is shared stays shared.  What
-is deeper inside of the user's own containers is the pickler's business.  Loaded tasklets are
-paused; the code of a frame is compared by its digest as in thaw().  Any thread.
+Pickle calls no reducer for functions, and cloudpickle copies cells.  So functions, cells and other
+parts that are directly in a snapshot are passed to pickle in a Box that reduces as freeze() would;
+an object has one box for as long as the pickler keeps it, so shared objects stay shared.  Objects
+deeper inside the user's own containers are left to the pickler.  Loaded tasklets are paused; the
+code of a frame is compared by its digest as in thaw().  Any thread.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from loomlet.snapshot._progress import Namespace, Saving
 __all__ = ["Ordinary", "boxed", "install", "reduce", "unboxed"]
 
 KEEP_FINALIZER, RESET_FINALIZER = 2, 4
-"""Flags of pickling that asynchronous generators obey."""
+"""The pickle flags of asynchronous generators."""
 _NATIVE = (type, BuiltinFunctionType, _core.Tasklet, _core.Channel, _core.Lock, _core.StacklessBomb)
-"""What every pickler can deal with when it meets it."""
+"""Types that every pickler can save."""
 _namespaces: weakref.WeakValueDictionary[int, Namespace] = weakref.WeakValueDictionary()
 _boxes: weakref.WeakValueDictionary[int, Box] = weakref.WeakValueDictionary()
 
 
 class Ordinary(Saving):
-    """A save of which only one object is known."""
+    """A Saving that knows of one object only."""
 
     __slots__ = ()
 
     def namespace(self, values: dict[str, Any]) -> Namespace:
-        """Globals stand for themselves in every pickle; each function brings what it needs."""
+        """One namespace for all pickles; each function brings the globals that it uses."""
         found = _namespaces.get(id(values))
         if found is None or found.globals is not values:
             found = _namespaces[id(values)] = Namespace(values)
@@ -51,7 +51,7 @@ class Ordinary(Saving):
 
 
 class Box:
-    """Reduces to what is in it."""
+    """Reduces to its value."""
 
     __slots__ = ("__weakref__", "value")
 
@@ -63,7 +63,7 @@ class Box:
 
 
 def boxed(value: Any) -> Any:
-    """The value; in its box if picklers need that.  Tuples are gone through."""
+    """The value, in its box if picklers need that; of a tuple, its items."""
     if type(value) is tuple:
         return tuple([boxed(item) for item in value])
     kind = type(value)
@@ -77,14 +77,14 @@ def boxed(value: Any) -> Any:
 
 
 def unboxed(value: Any) -> Any:
-    """The other way round, for a state that no pickler has seen."""
+    """The value without its box, for a state that has not been through a pickler."""
     if type(value) is tuple:
         return tuple([unboxed(item) for item in value])
     return value.value if isinstance(value, Box) else value
 
 
 def reduce(value: Any) -> Any:
-    """What pickle wants of an object that freeze() knows how to save."""
+    """The reduction, for pickle, of an object that freeze() can save."""
     handler = _pickler.handler_of(type(value))
     reduced = NotImplemented if handler is None else handler(Ordinary(), value)
     if reduced is NotImplemented or isinstance(reduced, str):
@@ -108,8 +108,8 @@ def _state(setter: Any, state: Any) -> Any:
 
 
 def _finalized(generator: Any, make: Any, args: Any, state: Any = (), *rest: Any) -> Any:
-    """By the thread's flags of pickling: with its finalizer, with that of the thread that loads it,
-    or so that the hooks of that thread are called anew."""
+    """By the thread's pickle flags: with its finalizer, with that of the thread that loads it, or
+    so that the hooks of that thread are called again."""
     flags, finalizer = _core._stackless_pickle_flags(), _core._generator_finalizer(generator)
     if not state:
         return make, args
@@ -123,7 +123,7 @@ def _finalized(generator: Any, make: Any, args: Any, state: Any = (), *rest: Any
 
 @named_in_bytes
 def fill_asynchronous(generator: Any, parts: Any) -> None:
-    """As fill_generator; then what it calls when it is dropped half-way."""
+    """fill_generator(), and the finalizer that runs if it is dropped before its end."""
     state, finalizer = parts
     _generators.fill_generator(generator, state)
     found = sys.get_asyncgen_hooks().finalizer if finalizer is None else finalizer
@@ -131,7 +131,7 @@ def fill_asynchronous(generator: Any, parts: Any) -> None:
 
 
 def install() -> None:
-    """Teaches copyreg the types that freeze() can save and pickle cannot."""
+    """Registers with copyreg the types that freeze() can save and pickle cannot."""
     kinds = [*_iterators.HANDLERS, *_generators.GENERATORS, *_pickler.PARTS]
     for kind in kinds:
         copyreg.pickle(kind, reduce)

@@ -1,13 +1,13 @@
-"""The outside of frozen bytes: who can read them, and whether they are whole.
+"""The envelope of frozen bytes: which CPython can read them, and whether they are intact.
 
     LMLT  version  flags  minor  magic  check  payload
 
-`flags` tells a free-threaded interpreter and a signature; `minor` and `magic` are those of the
-CPython that froze.  `check` is the CRC-32 of all the rest, or its HMAC-SHA256 under the user's key.
-Bytes are refused by name before anything of the payload is looked at.  The plain check finds
-accidents only; nothing but a key tells who made the bytes, so a costlier hash without one was
-rejected.  So was compression: most payloads are short, and whoever stores many can compress better.
-Any thread.
+`flags` says whether the interpreter is free-threaded and whether the bytes are signed; `minor` and
+`magic` are those of the CPython that froze.  `check` is the CRC-32 of all the rest, or its
+HMAC-SHA256 under the user's key.  Bytes are checked before any of the payload is read.  The CRC
+finds accidents only; nothing but a key proves who made the bytes, so a costlier hash without a key
+was rejected.  So was compression: most payloads are short, and programs that store many can
+compress them better together.  Any thread.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def seal(payload: bytes, key: bytes | None) -> bytes:
 
 
 def open_sealed(data: bytes, key: bytes | None) -> bytes:
-    """The payload; ThawError when the bytes are not ours, not whole, or not rightly signed."""
+    """The payload; ThawError if the bytes are not ours, not intact, or not signed correctly."""
     if key is None and type(data) is bytes and data.startswith(_PLAIN):
         payload = data[PLAIN_START:]
         if crc32(payload, _PLAIN_CRC) == int.from_bytes(data[HEAD.size : PLAIN_START], "little"):
@@ -108,4 +108,4 @@ def _refuse_others(data: bytes, signed: bool) -> None:
         )
     if flags & SIGNED and not signed:
         raise ThawError("these bytes are signed; give the key= they were frozen with")
-    raise ThawError("expected signed bytes, for a key was given; these have no signature")
+    raise ThawError("a key was given, but these bytes are not signed")

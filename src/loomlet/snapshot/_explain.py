@@ -1,8 +1,8 @@
-"""Which value made a freeze fail: the function and line, the variable and its type.
+"""Explains a failed freeze: the function and line, the variable and its type.
 
-Pickle says what it could not save, not where it was.  So after a failure the values of each frame
-that was read are tried alone, one after the other; the first that fails is the one.  Costs nothing
-while all goes well.
+Pickle says which value it could not save, not where that value is.  So after a failure the values
+of each frame that was read are tried one by one; the first that fails is named.  This costs nothing
+when a freeze succeeds.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ __all__ = ["explained", "line_of"]
 
 
 def explained(saving: Saving, error: Exception) -> FreezeError:
-    """The error that names the place, or as much as is known."""
+    """The error that names the variable, or as much as is known."""
     reason = str(error) or type(error).__name__
     if isinstance(error, RecursionError):
         reason = "it is nested too deeply"
-    for tasklet, record in list(saving.records.values()):
-        found = _in_record(saving, record)
+    for tasklet, snapshot in list(saving.snapshots.values()):
+        found = _in_snapshot(saving, snapshot)
         if found is not None:
             return FreezeError(f"{_name(tasklet)}: {found} cannot be saved: {reason}")
     return error if isinstance(error, FreezeError) else FreezeError(f"cannot be saved: {reason}")
@@ -34,17 +34,17 @@ def _name(tasklet: Any) -> str:
     return f"tasklet {tasklet.name}"
 
 
-def _in_record(saving: Saving, record: tuple[Any, ...]) -> str | None:
-    for frame in reversed(record[3] or ()):
+def _in_snapshot(saving: Saving, snapshot: tuple[Any, ...]) -> str | None:
+    for frame in reversed(snapshot[3] or ()):
         found = _in_frame(saving, frame)
         if found is not None:
             return found
-    if record[1] and _fails(saving, record[1]):
-        return f"the arguments of {record[0]!r}"
-    for place, what in ((0, "function"), (4, "handled exception"), (6, "operation"), (7, "value")):
-        if _fails(saving, record[place]):
-            return f"its {what}, {_shown(record[place])},"
-    context = record[5]
+    if snapshot[1] and _fails(saving, snapshot[1]):
+        return f"the arguments of {snapshot[0]!r}"
+    for index, what in ((0, "function"), (4, "handled exception"), (6, "operation"), (7, "value")):
+        if _fails(saving, snapshot[index]):
+            return f"its {what}, {_shown(snapshot[index])},"
+    context = snapshot[5]
     for variable, value in context.items() if context is not None else ():
         if _fails(saving, value):
             return f"the context variable {variable.name!r} of type {type(value).__name__}"
@@ -116,7 +116,7 @@ def line_of(code: CodeType, ip: int) -> int:
 
 def _fails(saving: Saving, value: Any) -> bool:
     trial = Saving(saving.partners, None if saving.shared is None else [])
-    trial.records.update(saving.records)
+    trial.snapshots.update(saving.snapshots)
     try:
         _pickler.dump(value, trial)
     except Exception:

@@ -17,18 +17,19 @@ Tasklets = _core.Tasklet | Iterable[_core.Tasklet]
 
 
 def freeze(tasklet: Tasklets, *, with_partners: bool = False, key: bytes | None = None) -> bytes:
-    """The state of a suspended tasklet, or of several, as bytes for thaw().
+    """A suspended tasklet, or several, as bytes for thaw().
 
-    What several share stays shared.  Functions that can be imported go by name, others by value.
-    The tasklet stays as it was.  `with_partners`: the tasklets that wait for the same channels come
-    along.  `key`: the bytes are signed with HMAC-SHA256.  FreezeError names what cannot be saved;
-    a FreezeWarning lists context variables that no module holds and that were left out.
+    Objects that several tasklets share stay shared.  Functions that can be imported are saved by
+    name, others by value.  The tasklet is not changed.  `with_partners`: tasklets that wait for the
+    same channels are frozen too.  `key`: the bytes are signed with HMAC-SHA256.  FreezeError names
+    the value that cannot be saved; a FreezeWarning lists context variables that were left out
+    because no module holds them.
     """
     roots = _checked(tasklet)
     saving = Saving(with_partners)
     with _core.nopreempt():
         payload = _dump(roots, saving)
-    saving.tell_dropped()
+    saving.warn_of_dropped()
     return _envelope.seal(payload, key)
 
 
@@ -44,7 +45,7 @@ def _checked(tasklet: object) -> Any:
 
 def _dump(roots: Any, saving: Saving) -> bytes:
     for root in roots if isinstance(roots, list) else [roots]:
-        _tasklets.record_of(saving, root)
+        _tasklets.snapshot_of(saving, root)
     try:
         return _pickler.dump(roots, saving)
     except (KeyboardInterrupt, MemoryError):
@@ -54,17 +55,17 @@ def _dump(roots: Any, saving: Saving) -> bytes:
 
 
 def thaw(data: bytes, *, key: bytes | None = None, code_map: CodeMap = None) -> Any:
-    """The tasklet that was frozen, or a list when several were.
+    """The tasklet that was frozen, or a list of several.
 
-    Thawing untrusted bytes is code execution: thaw only what your program has frozen, and give the
-    `key` when the bytes pass through other hands.
+    Thawing untrusted bytes is code execution: thaw only bytes that your program has frozen, and
+    give the `key` if they pass through other hands.
 
     A tasklet that was blocked is blocked again in the same operation; one that was runnable or
-    paused is paused, and insert() lets it go on.  It belongs to the calling thread.  ThawError for
-    bytes that are damaged, wrongly signed or of another Python; CodeChanged when a function is not
-    the same.  `code_map`: a mapping of "module.name" or (module, name) to a function, or a callable
-    of both that returns one or None; that function is taken instead of the one frozen under that
-    name.  A frame can go on in it only when its bytecode and variables are those of the frozen one.
+    paused is paused, and insert() resumes it.  It belongs to the calling thread.  ThawError for
+    bytes that are damaged, wrongly signed or from another Python; CodeChanged if a function has
+    changed.  `code_map`: a mapping of "module.name" or (module, name) to a function, or a callable
+    of both that returns one or None; that function replaces the one frozen under that name.  A
+    frame can resume in it only if its bytecode and variables are those of the frozen one.
     """
     payload = _envelope.open_sealed(data, key)
     loading = Loading()
@@ -79,7 +80,7 @@ def _load(payload: bytes, loading: Loading) -> Any:
         value = _pickler.load(payload)
         for root in value if type(value) is list else (value,):
             if not isinstance(root, _core.Tasklet):
-                raise ThawError("these bytes hold something else than tasklets")
+                raise ThawError("these bytes do not hold tasklets")
         _tasklets.finish(loading)
     except (ThawError, MemoryError):
         raise
@@ -91,11 +92,11 @@ def _load(payload: bytes, loading: Loading) -> Any:
 
 
 def clone(tasklet: _core.Tasklet) -> _core.Tasklet:
-    """A second tasklet that goes on from where this one is.
+    """A second tasklet that resumes where this one is.
 
-    What its frames hold is copied, as freeze() and thaw() do; functions without a closure, classes,
-    modules, globals, channels, locks and other tasklets are shared.  One that is blocked is blocked
-    twice: both wait.
+    The values in its frames are copied, as freeze() and thaw() do; functions without a closure,
+    classes, modules, globals, channels, locks and other tasklets are shared.  If the tasklet is
+    blocked, the clone waits for the same thing.
     """
     if not isinstance(tasklet, _core.Tasklet):
         raise TypeError(f"expected a tasklet, found {tasklet!r}")
@@ -109,7 +110,7 @@ def clone(tasklet: _core.Tasklet) -> _core.Tasklet:
 
 
 def why_not_freezable(tasklet: _core.Tasklet) -> str | None:
-    """None when freeze(tasklet) works now, else the reason; it tries."""
+    """None if freeze(tasklet) works now, else the reason; it tries."""
     if not isinstance(tasklet, _core.Tasklet):
         raise TypeError(f"expected a tasklet, found {tasklet!r}")
     reason = _core._tasklet_why(tasklet)

@@ -1,14 +1,14 @@
-"""Functions, cells, code and modules: the reducers and what builds them again.
+"""Functions, cells, code and modules: their reducers and builders.
 
-A function goes by name where it can, with the digest of its code; else by value.  By value its
-cells are objects of their own, so that what a closure and a frame share stays shared, and one
-that calls itself closes its circle through the cell, which is made empty and filled later.  Globals
-of a module that can be imported are those of the module in the thawing process; of others
-(`__main__`) the names that the code uses travel along, once for each freeze.  Code by value is
-marshalled: the envelope has seen to it that the same CPython reads it.
+A function is saved by name if possible, with the digest of its code; else by value.  By value its
+cells are separate objects, so that variables shared by a closure and a frame stay shared, and a
+recursive function refers to itself through its cell, which is created empty and filled later.  The
+globals of an importable module are those of the module in the thawing process; of other modules
+(`__main__`) the globals that the code uses are saved, once for each freeze.  Code by value is
+marshalled: the envelope guarantees that the same CPython minor version reads it.
 
-Modules that nobody can import and a few odd types are cloudpickle's.  Its reducers of cells and
-functions are not used: they give every closure cells of its own.
+Modules that cannot be imported and a few odd types are left to cloudpickle.  Its reducers of cells
+and functions are not used: they give every closure cells of its own.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from loomlet.errors import CodeChanged, ThawError
 from loomlet.snapshot import _code as codes
 from loomlet.snapshot import _importable
 from loomlet.snapshot._builders import named_in_bytes
-from loomlet.snapshot._progress import CURRENT, PLACES, WORDS, Namespace, Saving
+from loomlet.snapshot._progress import CURRENT, NUMBERED, NUMBERS, Namespace, Saving
 
 __all__ = [
     "bound_method",
@@ -51,8 +51,7 @@ __all__ = [
 ]
 
 PLAIN = ("cloudpickle.", "loomlet.snapshot.", "copyreg")
-"""Modules whose functions build objects while bytes are read; they go by name alone."""
-OURS = "loomlet."
+"""Modules whose functions build objects while bytes are loaded; they are saved by name alone."""
 CARRIED = ("__package__", "__path__", "__file__")
 _LAZY = sys.version_info >= (3, 14)
 _empty = object()
@@ -60,15 +59,15 @@ _empty = object()
 
 @named_in_bytes
 def function_by_name(module: str, path: str, mark: bytes) -> FunctionType:
-    """The function of that name, or what the user's code_map puts in its place."""
+    """The function of that name, or the one that the user's code_map gives instead."""
     loading = CURRENT.get()
     if loading is not None and loading.code_map is not None:
         mapped = loading.mapped(module, path)
         if mapped is not None:
             loading.note(mapped, mark, module, path)
             return mapped
-    home = sys.modules.get(module)
-    found = None if home is None else home.__dict__.get(path)
+    loaded = sys.modules.get(module)
+    found = None if loaded is None else loaded.__dict__.get(path)
     if type(found) is FunctionType:
         known = codes.DIGESTS.get(id(found.__code__))
         if known is not None and known[1] == mark and known[0]() is found.__code__:
@@ -80,17 +79,19 @@ def _checked(module: str, path: str, mark: bytes) -> FunctionType:
     found = _importable.importable(module, path)
     if not isinstance(found, FunctionType):
         raise ThawError(f"{module}.{path} was a function when it was frozen, now it is {found!r}")
-    if codes.digest(found.__code__) != mark and not _is_of_another_version(
-        found, mark, module, path
-    ):
+    if codes.digest(found.__code__) != mark and not _is_other_version(found, mark, module, path):
         raise _changed(module, path)
     return found
 
 
-def _is_of_another_version(function: FunctionType, mark: bytes, module: str, path: str) -> bool:
-    """Whether this is a function of loomlet itself, which another version of loomlet may write in
-    another way: a tasklet may hold it, and a frame goes on in it if the layout is the same."""
-    if not module.startswith(OURS):
+def _is_ours(module: str) -> bool:
+    return module.partition(".")[0] == "loomlet"
+
+
+def _is_other_version(function: FunctionType, mark: bytes, module: str, path: str) -> bool:
+    """Whether this is a function of loomlet itself, whose code may differ between versions: a
+    tasklet may hold it, and a frame resumes in it if the layout is the same."""
+    if not _is_ours(module):
         return False
     loading = CURRENT.get()
     if loading is not None:
@@ -101,7 +102,7 @@ def _is_of_another_version(function: FunctionType, mark: bytes, module: str, pat
 
 def _changed(module: str, path: str) -> CodeChanged:
     return CodeChanged(
-        f"{module}.{path}: its code is not what it was when the tasklet was frozen; "
+        f"{module}.{path}: its code has changed since the tasklet was frozen; "
         "thaw with the old code, or give code_map=",
         module,
         path,
@@ -127,8 +128,8 @@ def code_by_name(module: str, path: str, *way: Any) -> CodeType:
 
 
 def _same_code(found: bytes, mark: bytes, module: str) -> bool:
-    """Of code of loomlet itself the layout counts: its words may change between versions."""
-    return found == mark or (module.startswith(OURS) and codes.same_layout(found, mark))
+    """Whether the digests agree; of loomlet's own code only the layout, as names may change."""
+    return found == mark or (_is_ours(module) and codes.same_layout(found, mark))
 
 
 @named_in_bytes
@@ -141,10 +142,10 @@ def code_by_value(data: bytes) -> CodeType:
 
 
 def reduce_code(saving: Saving, code: CodeType) -> Any:
-    """By the way to it where its module is known, else by value."""
+    """By its path if its module is known, else by value."""
     if saving.shared is not None:
         return shared(saving, code)
-    found = _importable.nested_code(saving.homes.get(id(code)), code)
+    found = _importable.nested_code(saving.modules.get(id(code)), code)
     return (code_by_value, (marshal.dumps(code),)) if found is None else (code_by_name, found)
 
 
@@ -161,7 +162,7 @@ def fill_cell(cell: CellType, value: Any) -> None:
 
 
 def reduce_cell(saving: Saving, cell: CellType) -> Any:
-    """An empty cell, then what is in it: circles close."""
+    """An empty cell, then its content, so cycles are possible."""
     try:
         value = cell.cell_contents
     except ValueError:
@@ -171,12 +172,12 @@ def reduce_cell(saving: Saving, cell: CellType) -> Any:
 
 @named_in_bytes
 def new_namespace(name: str | None, more: dict[str, Any] | None = None) -> dict[str, Any]:
-    """New globals with the name of their module."""
+    """New globals, with the name of their module."""
     return {"__name__": name, "__builtins__": builtins, **(more or {})}
 
 
 def reduce_namespace(saving: Saving, namespace: Namespace) -> Any:
-    """Without the names in it: those come with the functions that need them."""
+    """An empty namespace: the functions that use a name bring it along."""
     values = namespace.globals
     if saving.shared is not None:
         return shared(saving, values)
@@ -188,7 +189,7 @@ def reduce_namespace(saving: Saving, namespace: Namespace) -> Any:
 def function_by_value(
     code: CodeType, space: str | dict[str, Any], closure: tuple[CellType, ...] | None = None
 ) -> FunctionType:
-    """A function of these parts; `space` names a module, or is the globals."""
+    """A function of these parts; `space` is the name of a module, or the globals."""
     if isinstance(space, str):
         space = (sys.modules.get(space) or importlib.import_module(space)).__dict__
     return FunctionType(code, space, None, None, closure)
@@ -196,7 +197,7 @@ def function_by_value(
 
 @named_in_bytes
 def fill_function(function: FunctionType, state: tuple[Any, ...]) -> None:
-    """The second step: all that is not as FunctionType() makes it."""
+    """The second step: everything that FunctionType() does not set."""
     values, modules, attributes, own = state
     function.__globals__.update(values)
     for name in modules:
@@ -207,7 +208,7 @@ def fill_function(function: FunctionType, state: tuple[Any, ...]) -> None:
 
 
 def reduce_function(saving: Saving, function: FunctionType) -> Any:
-    """By name, else by value."""
+    """By name if possible, else by value."""
     if saving.shared is not None and function.__closure__ is None and function is not same_object:
         return shared(saving, function)
     found = _importable.function(function)
@@ -219,40 +220,40 @@ def reduce_function(saving: Saving, function: FunctionType) -> Any:
 
 
 def _builder(function: FunctionType, found: tuple[str, str, bytes]) -> Any:
-    place = PLACES.get(function)
-    if place is not None:
-        return word, (place,)
+    number = NUMBERS.get(function)
+    if number is not None:
+        return word, (number,)
     return (
         NotImplemented if found[1] == function.__qualname__ else (_importable.importable, found[:2])
     )
 
 
 def reduce_builtin(saving: Saving, function: Any) -> Any:
-    """A builder by its number; others as pickle does it."""
-    place = PLACES.get(function)
-    return NotImplemented if place is None else (word, (place,))
+    """A builder by its number, another builtin as pickle does it."""
+    number = NUMBERS.get(function)
+    return NotImplemented if number is None else (word, (number,))
 
 
 @named_in_bytes
-def word(place: int) -> Callable[..., Any]:
+def word(number: int) -> Callable[..., Any]:
     """A builder by its number."""
-    return WORDS[place]
+    return NUMBERED[number]
 
 
 def _by_value(saving: Saving, function: FunctionType) -> Any:
     values: dict[str, Any] = {}
     modules: list[str] = []
     space: Any
-    home = _importable.other_process(function.__globals__.get("__name__"))
+    found = _importable.other_process(function.__globals__.get("__name__"))
     if saving.shared is not None:
         space = saving.namespace(function.__globals__)
-    elif home is not None and home.__dict__ is function.__globals__:
-        space = home.__name__
+    elif found is not None and found.__dict__ is function.__globals__:
+        space = found.__name__
     else:
         space = saving.namespace(function.__globals__)
         values, modules = _needed(space, function)
     code = function.__code__
-    saving.homes[id(code)] = space if isinstance(space, str) else None
+    saving.modules[id(code)] = space if isinstance(space, str) else None
     args = (code, space) if function.__closure__ is None else (code, space, function.__closure__)
     attributes = _attributes(function)
     if not (values or modules or attributes or function.__dict__):
@@ -262,7 +263,7 @@ def _by_value(saving: Saving, function: FunctionType) -> Any:
 
 
 def _needed(space: Namespace, function: FunctionType) -> tuple[dict[str, Any], list[str]]:
-    """The globals that the code uses and that are not saved yet, and submodules of them."""
+    """The globals that the code uses and that have not been saved yet, and their submodules."""
     wanted = list(cloudpickle._extract_code_globals(function.__code__))
     found = {
         name: space.globals[name]
@@ -276,7 +277,7 @@ def _needed(space: Namespace, function: FunctionType) -> tuple[dict[str, Any], l
 
 
 def _attributes(function: FunctionType) -> dict[str, Any]:
-    """What differs from a function that was just made of the code."""
+    """The attributes that differ from those of a new function of this code."""
     code = function.__code__
     first = code.co_consts[0] if code.co_consts else None
     usual = {
@@ -317,7 +318,7 @@ def bound_method(function: Any, owner: Any) -> MethodType:
 
 
 def reduce_method(saving: Saving, method: MethodType) -> Any:
-    """As pickle does it where the name leads back to the function, else by its parts."""
+    """As pickle does it if its name leads back to the function, else by its parts."""
     function, owner = method.__func__, method.__self__
     name = getattr(function, "__name__", "")
     if getattr(type(owner), name, None) is function and name.isidentifier():
@@ -326,7 +327,7 @@ def reduce_method(saving: Saving, method: MethodType) -> Any:
 
 
 def reduce_module(saving: Saving, module: ModuleType) -> Any:
-    """By name where it can be imported, else cloudpickle's way."""
+    """By name if it can be imported, else as cloudpickle does it."""
     if saving.shared is not None:
         return shared(saving, module)
     if _importable.other_process(module.__name__) is module:
@@ -336,7 +337,7 @@ def reduce_module(saving: Saving, module: ModuleType) -> Any:
 
 @named_in_bytes
 def same_object(index: int) -> Any:
-    """Stands for an object that a clone shares; only clone() can look it up."""
+    """An object that a clone shares with its original; only clone() can look it up."""
     loading = CURRENT.get()
     if loading is None or index not in range(len(loading.shared)):
         raise ThawError("these bytes belong to a clone")
@@ -344,7 +345,7 @@ def same_object(index: int) -> Any:
 
 
 def shared(saving: Saving, value: Any) -> Any:
-    """A place in the list of what a clone and its original have in common."""
+    """An index in the list of objects that a clone and its original share."""
     assert saving.shared is not None
     saving.shared.append(value)
     return same_object, (len(saving.shared) - 1,)

@@ -1,8 +1,8 @@
-"""Generators, coroutines and asynchronous generators, wherever they stand.
+"""Generators, coroutines and asynchronous generators at any point of their work.
 
-They are made not begun and filled in a second step, so that one may hold itself.  One that runs
-inside a frozen tasklet has no state of its own: its frame is one of the tasklet's.  It drags that
-tasklet along wherever it is met.
+They are created unstarted and filled in a second step, so that a generator may refer to itself.  A
+generator that runs inside a frozen tasklet has no state of its own: its frame is one of the
+tasklet's, and wherever the generator is saved, that tasklet is saved too.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from loomlet.snapshot._builders import named_in_bytes
 from loomlet.snapshot._compact import cut, grown
 from loomlet.snapshot._frames import pack_frame, unpack_frame
 from loomlet.snapshot._progress import CURRENT, Loading, Saving
-from loomlet.snapshot._tasklets import record_of
+from loomlet.snapshot._tasklets import snapshot_of
 
 __all__ = ["GENERATORS", "HOOKS_KNOWN", "ended_generator", "fill_generator", "reduce_generator"]
 
 GENERATORS = (GeneratorType, CoroutineType, AsyncGeneratorType)
 ASYNCHRONOUS = 2
 FRAME_STATE = 0xFF
-"""Where a generator stands; the bits above mark what only async generators know."""
+"""The state of a generator; the bits above are flags of async generators."""
 HOOKS_KNOWN = 1 << 8
-"""One of these: the thread's hooks for asynchronous generators were called."""
+"""One of these flags: the thread's hooks for asynchronous generators were called."""
 
 
 def _fitting(function: FunctionType | None, code: CodeType) -> FunctionType:
@@ -40,9 +40,9 @@ def _fitting(function: FunctionType | None, code: CodeType) -> FunctionType:
 
 
 def reduce_generator(saving: Saving, generator: Any) -> Any:
-    """Not begun, then its frame; one that runs in a suspended tasklet: with that tasklet."""
-    record = _core._generator_snapshot(generator)
-    function, code, name, qualname, frame, exception, state = record
+    """Unstarted, then its frame; if it runs in a suspended tasklet, with that tasklet."""
+    snapshot = _core._generator_snapshot(generator)
+    function, code, name, qualname, frame, exception, state = snapshot
     if _kind(generator) != ASYNCHRONOUS:
         state &= FRAME_STATE
     runs = frame is None and _runs(generator)
@@ -67,22 +67,22 @@ def _runs(generator: Any) -> bool:
 
 
 def _tasklet_of(saving: Saving, generator: Any) -> _core.Tasklet | None:
-    """The tasklet in which it runs; None when that is just being saved."""
+    """The tasklet in which it runs; None if that is already being saved."""
     tasklet = _core._generator_tasklet(generator)
     if tasklet is None:
-        raise FreezeError(f"{generator!r} runs, but in no tasklet that could be frozen along")
-    known = id(tasklet) in saving.records
-    record_of(saving, tasklet)
+        raise FreezeError(f"{generator!r} is running outside of a tasklet that can be frozen")
+    known = id(tasklet) in saving.snapshots
+    snapshot_of(saving, tasklet)
     return None if known else tasklet
 
 
 @named_in_bytes
-def fill_generator(generator: Any, record: tuple[Any, ...]) -> None:
-    """The second step of a generator; once, though a circle may ask twice."""
+def fill_generator(generator: Any, snapshot: tuple[Any, ...]) -> None:
+    """The second step of a generator; done once, though a cycle may ask twice."""
     loading = CURRENT.get() or Loading()
     if not loading.first(generator) or not _is_new(generator):
         return
-    state, packed, exception, name, qualname, _ = grown(record, 6)
+    state, packed, exception, name, qualname, _ = grown(snapshot, 6)
     function, code, *usual = _core._generator_snapshot(generator)[:4]
     frame = None if packed is None else unpack_frame(loading, (function, *packed))
     named = (name or usual[0], qualname or usual[1])
@@ -115,7 +115,7 @@ def _kind(generator: Any) -> int:
 
 @named_in_bytes
 def ended_generator(kind: int, name: str, qualname: str) -> Any:
-    """One that has nothing to do any more."""
+    """A generator that has ended."""
     made: Any = (_template, _coroutine, _asynchronous)[kind]()
     if kind == ASYNCHRONOUS:
         with contextlib.suppress(StopIteration):

@@ -1,10 +1,10 @@
-"""What can be found by name in another process, and finding it there.
+"""Names by which another process can import an object, and importing it there.
 
-A path is what one would write behind the module's name: `Shape.area.fget`, `retry.__wrapped__`.  So
-functions behind a property or a decorator are found too.  A name counts only when following it
-gives the very object, in a module that another process can import: `__main__`, modules without a
-spec, and those given to cloudpickle.register_pickle_by_value are left out.  Paths are remembered by
-the identity of the object and followed again each time.  Any thread.
+A path is what follows the module's name: `Shape.area.fget`, `retry.__wrapped__`.  So functions
+inside a property or a decorator are found too.  A name is valid only if it leads to the very
+object, in a module that another process can import; `__main__`, modules without a spec, and those
+given to cloudpickle.register_pickle_by_value are excluded.  Paths are cached by the identity of the
+object, and followed again each time.  Any thread.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def other_process(name: str | None) -> ModuleType | None:
 
 
 def follow(start: object, path: str) -> object:
-    """What the path leads to; AttributeError when it leads nowhere."""
+    """The object at the end of the path; AttributeError if there is none."""
     for part in path.split("."):
         start = getattr(start, part)
     return start
@@ -64,7 +64,7 @@ def follow(start: object, path: str) -> object:
 
 @named_in_bytes
 def importable(module: str, path: str) -> object:
-    """The object of that name in this process; ThawError when there is none."""
+    """The object of that name in this process; ThawError if there is none."""
     try:
         return follow(sys.modules.get(module) or importlib.import_module(module), path)
     except (ImportError, AttributeError, ValueError) as error:
@@ -125,7 +125,7 @@ def _search(wanted: FunctionType) -> Name | None:
 
 
 def _behind(start: object, depth: int = UNWRAP_DEPTH) -> Iterator[tuple[str, object]]:
-    """An object and what its wrappers hold, each with the path that leads there."""
+    """An object and the objects that it wraps, each with its path."""
     yield "", start
     if depth == 0 or isinstance(start, (type, ModuleType)):
         return
@@ -147,30 +147,30 @@ def nested_code(module: str | None, wanted: CodeType) -> Way | None:
         way = known[2]
         if way[0] == module and _code_at(way[0], way[1]) is known[1]():
             return way
-    home = other_process(module)
+    importable_module = other_process(module)
     outer, inside, _ = wanted.co_qualname.partition(".<locals>.")
-    return _search_code(home, outer, wanted) if home is not None and inside else None
+    return _search_code(importable_module, outer, wanted) if importable_module and inside else None
 
 
 def _code_at(module: str, path: str) -> object:
-    home = other_process(module)
-    found = None if home is None else home.__dict__.get(path, _missing)
+    start = other_process(module)
+    found = None if start is None else start.__dict__.get(path, _missing)
     if found is _missing:
         with contextlib.suppress(AttributeError):
-            found = follow(home, path)
+            found = follow(start, path)
     return getattr(found, "__code__", _missing)
 
 
-def _search_code(home: ModuleType, outer: str, wanted: CodeType) -> Way | None:
+def _search_code(module: ModuleType, outer: str, wanted: CodeType) -> Way | None:
     try:
-        start = follow(home, outer)
+        start = follow(module, outer)
     except AttributeError:
         return None
     for path, found in _behind(start):
         code = found.__code__ if isinstance(found, FunctionType) else None
         index = None if code is None else codes.nested_index(code, wanted)
         if code is not None and index is not None:
-            way = (home.__name__, outer + path, wanted.co_qualname, index, codes.digest(wanted))
+            way = (module.__name__, outer + path, wanted.co_qualname, index, codes.digest(wanted))
             return _remember(wanted, code, way)
     return None
 
@@ -197,8 +197,8 @@ def context_variable(wanted: contextvars.ContextVar[Any]) -> Name | None:
     if known is not None and _leads_to(known[1], wanted):
         return known[1]
     for module in list(sys.modules):
-        home = other_process(module)
-        for name, value in list(getattr(home, "__dict__", {}).items()):
+        space = other_process(module)
+        for name, value in list(getattr(space, "__dict__", {}).items()):
             if value is wanted:
                 _variables[id(wanted)] = (wanted, (module, name))
                 return module, name

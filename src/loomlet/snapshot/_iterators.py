@@ -1,7 +1,7 @@
 """Iterators in the middle of their work, views and proxies.
 
-Most builtin iterators know how to be pickled; here are those that do not: the views of a dict,
-mapping proxies, what `__await__` gives, `itertools` (some everywhere, all from 3.14 on).
+Most builtin iterators can be pickled; this module handles those that cannot: views of a dict,
+mapping proxies, the results of `__await__`, `itertools` (some everywhere, all from 3.14 on).
 
 What an iterator of `itertools` holds is read from its own memory, see _raw_object.py: the layout of
 each type is in the functions below.  Any thread that may touch the iterator.
@@ -45,7 +45,7 @@ def _view(kind: str) -> Handler:
 
 
 def _proxy(saving: Saving, proxy: MappingProxyType[Any, Any]) -> Any:
-    """A proxy of the same mapping; that of a class is asked of the class."""
+    """A proxy of the same mapping; a proxy of a class's namespace is that of the class."""
     inner = gc.get_referents(proxy)[0]
     mark = proxy.get("__dict__") or proxy.get("__weakref__")
     owner = getattr(mark, "__objclass__", None)
@@ -56,7 +56,7 @@ def _proxy(saving: Saving, proxy: MappingProxyType[Any, Any]) -> Any:
 
 @named_in_bytes
 def await_of(coroutine: Any) -> Any:
-    """What `await` iterates over."""
+    """The iterator of `await`."""
     return coroutine.__await__()
 
 
@@ -65,12 +65,12 @@ def _wrapper(saving: Saving, wrapper: Any) -> Any:
 
 
 def _own(word: Any) -> Any:
-    """The object in a word; an iterator without items where there is none."""
+    """The object in a word, or an empty iterator."""
     return word.value if isinstance(word, Held) else iter(())
 
 
 def _simple(kind: Callable[..., Any], size: int = 2) -> Handler:
-    """Made again from the objects that it holds, in their order."""
+    """Rebuilt from the objects that it refers to, in their order."""
 
     def reduce(saving: Saving, value: Any) -> Any:
         return kind, tuple(_own(word) for word in words_of(value, size, size))
@@ -79,7 +79,7 @@ def _simple(kind: Callable[..., Any], size: int = 2) -> Handler:
 
 
 def before(first: list[Any], rest: Any) -> Any:
-    """Some items and then those of an iterator."""
+    """Some items, then those of an iterator."""
     return itertools.chain(first, rest)
 
 
@@ -153,7 +153,7 @@ def _islice(saving: Saving, value: Any) -> Any:
 
 @named_in_bytes
 def advanced(kind: Callable[..., Any], items: list[Any], rest: Any, *args: Any) -> Any:
-    """An iterator over items and the rest, those items taken already."""
+    """An iterator over items and the rest, of which these items are taken already."""
     made = kind(itertools.chain(items, rest), *args)
     for _ in items:
         next(made)
@@ -172,7 +172,7 @@ def _accumulate(saving: Saving, value: Any) -> Any:
 
 @named_in_bytes
 def accumulated(rest: Any, adds: Any, initial: Any) -> Any:
-    """One that has not begun."""
+    """An accumulate() that has not started."""
     return itertools.accumulate(rest, adds, initial=initial)
 
 
@@ -199,14 +199,17 @@ def zipped(fill: Any, *parts: Any) -> Any:
 
 @named_in_bytes
 class KeyOf:
-    """The key function of a group that goes on: one item that is gone has a key that is known."""
+    """The key function of a resumed groupby(): it knows the key of one item that is gone.
+
+    The attributes of one that is frozen again stand in the bytes, so their names never change.
+    """
 
     def __init__(self, function: Any, key: Any) -> None:
         self.function, self.key = function, key
         self.left = 1
 
     def __call__(self, item: Any) -> Any:
-        """The known key once, for the item that stands for what has been taken."""
+        """The known key once, for the item that stands for the items already taken."""
         if self.left:
             self.left = 0
             return self.key
@@ -215,7 +218,7 @@ class KeyOf:
 
 @named_in_bytes
 def grouped(rest: Any, function: Any, key: Any) -> Any:
-    """Groups of which one was handed out and some of its items are taken."""
+    """A groupby() of which one group was handed out and some of its items are taken."""
     made = itertools.groupby(itertools.chain((None,), rest), KeyOf(function, key))
     _, group = next(made)
     next(group)
@@ -246,7 +249,7 @@ def _tee_data(saving: Saving, value: Any) -> Any:
 
 @named_in_bytes
 def tee_from(items: list[Any], rest: Any) -> Any:
-    """Where one block of items begins; copies of it share what comes."""
+    """The beginning of a block of items; copies of it share the items that follow."""
     return itertools.tee(itertools.chain(items, copy.copy(rest) if _is_tee(rest) else rest), 1)[0]
 
 
@@ -256,7 +259,7 @@ def _is_tee(value: Any) -> bool:
 
 @named_in_bytes
 def tee_at(block: Any, index: int) -> Any:
-    """One that has taken `index` items of a block."""
+    """A tee() that has taken `index` items of a block."""
     made = copy.copy(block)
     for _ in range(index):
         next(made)
@@ -269,7 +272,7 @@ def _tee(saving: Saving, value: Any) -> Any:
 
 
 def _lost() -> dict[type, Handler]:
-    """What 3.14 does not pickle any more."""
+    """Iterators that cannot be pickled since 3.14."""
     return {
         itertools.starmap: _simple(itertools.starmap),
         itertools.filterfalse: _simple(itertools.filterfalse),
@@ -290,7 +293,7 @@ def _lost() -> dict[type, Handler]:
 
 @named_in_bytes
 def restored(kind: Callable[..., Any], args: tuple[Any, ...], state: Any = None) -> Any:
-    """What 3.12 and 3.13 still do, but warn of."""
+    """Iterators that 3.12 and 3.13 still pickle, with a warning."""
     made = kind(*args)
     if state is not None:
         with warnings.catch_warnings():
@@ -307,7 +310,7 @@ def _warning(saving: Saving, value: Any) -> Any:
 
 
 def _warned() -> dict[type, Handler]:
-    """The iterators of itertools where pickle knows them, but not silently."""
+    """The iterators of itertools that pickle supports, but not silently."""
     unknown = {itertools.pairwise, getattr(itertools, "batched", None)}
     kinds = {kind for kind in vars(itertools).values() if isinstance(kind, type)} - unknown
     return dict.fromkeys(kinds, _warning)

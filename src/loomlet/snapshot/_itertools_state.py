@@ -1,9 +1,9 @@
-"""`product`, `permutations` and `combinations` in the middle of their work, where pickle lost them.
+"""`product`, `permutations` and `combinations` in the middle of their work, on 3.14.
 
-From 3.14 on they cannot be pickled, nor made to begin in the middle.  So what is left of one thaws
-as an iterator of our own that gives the same items: the pools and the positions of the last item
-are all that it needs.  The positions are numbers in an array beside the object; its address is in a
-word of known place, and the size of the type has told that the layout is the known one.
+Since 3.14 they cannot be pickled, nor created in the middle.  So the rest of one thaws as an
+iterator of our own that gives the same items: it needs only the pools and the positions of the last
+item.  The positions are numbers in an array beside the object; the address of the array is in a
+word at a known offset, and the size of the type has shown that the layout is the known one.
 """
 
 from __future__ import annotations
@@ -24,10 +24,13 @@ Step = Callable[["Rest"], bool]
 
 @named_in_bytes
 class Rest(Iterator[Any]):
-    """What comes behind a position; `kind` names the rule by which it moves."""
+    """The items after a position; `kind` names the rule by which the position moves.
 
-    def __init__(self, kind: str, pools: tuple[Any, ...], places: list[int]) -> None:
-        self.kind, self.pools, self.places = kind, pools, places
+    The attributes of a Rest that is frozen again stand in the bytes, so their names never change.
+    """
+
+    def __init__(self, kind: str, pools: tuple[Any, ...], positions: list[int]) -> None:
+        self.kind, self.pools, self.places = kind, pools, positions
         self.ended = False
 
     def __iter__(self) -> Self:
@@ -38,7 +41,7 @@ class Rest(Iterator[Any]):
         if self.ended:
             raise StopIteration
         pairs = zip(self.pools, self.places, strict=False)
-        return tuple([pool[place] for pool, place in pairs])
+        return tuple([pool[position] for pool, position in pairs])
 
 
 def _product(rest: Rest) -> bool:
@@ -51,27 +54,27 @@ def _product(rest: Rest) -> bool:
 
 
 def _rising(rest: Rest, least: int) -> bool:
-    """The next row in which each place is at least `least` above the one before."""
-    places, count = rest.places, len(rest.pools[0]) if rest.pools else 0
-    size = len(places)
+    """The next row in which each position is at least `least` above the one before."""
+    positions, count = rest.places, len(rest.pools[0]) if rest.pools else 0
+    size = len(positions)
     for at in reversed(range(size)):
-        if places[at] < count - 1 - least * (size - 1 - at):
-            first = places[at] + 1
-            places[at:] = [first + least * step for step in range(size - at)]
+        if positions[at] < count - 1 - least * (size - 1 - at):
+            first = positions[at] + 1
+            positions[at:] = [first + least * step for step in range(size - at)]
             return True
     return False
 
 
 def _permutations(rest: Rest) -> bool:
-    """The next row of different places, as in a dictionary."""
-    places, count = rest.places, len(rest.pools[0]) if rest.pools else 0
-    for at in reversed(range(len(places))):
-        taken = set(places[:at])
-        higher = (n for n in range(places[at] + 1, count) if n not in taken)
+    """The next row of distinct positions, in lexicographic order."""
+    positions, count = rest.places, len(rest.pools[0]) if rest.pools else 0
+    for at in reversed(range(len(positions))):
+        taken = set(positions[:at])
+        higher = (n for n in range(positions[at] + 1, count) if n not in taken)
         found = next(higher, None)
         if found is not None:
             free = [n for n in range(count) if n not in taken and n != found]
-            places[at:] = [found, *free[: len(places) - at - 1]]
+            positions[at:] = [found, *free[: len(positions) - at - 1]]
             return True
     return False
 
@@ -88,12 +91,12 @@ def _reduce_product(saving: Saving, value: Any) -> Any:
     pools, array, result, stopped = words_of(value, 4, 4)
     if not isinstance(result, Held):
         return (itertools.product, pools.value) if not stopped & 1 else (iter, ((),))
-    places = numbers(array, len(pools.value))
-    return (iter, ((),)) if stopped & 1 else (Rest, ("product", pools.value, places))
+    positions = numbers(array, len(pools.value))
+    return (iter, ((),)) if stopped & 1 else (Rest, ("product", pools.value, positions))
 
 
 def _reduce_row(kind: str, more: int) -> Callable[[Saving, Any], Any]:
-    """For those over one pool; `more`: words between the positions and the result."""
+    """For iterators over one pool; `more`: words between the positions and the result."""
 
     def reduce(saving: Saving, value: Any) -> Any:
         pool, array, *rest = words_of(value, 5 + more, 5 + more)

@@ -1,13 +1,14 @@
-"""What ties tasklets to each other: joins, locks, cancel scopes and groups.
+"""Links between tasklets: joins, locks, cancel scopes and groups.
 
-Each of these has another side: the tasklet that is waited for, the one that holds the lock, the
-one that has entered the scope, the children of the group.  It only makes sense when that side is
-frozen along, so freezing is refused by name when it is not; `with_partners` takes it along.  What
-ends with the tasklet itself, such as a `timeout` that it has entered or a lock that it holds,
-always goes with it.  A child that is frozen without its group is free of it when it is thawed.
+Each link has another side: the tasklet that is joined, the holder of the lock, the tasklet that has
+entered the scope, the children of the group.  A link makes sense only if the other side is frozen
+too; otherwise freezing fails and names it, and `with_partners` freezes it too.  Objects that belong
+to the tasklet itself, such as a `timeout` that it has entered or a lock that it holds, are always
+saved with it.  A child that is frozen without its group does not belong to it when it is thawed.
 
-Thawing ties them again when all tasklets are filled and still paused: scopes from the outermost in,
-a group's children right after the group, because their own scopes lie inside it; then all wait.
+Thawing restores the links when all tasklets are filled and still paused: scopes from the outermost
+inwards, a group's children right after the group, because their own scopes lie inside it; then all
+tasklets wait again.
 """
 
 from __future__ import annotations
@@ -32,21 +33,21 @@ __all__ = [
 ]
 
 
-def _comes_along(saving: Saving, partner: _core.Tasklet) -> bool:
-    return saving.partners or id(partner) in saving.records
+def _is_frozen_too(saving: Saving, partner: _core.Tasklet) -> bool:
+    return saving.partners or id(partner) in saving.snapshots
 
 
 def check_wait(saving: Saving, tasklet: _core.Tasklet, wait: tuple[Any, ...]) -> None:
-    """FreezeError when the tasklet waits for one that is not frozen along."""
-    if wait[0] == "join" and not _comes_along(saving, wait[1]):
+    """FreezeError if the tasklet waits for something that is not frozen with it."""
+    if wait[0] == "join" and not _is_frozen_too(saving, wait[1]):
         raise FreezeError(
-            f"{describe(tasklet)}: {wait[1].name} is not frozen along; "
-            "freeze both together, or with_partners=True"
+            f"{describe(tasklet)}: {wait[1].name} is not frozen with it; "
+            "freeze both together, or use with_partners=True"
         )
     if wait[0] == "other" and isinstance(wait[2], _core.Descriptor):
         raise FreezeError(
-            f"{describe(tasklet)}: it waits for a descriptor, {wait[2]!r}, which only this process "
-            "has; freeze a tasklet while it waits for a channel, sleeps, or is runnable or paused"
+            f"{describe(tasklet)}: it waits for {wait[2]!r}, a descriptor of this process; freeze "
+            "a tasklet while it waits for a channel, sleeps, or is runnable or paused"
         )
     if wait[0] == "other" and wait[1] == "run_blocking":
         raise FreezeError(
@@ -56,29 +57,29 @@ def check_wait(saving: Saving, tasklet: _core.Tasklet, wait: tuple[Any, ...]) ->
         )
     if wait[0] == "other":
         raise FreezeError(
-            f"{describe(tasklet)}: what it waits for cannot be frozen along; freeze a tasklet "
-            "while it waits for a channel, sleeps, or is runnable or paused"
+            f"{describe(tasklet)}: what it waits for cannot be frozen; freeze a tasklet while it "
+            "waits for a channel, sleeps, or is runnable or paused"
         )
 
 
 def reduce_lock(saving: Saving, lock: _core.Lock) -> Any:
-    """Free, or held by a tasklet that is frozen along."""
+    """Free, or held by a tasklet that is frozen too."""
     if saving.shared is not None:
         return shared(saving, lock)
     holder = _core._lock_snapshot(lock)
     if holder is None:
         return type(lock), ()
     for tasklet in _core.tasklets():
-        if tasklet.id == holder and _comes_along(saving, tasklet):
+        if tasklet.id == holder and _is_frozen_too(saving, tasklet):
             return type(lock), (), tasklet, None, None, fill_lock
     raise FreezeError(
-        f"{lock!r} is held by a tasklet that is not frozen along; "
-        "freeze both together, or with_partners=True"
+        f"{lock!r} is held by a tasklet that is not frozen with it; "
+        "freeze both together, or use with_partners=True"
     )
 
 
 def reduce_with_method(saving: Saving, method: Any) -> Any:
-    """`__enter__` or `__exit__` of all locks, which a `with` keeps on some versions."""
+    """`__enter__` or `__exit__` of all locks, which `with` keeps on the stack on some versions."""
     name = "__exit__" if method is _core.Lock.__exit__ else "__enter__"
     return getattr, (_core.Lock, name)
 
@@ -90,55 +91,55 @@ def fill_lock(lock: _core.Lock, holder: _core.Tasklet) -> None:
 
 
 def reduce_scope(saving: Saving, scope: _core.CancelScope) -> Any:
-    """New, then how much time is left and what has happened to it."""
-    record, owner, children, failed = _core._scope_snapshot(scope)
-    if owner is not None and not _comes_along(saving, owner):
+    """New, then its remaining time and its state."""
+    snapshot, owner, children, failed = _core._scope_snapshot(scope)
+    if owner is not None and not _is_frozen_too(saving, owner):
         if saving.shared is not None:
             return shared(saving, scope)
         raise FreezeError(
-            f"{scope!r} belongs to {owner.name}, which is not frozen along; "
-            "freeze both together, or with_partners=True"
+            f"{scope!r} belongs to {owner.name}, which is not frozen with it; "
+            "freeze both together, or use with_partners=True"
         )
-    lost = [child.name for child in children if not _comes_along(saving, child)]
+    lost = [child.name for child in children if not _is_frozen_too(saving, child)]
     if lost:
         raise FreezeError(
-            f"{scope!r} has children that are not frozen along: {', '.join(lost)}; "
-            "freeze them together, or with_partners=True"
+            f"{scope!r} has children that are not frozen with it: {', '.join(lost)}; "
+            "freeze them together, or use with_partners=True"
         )
     if failed:
         raise FreezeError(f"{scope!r}: {failed} of its children have failed; let it end")
     args = (None,) if isinstance(scope, _core.timeout) else ()
-    return type(scope), args, (record, tuple(children)), None, None, fill_scope
+    return type(scope), args, (snapshot, tuple(children)), None, None, fill_scope
 
 
 @named_in_bytes
 def fill_scope(scope: _core.CancelScope, state: Any) -> None:
-    """The second step; who is inside comes later."""
+    """The second step; tie() restores which tasklets are inside."""
     if type(state) is not tuple or len(state) != 2:
-        raise ThawError("expected the record of a scope")
+        raise ThawError("expected the snapshot of a scope")
     _core._scope_fill(scope, state[0])
     if state[1]:
         loading = CURRENT.get()
         if loading is None:
-            raise ThawError("a group with children is thawed, not unpickled")
+            raise ThawError("a group with children can be thawed, but not unpickled")
         loading.children = {**loading.children, id(scope): (scope, state[1])}
 
 
 def scopes_of(saving: Saving, tasklet: _core.Tasklet) -> tuple[_core.CancelScope, ...] | None:
-    """Those that the tasklet has entered, outermost first; None: none."""
+    """The scopes that the tasklet has entered, outermost first, or None."""
     own, _ = _core._tasklet_scopes(tasklet)
     return tuple(own) or None
 
 
 def tie(loading: Loading, scopes: dict[int, tuple[Any, tuple[Any, ...]]]) -> None:
-    """Tasklets go into their scopes again: `scopes` by id of the tasklet, with it."""
+    """Tasklets enter their scopes again; `scopes`: by id of the tasklet, itself and its scopes."""
     inside = {id(child) for _, children in loading.children.values() for child in children}
-    todo = [pair for key, pair in scopes.items() if key not in inside]
-    while todo:
-        tasklet, entered = todo.pop()
+    left = [pair for key, pair in scopes.items() if key not in inside]
+    while left:
+        tasklet, entered = left.pop()
         for scope in entered:
             _core._scope_enter(scope, tasklet)
         for scope in entered:
             for child in loading.children.get(id(scope), (scope, ()))[1]:
                 _core._scope_adopt(scope, child)
-                todo.append(scopes.pop(id(child), (child, ())))
+                left.append(scopes.pop(id(child), (child, ())))

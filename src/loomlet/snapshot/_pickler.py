@@ -1,18 +1,17 @@
 """The pickler and unpickler of frozen bytes: protocol 5 with a vocabulary of our own.
 
-The most frequent builders need no name in the bytes.  They stand in the memo before anything is
-saved, and a prologue puts them there before anything is read; each use costs two bytes and no
-search.  Those that are needed less often are words with a number, which cost some bytes at their
-first use and no time where they are not used.  So the orders of VOCABULARY and RARER are part of
-the format: what is added at an end needs a new version of the envelope.  The prologue takes its
-words as protocol 5 takes its buffers, from outside of the bytes: that is the quickest of the ways
-that were tried (persistent ids, extension codes, the memo of another unpickler).  The pickler is
-the C one with `reducer_override`, which is asked for every object but the plain builtin ones.
+The most frequent builders need no name in the bytes.  They are in the memo before anything is
+saved, and a prologue puts them there before anything is loaded; each use costs two bytes and no
+lookup.  Builders that are used less often have a number, which costs some bytes at its first use
+and no time where it is not used.  So the orders of VOCABULARY and RARER are part of the format: an
+addition at the end needs a new version of the envelope.  The prologue takes its builders as
+protocol 5 takes its buffers, from outside of the bytes; this was the fastest of the ways that were
+tried (persistent ids, extension codes, the memo of another unpickler).  The pickler is the C one
+with `reducer_override`, which is called for every object except plain builtin ones.
 
 `cloudpickle.Pickler` was rejected as the base: it is several times slower, and it gives each
-closure cells of its own.  Its reducers for single types are used.  Two of them are left out because
-they save something else than what is there: open files, of which it keeps the text, and
-memoryviews, of which it keeps the bytes.
+closure cells of its own.  Its reducers for single types are used, except two that save something
+else: of open files the text, of memoryviews the bytes.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ from loomlet.snapshot import (
     _tasklets,
     _tracebacks,
 )
-from loomlet.snapshot._progress import PLACES, WORDS, Namespace, Saving
+from loomlet.snapshot._progress import NUMBERED, NUMBERS, Namespace, Saving
 
 __all__ = ["HANDLERS", "dump", "load"]
 
@@ -81,12 +80,12 @@ RARER: tuple[Any, ...] = (
     _linked.fill_scope,
     _classes.fill_class,
 )
-WORDS.extend(RARER)
-PLACES.update({word: place for place, word in enumerate(RARER)})
+NUMBERED.extend(RARER)
+NUMBERS.update({word: number for number, word in enumerate(RARER)})
 PROLOGUE = b"\x80\x05" + b"\x97\x940" * len(VOCABULARY)
 """NEXT_BUFFER MEMOIZE POP for each."""
 FRAME = b"\x95"
-"""The opcode that tells a file's reader how long the next part is; the first is cut off."""
+"""The opcode that announces the length of the next part to readers of files; it is cut off."""
 FRAME_SIZE = 9
 
 
@@ -96,7 +95,7 @@ def _drop_frame(data: bytes) -> bytes:
 
 def _template() -> Any:
     made = _pickle.Pickler(io.BytesIO(), 5)
-    made.memo = {id(word): (place, word) for place, word in enumerate(VOCABULARY)}
+    made.memo = {id(word): (index, word) for index, word in enumerate(VOCABULARY)}
     return made
 
 
@@ -153,7 +152,7 @@ HANDLERS: dict[type, Handler] = {
     _core.StacklessBomb: _bomb,
 }
 PARTS = (CellType, CodeType, ModuleType, TracebackType, Context, ContextVar)
-"""Parts of running code that pickle does not know, besides generators and iterators."""
+"""Parts of running code that pickle does not support, besides generators and iterators."""
 BASES: tuple[tuple[type, Handler], ...] = (
     (BaseException, _tracebacks.reduce_exception),
     (type, _classes.reduce_class),
@@ -165,7 +164,7 @@ BASES: tuple[tuple[type, Handler], ...] = (
 
 
 def handler_of(kind: type) -> Handler | None:
-    """What saves objects of that type; None: pickle's own way."""
+    """The reducer of objects of that type; None: pickle saves them."""
     found = HANDLERS.get(kind)
     if found is None:
         found = next((handler for base, handler in BASES if issubclass(kind, base)), None)
@@ -181,7 +180,7 @@ class _Pickler(_pickle.Pickler):
 
 
 def dump(value: Any, saving: Saving) -> bytes:
-    """The bytes of any value that can be saved; the errors are those of pickle."""
+    """A value as bytes; the errors are those of pickle."""
     file = io.BytesIO()
     pickler = _Pickler(file, 5)
     pickler.memo = _TEMPLATE.memo

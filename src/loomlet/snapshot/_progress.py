@@ -1,8 +1,8 @@
-"""What one freeze and one thaw keep in mind while they run.
+"""The progress of one freeze (Saving) and of one thaw (Loading).
 
-`Saving` goes to every reducer.  `Loading` is a context variable, for builders are called by the
-unpickler, and what they call may switch to another tasklet; without one an ordinary pickle is being
-read.  Both live for one call in one thread.
+Every reducer gets the Saving.  Builders are called by the unpickler, so they find the Loading in a
+context variable, because what they call may switch to another tasklet; without one an ordinary
+pickle is being loaded.  Both live for one call in one thread.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from typing import Any
 from loomlet.errors import FreezeWarning
 from loomlet.snapshot import _code as codes
 
-__all__ = ["CURRENT", "PLACES", "WORDS", "CodeMap", "Loading", "Namespace", "Saving"]
+__all__ = ["CURRENT", "NUMBERED", "NUMBERS", "CodeMap", "Loading", "Namespace", "Saving"]
 
-WORDS: list[Callable[..., Any]] = []
-"""The builders that have a number in the bytes; filled by the pickler."""
-PLACES: dict[Callable[..., Any], int] = {}
+NUMBERED: list[Callable[..., Any]] = []
+"""The builders that stand as numbers in the bytes; filled by the pickler."""
+NUMBERS: dict[Callable[..., Any], int] = {}
 
 CodeMap = Callable[[str, str], Any] | Mapping[Any, Any] | None
 
 
 class Namespace:
-    """The globals of a module that no other process can import: the names that were needed."""
+    """The globals of a module that no other process can import, as far as functions use them."""
 
     __slots__ = ("__weakref__", "globals", "saved")
 
@@ -38,18 +38,18 @@ class Namespace:
 class Saving:
     """One freeze."""
 
-    __slots__ = ("dropped", "homes", "namespaces", "partners", "records", "shared")
+    __slots__ = ("dropped", "modules", "namespaces", "partners", "shared", "snapshots")
 
     def __init__(self, partners: bool = False, shared: list[Any] | None = None) -> None:
         self.partners = partners
         self.shared = shared
-        """Of a clone: what both have in common; None: everything becomes bytes."""
+        """For a clone: the objects that both share; None: everything becomes bytes."""
         self.namespaces: dict[int, Namespace] = {}
         self.dropped: list[str] = []
-        self.homes: dict[int, str | None] = {}
-        """By id of a code object: the importable module in which its function lives."""
-        self.records: dict[int, tuple[Any, Any]] = {}
-        """By id: the tasklets met so far and their records."""
+        self.modules: dict[int, str | None] = {}
+        """By id of a code object: the importable module of its function."""
+        self.snapshots: dict[int, tuple[Any, Any]] = {}
+        """By id: the tasklets met so far and their snapshots."""
 
     def namespace(self, values: dict[str, Any]) -> Namespace:
         """The one object that stands for these globals in this freeze."""
@@ -58,8 +58,8 @@ class Saving:
             found = self.namespaces[id(values)] = Namespace(values)
         return found
 
-    def tell_dropped(self) -> None:
-        """Warns, where the function that calls this was called, of what was left out."""
+    def warn_of_dropped(self) -> None:
+        """Warns of what was left out, at the line that called the caller of this."""
         if self.dropped:
             listed = ", ".join(sorted(set(self.dropped)))
             text = f"context variables that no module holds were left out: {listed}"
@@ -67,12 +67,12 @@ class Saving:
 
 
 class Loading:
-    """One thaw.  What is rarely needed is made on first use."""
+    """One thaw.  Attributes that are rarely needed are created on first use."""
 
     code_map: CodeMap = None
     shared: Sequence[Any] = ()
     waiters: tuple[Any, ...] = ()
-    """Those that waited for a channel, in the order of its queue."""
+    """Tasklets that waited for a channel, in the order of its queue."""
     children: Mapping[int, tuple[Any, tuple[Any, ...]]] = MappingProxyType({})
     """By id: groups and their children."""
     filled: dict[int, Any] | None = None
@@ -81,7 +81,7 @@ class Loading:
 
     def __init__(self) -> None:
         self.pending: list[tuple[Any, Any]] = []
-        """Tasklets and their records, to be filled when all the rest is there."""
+        """Tasklets and their packed snapshots, to be filled when everything else is loaded."""
 
     def first(self, value: Any) -> bool:
         """Whether an object is to be filled for the first time."""
@@ -105,11 +105,11 @@ class Loading:
             raise TypeError(f"code_map gave {found!r} for {module}.{qualname}, not a function")
         return found
 
-    def note(self, function: FunctionType, mark: bytes, module: str, qualname: str) -> None:
-        """Remembers a function in which no frame of the frozen one can go on."""
-        if not codes.same_layout(codes.digest(function.__code__), mark):
+    def note(self, function: FunctionType, digest: bytes, module: str, qualname: str) -> None:
+        """Remembers a function in which no frame of the frozen one can resume."""
+        if not codes.same_layout(codes.digest(function.__code__), digest):
             self.changed = {**(self.changed or {}), id(function): (function, module, qualname)}
 
 
 CURRENT: ContextVar[Loading | None] = ContextVar("loomlet_thaw", default=None)
-"""The thaw that runs in this tasklet."""
+"""The thaw that is running in this tasklet."""

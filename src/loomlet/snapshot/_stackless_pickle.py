@@ -1,25 +1,24 @@
-"""Tasklets and channels in ordinary pickles: the tuples of Stackless, on both faces.
+"""Tasklets and channels in ordinary pickles: the tuples of Stackless, in both APIs.
 
 `__reduce__()` gives (type, (), state), and `__setstate__()` takes the state:
 
 * tasklet: (flags, tempval, nesting level, frames outermost first, type, value and traceback of the
-  exception that it handles, None); nine parts when a dict of what is unusual follows;
-* channel: (balance, flags, tasklets that wait); four parts when such a dict follows.
+  exception that it handles, None); nine parts if a dict of unusual attributes follows;
+* channel: (balance, flags, waiting tasklets); four parts if such a dict follows.
 
-The flags are those of the reference: bits 0 and 1 of a tasklet are 1 for a sender and -1 for a
+The flags are those of Stackless Python: bits 0 and 1 of a tasklet are 1 for a sender and -1 for a
 receiver, and so on (FLAGS); a channel has closing, two bits of preference, schedule_all, and here
-closed.  A pending exception is a bomb in tempval, on the native face a Pending.  The eighth part of
-the reference, the owner of the handled exception, is always None: here each frame knows its
-generator.  A frame is a Frame, which can be pickled, not a frame object; a call that has not begun
-is a Call.
+closed.  A pending exception is a bomb in tempval, of a native tasklet a Pending.  The eighth part,
+the owner of the handled exception, is always None: here each frame knows its generator.  A frame is
+a Frame, which can be pickled, not a frame object; a call that has not started is a Call.
 
-A loaded tasklet is paused.  Those that a channel brings along wait for it again; the one whose own
-variables bring the channel along does not, because it is still empty when its channel is filled.
-What a tasklet waited for is kept as long as its innermost Frame, which the unpickler holds until
-it is through.
+A loaded tasklet is paused.  Tasklets that a channel brings along wait for it again; a tasklet whose
+own variables bring the channel along does not, because it is still empty when its channel is
+filled.  The wait of a tasklet is kept as long as its innermost Frame, to which the unpickler refers
+until the end.
 
-Main tasklets and plain threads that wait do not come along.  The thread's flags of pickling are
-those of the Stackless face and count for its tasklets only, but for asynchronous generators.
+Main tasklets and plain threads that wait are not saved.  The thread's pickle flags are those of
+Stackless and apply to its Stackless tasklets only, except those of asynchronous generators.
 """
 
 from __future__ import annotations
@@ -41,42 +40,42 @@ from loomlet.snapshot._progress import Loading
 __all__ = ["Call", "Frame", "reduce", "set_state"]
 
 FLAGS = ("atomic", "ignore_nesting", "autoschedule", "block_trap", "is_zombie", "pending_irq")
-"""From bit 2 on; those that a tasklet has are read and set by these names."""
+"""From bit 2 on; read and set by these names, as far as a tasklet has them."""
 FIRST_FLAG = 2
 BLOCKED = {"send": 0b01, "receive": 0b11, "iterate": 0b11}
 TRACING, CONTEXT = 1, 8
-"""Flags of pickling; two more are those of asynchronous generators."""
+"""Pickle flags; two more are those of asynchronous generators."""
 TASKLET, CHANNEL = 8, 3
 
 
 @named_in_bytes
 class Frame:
-    """A suspended frame; the innermost one also says what it waits for, and what it offers."""
+    """A suspended frame; the innermost one also holds the wait, and the value that it sends."""
 
-    __slots__ = ("__weakref__", "record", "value", "wait")
+    __slots__ = ("__weakref__", "snapshot", "value", "wait")
 
-    def __init__(self, record: Any = (), wait: Any = None) -> None:
-        self.record = record
+    def __init__(self, snapshot: Any = (), wait: Any = None) -> None:
+        self.snapshot = snapshot
         self.wait = wait
         self.value: Any = None
 
     def __reduce__(self) -> Any:
-        return type(self), (), (boxed(self.record), boxed(self.wait))
+        return type(self), (), (boxed(self.snapshot), boxed(self.wait))
 
     def __setstate__(self, state: Any) -> None:
-        self.record, self.wait = state
+        self.snapshot, self.wait = state
 
 
 @named_in_bytes
 class Call(Frame):
-    """In the place of frames: function, arguments and names of a call that has not begun."""
+    """Instead of frames: function, arguments and keyword names of a call that has not started."""
 
     __slots__ = ()
 
 
 @named_in_bytes
 class Pending:
-    """In the place of a value: the exception that is raised instead, on the native face."""
+    """Instead of a value: the exception that a native tasklet raises when it resumes."""
 
     __slots__ = ("error",)
 
@@ -88,11 +87,11 @@ class Pending:
 
 
 _waiting: WeakKeyDictionary[_core.Tasklet, ReferenceType[Frame]] = WeakKeyDictionary()
-"""The innermost frames of those that may be brought along by their channel."""
+"""The innermost frames of tasklets that their channel may bring along."""
 
 
 def reduce(value: Any) -> Any:
-    """`value.__reduce__()` of all types that the core leaves to this package."""
+    """`value.__reduce__()` of all types for which the core calls this package."""
     if isinstance(value, _core.Tasklet):
         return _reduce_tasklet(value)
     return (
@@ -103,7 +102,7 @@ def reduce(value: Any) -> Any:
 
 
 def set_state(value: Any, state: Any) -> None:
-    """`value.__setstate__(state)`; ThawError for what `__reduce__()` does not make."""
+    """`value.__setstate__(state)`; ThawError for a state that `__reduce__()` does not make."""
     try:
         if isinstance(value, _core.Tasklet):
             _set_tasklet(value, *_parts(state, TASKLET))
@@ -116,7 +115,7 @@ def set_state(value: Any, state: Any) -> None:
 
 
 def _parts(state: Any, size: int) -> tuple[Any, ...]:
-    """The state with its dict of what is unusual."""
+    """The state, with its dict of unusual attributes."""
     if type(state) is tuple and len(state) in (size, size + 1):
         found = state if len(state) > size else (*state, {})
         if type(found[-1]) is dict:
@@ -148,7 +147,7 @@ def _ended_state(tasklet: Any) -> tuple[Any, ...]:
 
 def _tasklet_state(tasklet: _core.Tasklet) -> tuple[Any, ...]:
     saving = Ordinary()
-    func, given, kwnames, frames, handled, context, wait, value, error = _tasklets.record_of(
+    func, given, kwnames, frames, handled, context, wait, value, error = _tasklets.snapshot_of(
         saving, tasklet
     )
     packed = None if wait is None else _tasklets.pack_wait(saving, tasklet, wait)
@@ -170,7 +169,7 @@ def _bomb(error: BaseException) -> _core.StacklessBomb:
 
 
 def _mail(value: Any) -> Any:
-    """As it is, where any pickler saves it as freeze() does."""
+    """The value itself if any pickler saves it as freeze() does, else boxed."""
     found = _importable.function(value) if type(value) is FunctionType else None
     plain = found is not None and found[:2] == (value.__module__, value.__qualname__)
     return value if plain else boxed(value)
@@ -202,12 +201,12 @@ def _unusual(saving: Ordinary, tasklet: Any, context: Any) -> dict[str, Any]:
     if stackless and flags & TRACING:
         tracing = (tasklet.trace_function, tasklet.profile_function)
         found["tracing"] = None if tracing == (None, None) else boxed(tracing)
-    saving.tell_dropped()
+    saving.warn_of_dropped()
     return {name: part for name, part in found.items() if part not in (None, ())}
 
 
 def _own(value: Any) -> Any:
-    """own_attributes() for any pickler."""
+    """own_attributes(), boxed for any pickler."""
     state = own_attributes(value)
     parts = state if type(state) is tuple else (state,)
     made = [part and {name: boxed(item) for name, item in part.items()} for part in parts]
@@ -223,27 +222,29 @@ def _set_own(value: Any, own: Any) -> None:
 def _set_tasklet(tasklet: Any, *state: Any) -> None:
     flags, tempval, _, frames, _, handled, trace, _, unusual = state
     if type(frames) is not list or not all(isinstance(frame, Frame) for frame in frames):
-        raise ThawError("expected a list of frames, as __reduce__() gives it")
+        raise ThawError("expected a list of frames, as made by __reduce__()")
     tempval, handled, trace = unboxed((tempval, handled, trace))
     if isinstance(trace, TracebackType) and handled.__traceback__ is None:
         handled = handled.with_traceback(trace)
     if frames:
-        record = _record(tasklet, tempval, frames, handled, unusual)
-        _core._tasklet_fill(tasklet, record, False)
+        snapshot = _core_snapshot(tasklet, tempval, frames, handled, unusual)
+        _core._tasklet_fill(tasklet, snapshot, False)
         _waiting[tasklet] = ref(frames[-1])
     else:
         _tasklets.set_unbound(tasklet, tempval)
     _set_rest(tasklet, flags, unusual)
 
 
-def _record(tasklet: Any, tempval: Any, frames: Any, handled: Any, unusual: Any) -> tuple[Any, ...]:
-    """The core's record."""
+def _core_snapshot(
+    tasklet: Any, tempval: Any, frames: Any, handled: Any, unusual: Any
+) -> tuple[Any, ...]:
+    """The snapshot that the core takes."""
     error, value = (tempval.error, None) if isinstance(tempval, Pending) else (None, tempval)
     context = _context(tasklet, unusual)
     if type(frames[0]) is Call:
-        return *unboxed(frames[0].record), None, None, context, None, value, error
+        return *unboxed(frames[0].snapshot), None, None, context, None, value, error
     loading = Loading()
-    unpacked = tuple([unpack_frame(loading, unboxed(frame.record)) for frame in frames])
+    unpacked = tuple([unpack_frame(loading, unboxed(frame.snapshot)) for frame in frames])
     func = unboxed(unusual.get("func")) or unpacked[0][1]
     packed = frames[-1].wait
     wait = None if packed is None else _tasklets.unpack_wait(packed)
@@ -279,8 +280,8 @@ def _set_rest(tasklet: Any, flags: int, unusual: dict[str, Any]) -> None:
 
 
 def _reduce_channel(channel: _core.Channel) -> Any:
-    record = _core._channel_snapshot(channel)
-    capacity, name, preference, closed, closing, every, values, senders, receivers = record
+    snapshot = _core._channel_snapshot(channel)
+    capacity, name, preference, closed, closing, every, values, senders, receivers = snapshot
     kind = type(channel)
     if name is not None and not closed:
         return kind, (capacity, name)

@@ -1,10 +1,11 @@
-"""Tasklets as records, and back.
+"""Snapshots of tasklets, and tasklets from snapshots.
 
-The core reads a suspended tasklet into plain values (`_tasklet_snapshot`) and builds one from them
-(`_tasklet_fill`).  Here these records are made short (_compact.py, _frames.py).  Tasklets are made
-empty first and filled in a second step, so that one may hold itself; they are filled last of all,
-when the whole of the bytes has been read: one that waits again may be served at once, and nobody
-may see half of it.  Those that waited for one channel are filled in the order in which they waited.
+The core reads a suspended tasklet into plain values (`_tasklet_snapshot`) and builds a tasklet from
+them (`_tasklet_fill`).  This module makes these snapshots compact (_compact.py, _frames.py).
+Tasklets are created empty and filled in a second step, so that a tasklet may refer to itself.  They
+are filled last of all, when all of the bytes have been read: a tasklet that waits again may be
+woken at once, and must be complete by then.  Tasklets that waited for one channel are filled in the
+order in which they waited.
 """
 
 from __future__ import annotations
@@ -29,41 +30,41 @@ __all__ = [
     "own_name",
     "pack_context",
     "pack_wait",
-    "record_of",
     "reduce_ended",
     "reduce_tasklet",
     "set_unbound",
+    "snapshot_of",
     "unpack_context",
     "unpack_wait",
 ]
 
 KINDS = ("receive", "iterate", "send", "select", "sleep", "join", "group", "acquire")
-"""What a tasklet can wait in; the place in this tuple stands in the bytes."""
+"""The operations in which a tasklet can wait; their index in this tuple stands in the bytes."""
 STATE = 12
 """frames wait variables value error exception name func args kwnames attributes scopes"""
 VALUE, ATTRIBUTES = 3, 10
 
 
-def record_of(saving: Saving, tasklet: _core.Tasklet) -> tuple[Any, ...]:
-    """The core's record, taken once for each freeze; FreezeError with the reason."""
-    known = saving.records.get(id(tasklet))
+def snapshot_of(saving: Saving, tasklet: _core.Tasklet) -> tuple[Any, ...]:
+    """The core's snapshot, taken once for each freeze; FreezeError with the reason."""
+    known = saving.snapshots.get(id(tasklet))
     if known is not None:
         found: tuple[Any, ...] = known[1]
         return found
-    record = _core._tasklet_snapshot(tasklet)
-    saving.records[id(tasklet)] = (tasklet, record)
-    return record
+    snapshot = _core._tasklet_snapshot(tasklet)
+    saving.snapshots[id(tasklet)] = (tasklet, snapshot)
+    return snapshot
 
 
 def reduce_tasklet(saving: Saving, tasklet: _core.Tasklet) -> Any:
-    """Empty, then its record."""
-    if saving.shared is not None and id(tasklet) not in saving.records:
+    """Empty, then its snapshot."""
+    if saving.shared is not None and id(tasklet) not in saving.snapshots:
         return shared(saving, tasklet)
     new = (type(tasklet),)
     if tasklet.state == "done":
         return _reduce_unbound(tasklet) if hasattr(tasklet, "tempval") else reduce_ended(tasklet)
-    record = record_of(saving, tasklet)
-    func, given, kwnames, frames, exception, context, wait, value, error = record
+    snapshot = snapshot_of(saving, tasklet)
+    func, given, kwnames, frames, exception, context, wait, value, error = snapshot
     state = cut((
         None if frames is None else tuple([pack_frame(saving, frame) for frame in frames]),
         None if wait is None else pack_wait(saving, tasklet, wait),
@@ -82,7 +83,7 @@ def reduce_tasklet(saving: Saving, tasklet: _core.Tasklet) -> Any:
 
 
 def own_name(tasklet: _core.Tasklet) -> str | None:
-    """A name that the program has given."""
+    """The name that the program has set, or None."""
     if isinstance(tasklet, _core.StacklessTasklet):
         return None
     name = tasklet.name
@@ -90,7 +91,7 @@ def own_name(tasklet: _core.Tasklet) -> str | None:
 
 
 def reduce_ended(tasklet: _core.Tasklet) -> Any:
-    """One without a result to be lost; FreezeError for others."""
+    """An ended tasklet without a result; FreezeError for others, whose result would be lost."""
     try:
         result = tasklet.result()
     except BaseException as error:
@@ -101,7 +102,7 @@ def reduce_ended(tasklet: _core.Tasklet) -> Any:
 
 
 def _reduce_unbound(tasklet: Any) -> Any:
-    """A dead one of the Stackless face, with what it would call, which is in its mail slot."""
+    """A dead Stackless tasklet, with the function that it is bound to, which is its tempval."""
     parts = [None] * STATE
     parts[VALUE], parts[ATTRIBUTES] = tasklet.tempval, own_attributes(tasklet)
     made = (_core._tasklet_empty, (type(tasklet),))
@@ -110,7 +111,7 @@ def _reduce_unbound(tasklet: Any) -> Any:
 
 
 def set_unbound(tasklet: Any, tempval: Any) -> None:
-    """The other way round."""
+    """Restores the tempval of such a tasklet."""
     if callable(tempval):
         tasklet.bind(tempval)
     else:
@@ -119,15 +120,15 @@ def set_unbound(tasklet: Any, tempval: Any) -> None:
 
 @named_in_bytes
 def fill_tasklet(tasklet: _core.Tasklet, state: tuple[Any, ...]) -> None:
-    """The second step: kept until all has been read."""
+    """The second step, postponed until all bytes have been read."""
     loading = CURRENT.get()
     if loading is None:
-        raise ThawError("the second half of a frozen tasklet is for thaw()")
+        raise ThawError("a frozen tasklet can be loaded by thaw() only")
     loading.pending.append((tasklet, state))
 
 
 def _fill(loading: Loading, tasklet: _core.Tasklet, state: Any, block: bool) -> Any:
-    """Makes it paused or, with `block`, waiting; what it waits for, its value and its scopes."""
+    """Makes it paused or, with `block`, waiting; returns its wait, its value and its scopes."""
     if type(state) is tuple and len(state) == 2:
         (frames, wait), rest = state, None
     else:
@@ -139,13 +140,13 @@ def _fill(loading: Loading, tasklet: _core.Tasklet, state: Any, block: bool) -> 
     if rest is not None:
         return _fill_all(tasklet, frames, wait, rest, block)
     func = frames[0][1] if frames else None
-    record = (func, None, None, frames, None, Context(), wait, None, None)
-    _core._tasklet_fill(tasklet, record, block)
+    snapshot = (func, None, None, frames, None, Context(), wait, None, None)
+    _core._tasklet_fill(tasklet, snapshot, block)
     return wait, None, ()
 
 
 def _quick(tasklet: _core.Tasklet, frame: Any, wait: Any) -> bool:
-    """The most frequent case without a detour: one plain frame that waits; False: it is another."""
+    """The most frequent case, one plain frame that waits; False: it is another case."""
     if type(frame) is not tuple or len(frame) < 4 or type(frame[0]) is not FunctionType:
         return False
     if type(wait) is not tuple or not wait or wait[0] not in _NAMES:
@@ -153,8 +154,8 @@ def _quick(tasklet: _core.Tasklet, frame: Any, wait: Any) -> bool:
     function = frame[0]
     plain = (None, function, function.__code__, None, frame[1], frame[2], frame[3], frame[4:])
     waits = (_NAMES[wait[0]], *wait[1:])
-    record = (function, None, None, (plain,), None, Context(), waits, None, None)
-    _core._tasklet_fill(tasklet, record, True)
+    snapshot = (function, None, None, (plain,), None, Context(), waits, None, None)
+    _core._tasklet_fill(tasklet, snapshot, True)
     return True
 
 
@@ -166,8 +167,8 @@ def _fill_all(tasklet: _core.Tasklet, frames: Any, wait: Any, rest: list[Any], b
         set_unbound(tasklet, value)
     else:
         context = unpack_context(variables)
-        record = (func, args, kwnames, frames, exception, context, wait, value, error)
-        _core._tasklet_fill(tasklet, record, block and not scopes)
+        snapshot = (func, args, kwnames, frames, exception, context, wait, value, error)
+        _core._tasklet_fill(tasklet, snapshot, block and not scopes)
     if name is not None:
         tasklet.name = name
     if own is not None:
@@ -176,9 +177,9 @@ def _fill_all(tasklet: _core.Tasklet, frames: Any, wait: Any, rest: list[Any], b
 
 
 def finish(loading: Loading) -> None:
-    """Fills the tasklets, ties them to each other, and lets them wait again.
+    """Fills the tasklets, restores the links between them, and lets them wait again.
 
-    Those that waited for a channel do so in the order of its queue.
+    Tasklets that waited for one channel are queued in their old order.
     """
     if len(loading.pending) == 1:
         tasklet, state = loading.pending[0]
@@ -192,7 +193,7 @@ def finish(loading: Loading) -> None:
             _wait(tasklet, wait, value)
         return
     if loading.waiters:
-        order = {id(tasklet): place for place, tasklet in enumerate(loading.waiters)}
+        order = {id(tasklet): index for index, tasklet in enumerate(loading.waiters)}
         loading.pending.sort(key=lambda pair: order.get(id(pair[0]), len(order)))
     filled = [(task, *_fill(loading, task, state, False)) for task, state in loading.pending]
     tie(loading, {id(task): (task, scopes) for task, _, _, scopes in filled})
@@ -206,7 +207,7 @@ def _wait(tasklet: _core.Tasklet, wait: Any, value: Any) -> None:
 
 
 def pack_wait(saving: Saving, tasklet: _core.Tasklet, wait: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The kind as a number; FreezeError for waits that only make sense in this process."""
+    """The operation as a number; FreezeError for waits that make sense in this process only."""
     check_wait(saving, tasklet, wait)
     return cut((KINDS.index(wait[0]), *wait[1:]))
 
@@ -215,14 +216,14 @@ _NAMES = dict(enumerate(KINDS))
 
 
 def unpack_wait(packed: object) -> tuple[Any, ...]:
-    """What the core understands."""
+    """The wait as the core takes it."""
     if type(packed) is not tuple or not packed or packed[0] not in _NAMES:
-        raise ThawError("expected what a tasklet waits for")
+        raise ThawError("expected the wait of a tasklet")
     return (_NAMES[packed[0]], *packed[1:])
 
 
 def pack_context(saving: Saving, context: Context) -> tuple[Any, ...] | None:
-    """(module, name, value) of each variable that a module holds; the others are noted."""
+    """(module, name, value) of each variable that a module holds; the others are remembered."""
     found: list[Any] = []
     for variable, value in context.items():
         if variable.name == DECIMAL and _is_of_decimal(value):
@@ -235,7 +236,7 @@ def pack_context(saving: Saving, context: Context) -> tuple[Any, ...] | None:
 
 
 DECIMAL = "decimal_context"
-"""A variable of the standard library that no module holds, but a function sets."""
+"""A variable of the standard library that no module holds, but that a function sets."""
 
 
 def _is_of_decimal(value: Any) -> bool:
@@ -255,8 +256,8 @@ def _is_default(value: Any) -> bool:
 def unpack_context(packed: tuple[Any, ...] | None) -> Context:
     """A new context with those variables."""
     context = Context()
-    for place in range(0, len(packed or ()), 3):
-        module, name, value = packed[place : place + 3]  # type: ignore[index]
+    for start in range(0, len(packed or ()), 3):
+        module, name, value = packed[start : start + 3]  # type: ignore[index]
         found: Any = _importable.importable(module, name)
         context.run(found.set if isinstance(found, ContextVar) else found, value)
     return context

@@ -1,10 +1,10 @@
 """Exceptions with their traceback, cause, context and notes; tracebacks as data.
 
-An exception is built from its arguments and given the rest in a second step.  A traceback cannot be
-made without frames, and the true ones are gone or belong to somebody else; so each entry is raised
-anew by a code object of two instructions that has the entry's file, function name and position.
-What prints tracebacks sees no difference; `tb_frame.f_locals` is empty.  Carrying the true code
-along was rejected: it would save more than the exception says.  Any thread.
+An exception is built from its arguments and filled in a second step.  A traceback cannot be made
+without frames, and the real ones are gone or in use; so each entry is raised again by a code object
+of two instructions that has the entry's file, function name and position.  Printed tracebacks are
+the same; `tb_frame.f_locals` is empty.  Saving the real code was rejected: it is more than the
+exception says.  Any thread.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ LONG_ENTRY = 14
 """The kind of an entry of co_linetable that holds lines and columns."""
 _NO_POSITION = 15
 _NAME = "\0"
-"""A global name that no module has: deleting it raises."""
+"""A name that is not in any module, so deleting it raises."""
 
 
 @named_in_bytes
 def new_exception(kind: type[BaseException], *args: Any) -> BaseException:
-    """An exception as it is after the builtin part of its making; the class's own __init__ is not
-    called, for its arguments are not known."""
+    """An exception after the builtin part of its construction; the class's own __init__ is not
+    called, because its arguments are not known."""
     made = kind.__new__(kind, *args)
     _builtin_base(kind).__init__(made, *args)
     return made
@@ -47,7 +47,7 @@ def _builtin_base(kind: type[BaseException]) -> type[BaseException]:
 
 
 def reduce_exception(saving: Saving, error: BaseException) -> Any:
-    """Its own way of being pickled, and what that leaves out."""
+    """Its own reduction, and the attributes that this leaves out."""
     kind = type(error)
     more = (error.__traceback__, error.__cause__, error.__context__, error.__suppress_context__)
     if kind.__reduce_ex__ is not object.__reduce_ex__ or kind.__reduce__ is not _usual(kind):
@@ -83,7 +83,7 @@ def fill_exception(error: BaseException, state: tuple[Any, ...]) -> None:
 
 
 def reduce_traceback(saving: Saving, traceback: TracebackType) -> Any:
-    """One flat row for the whole chain: file, function, first line, position."""
+    """A flat tuple for the whole chain: file, function, module, position of each entry."""
     if saving.shared is not None:
         return shared(saving, traceback)
     parts: list[Any] = []
@@ -110,7 +110,7 @@ def position(code: CodeType, lasti: int, line: int) -> tuple[int, int, int | Non
 
 @named_in_bytes
 def new_traceback(*parts: tuple[Any, ...]) -> TracebackType | None:
-    """The chain, made from its end."""
+    """The chain, built from its end."""
     made: TracebackType | None = None
     for filename, name, qualname, module, *where in reversed(parts):
         frame = _frame(_code(filename, name, qualname, where), module)
@@ -119,15 +119,15 @@ def new_traceback(*parts: tuple[Any, ...]) -> TracebackType | None:
 
 
 def _frame(code: CodeType, module: str | None) -> FrameType:
-    home = sys.modules.get(module or "")
-    space = {"__name__": module, "__builtins__": {}} if home is None else home.__dict__
+    found = sys.modules.get(module or "")
+    space = {"__name__": module, "__builtins__": {}} if found is None else found.__dict__
     try:
         FunctionType(code, space)()
     except NameError as raised:
         entry = raised.__traceback__
         assert entry is not None and entry.tb_next is not None
         return entry.tb_next.tb_frame
-    raise AssertionError("a name that no module has was found")
+    raise AssertionError("a name that is not in any module was found")
 
 
 def _code(filename: str, name: str, qualname: str, where: list[Any]) -> CodeType:
@@ -166,7 +166,7 @@ def _number(value: int) -> bytes:
 
 
 def _make_raising() -> CodeType:
-    """`resume; delete a global that is not there`."""
+    """`resume; delete a global that does not exist`."""
 
     def template() -> None:
         pass

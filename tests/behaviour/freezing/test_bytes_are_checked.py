@@ -90,7 +90,7 @@ def test_sealed_noise():
 def test_sealed_values_that_are_no_tasklet():
     """A payload must be a tasklet or a list of them."""
     for payload in (b"N.", b"K\x01.", b"]K\x01a."):
-        with pytest.raises(ThawError, match="something else than tasklets"):
+        with pytest.raises(ThawError, match="these bytes do not hold tasklets"):
             loomlet.thaw(_envelope.seal(payload, None))
 
 
@@ -102,7 +102,7 @@ def test_keys():
         loomlet.thaw(signed)
     with pytest.raises(ThawError, match="the key is wrong"):
         loomlet.thaw(signed, key=KEY + b"!")
-    with pytest.raises(ThawError, match="have no signature"):
+    with pytest.raises(ThawError, match="these bytes are not signed"):
         loomlet.thaw(plain, key=KEY)
     with pytest.raises(TypeError, match="expected a key of bytes"):
         loomlet.freeze(task, key="text")

@@ -104,6 +104,6 @@ def test_bytes_of_a_clone_are_of_no_use(monkeypatch):
 
     task = waiting(choose, Channel())
     saving = Saving(shared=[])
-    saving.records[id(task)] = (task, loomlet._core._tasklet_snapshot(task))
+    saving.snapshots[id(task)] = (task, loomlet._core._tasklet_snapshot(task))
     with pytest.raises(loomlet.ThawError, match="belong to a clone"):
         loomlet.thaw(_envelope.seal(_pickler.dump(task, saving), None))

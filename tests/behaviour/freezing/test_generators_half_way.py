@@ -207,4 +207,4 @@ def test_a_generator_that_runs_right_now():
         yield loomlet.why_not_freezable(task)
 
     source = values()
-    assert "runs, but in no tasklet" in next(source)
+    assert "is running outside of a tasklet" in next(source)

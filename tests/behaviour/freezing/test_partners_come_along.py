@@ -179,7 +179,9 @@ def test_a_group_is_not_frozen_without_its_children():
     """They are named."""
     task = waiting(parent, Channel())
     loomlet.schedule()
-    with pytest.raises(loomlet.FreezeError, match=r"children that are not frozen along: receives-"):
+    with pytest.raises(
+        loomlet.FreezeError, match=r"children that are not frozen with it: receives-"
+    ):
         loomlet.freeze(task)
     task.kill()
 
