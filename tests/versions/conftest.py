@@ -1,4 +1,4 @@
-"""Records are made of tasklets that wait softly, which torture by hard switches prevents."""
+"""Snapshots need tasklets that wait softly, which torture by hard switches prevents."""
 
 from __future__ import annotations
 

@@ -34,14 +34,14 @@ class Chunk(ctypes.Structure):
 
 
 def allocator() -> Allocator:
-    """The one that the interpreter uses now."""
+    """The arena allocator that the interpreter uses now."""
     found = Allocator()
     ctypes.pythonapi.PyObject_GetArenaAllocator(ctypes.byref(found))
     return found
 
 
-def test_a_chunk_doubles_each_time_the_one_above_is_given_back() -> None:
-    """Up to the end of its block; the interpreter reads the size right afterwards."""
+def test_a_chunk_doubles_each_time_the_one_above_is_freed() -> None:
+    """It grows up to the end of its block; the interpreter reads the size right afterwards."""
     arena = allocator()
     lower = arena.alloc(arena.ctx, CHUNK)
     below = Chunk.from_address(lower)
@@ -77,7 +77,7 @@ def test_other_sizes_go_to_the_interpreters_own_allocator() -> None:
 
 
 def test_calls_at_every_depth_return_right() -> None:
-    """Each level calls across whatever chunk's end lies near it, again and again."""
+    """Each level calls again and again across a chunk's end, if one lies near."""
 
     def leaf(depth: int) -> int:
         return depth

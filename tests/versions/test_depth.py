@@ -30,12 +30,12 @@ import pytest
 
 from loomlet import _core
 
-TOLD = sys.version_info[:2] >= (3, 12)
-# An instruction behind which nothing is, and one that is none: not for CPython either, which reads
-# the highest numbers as its own instructions for tracing.
+COMPUTED = sys.version_info[:2] >= (3, 12)
+# An instruction after which nothing runs, and a number that is no instruction: not for CPython
+# either, which uses the highest numbers for its own instructions for tracing.
 END = "RETURN_CONST 0" if "RETURN_CONST" in dis.opmap else "RAISE_VARARGS 0"
 NONE = 255 if sys.version_info < (3, 14) else 127
-needs_depth = pytest.mark.skipif(not TOLD, reason="this Python does not need the depth told")
+needs_depth = pytest.mark.skipif(not COMPUTED, reason="this Python needs no computed depth")
 
 UNIT = 2
 NEVER_FALL_THROUGH = {
@@ -168,7 +168,7 @@ def exception_table(code: CodeType) -> Iterator[tuple[int, int, int, int, bool]]
 
 
 def effect(instruction: dis.Instruction, jump: bool) -> int:
-    """How many values the instruction adds to the stack on this way."""
+    """How many values the instruction adds to the stack on this path."""
     if instruction.opname == "RETURN_GENERATOR":
         return 1  # the value first sent to the generator; `dis` of 3.12 says 0
     has_arg = instruction.opcode >= dis.HAVE_ARGUMENT
@@ -176,14 +176,16 @@ def effect(instruction: dis.Instruction, jump: bool) -> int:
 
 
 def ways(code: CodeType) -> Iterator[tuple[int, int, int]]:
-    """(from, to, effect) for each way from one instruction to another."""
+    """(from, to, effect) for each path from one instruction to another."""
     instructions = list(dis.get_instructions(code))
     for now, after in zip(instructions, [*instructions[1:], None], strict=True):
         if now.opname == "EXTENDED_ARG":
             assert after is not None
             yield now.offset, after.offset, 0
             continue
-        if now.opcode in dis.hasjrel and now.opname != "END_ASYNC_FOR":  # 3.14 notes a place there
+        if (
+            now.opcode in dis.hasjrel and now.opname != "END_ASYNC_FOR"
+        ):  # 3.14 notes a location there
             yield now.offset, now.argval, effect(now, jump=True)
         if now.opname not in NEVER_FALL_THROUGH:
             assert after is not None
@@ -191,7 +193,7 @@ def ways(code: CodeType) -> Iterator[tuple[int, int, int]]:
 
 
 def expected(code: CodeType) -> dict[int, int]:
-    """The depth before each instruction that can be reached; asserts that all ways agree."""
+    """The depth before each instruction that can be reached; asserts that all paths agree."""
     depths = {target: depth + lasti + 1 for _, _, target, depth, lasti in exception_table(code)}
     depths[0] = 0
     leads: dict[int, list[tuple[int, int]]] = {}
@@ -208,15 +210,15 @@ def expected(code: CodeType) -> dict[int, int]:
     return depths
 
 
-def told(code: CodeType) -> dict[int, int]:
-    """What the C code says for each place inside the code, where it says something."""
+def computed_depths(code: CodeType) -> dict[int, int]:
+    """The depth that the C code computes for each unit of the code, if it knows one."""
     depths = {offset: _core._depth_at(code, offset) for offset in range(len(code.co_code))}
     return {offset: depth for offset, depth in depths.items() if depth != -1}
 
 
 def check(code: CodeType) -> None:
-    """All that must be true of the depths of one code object."""
-    depths = told(code)
+    """Asserts what must be true of the depths of one code object."""
+    depths = computed_depths(code)
     assert depths == expected(code), code
     assert min(depths.values()) >= 0, code
     assert max(depths.values()) <= code.co_stacksize, code
@@ -245,7 +247,7 @@ def test_depths_of_unusual_syntax() -> None:
 
 @needs_depth
 def test_unusual_syntax_brings_the_rare_instructions() -> None:
-    """The page above is worth something only while it contains them."""
+    """The page above is useful only while it contains them."""
     names = {
         instruction.opname
         for code in nested(compile(UNUSUAL, "<unusual>", "exec"))
@@ -259,7 +261,7 @@ def test_unusual_syntax_brings_the_rare_instructions() -> None:
     }
 
 
-# 3.14 has a place for the keyword arguments of each star call, and keeps the manager of a `with`.
+# 3.14 has a slot for the keyword arguments of each star call, and keeps the manager of a `with`.
 EX = WITH = int(sys.version_info >= (3, 14))
 
 
@@ -330,7 +332,7 @@ def test_places_that_are_no_instruction() -> None:
     outside = [-1, -UNIT, -(2**31), size, size + UNIT, 2**31 - 1]
     assert [_core._depth_at(code, offset) for offset in outside] == [-1] * len(outside)
     instructions = {instruction.offset for instruction in dis.get_instructions(code)}
-    assert set(told(code)) == instructions
+    assert set(computed_depths(code)) == instructions
     assert len(instructions) < size // UNIT
 
 
@@ -343,12 +345,12 @@ def busy(a: list[int], b: list[int]) -> list[int]:
 
 
 def fresh_code(python: Callable[..., object]) -> CodeType:
-    """A copy of the code of a function of which nothing has been asked yet."""
+    """A copy of the code of a function whose depths have never been computed."""
     return python.__code__.replace()
 
 
 def function_of(code: CodeType) -> Callable[..., object]:
-    """A function with that very code."""
+    """A function with exactly that code."""
     return FunctionType(code, globals())
 
 
@@ -359,18 +361,18 @@ def test_depth_of_code_that_ran() -> None:
     before = expected(code)
     for _ in range(50):
         function_of(code)([1], [2])
-    assert told(code) == before
+    assert computed_depths(code) == before
 
 
 @needs_depth
 def test_depth_of_traced_code() -> None:
-    """Asked while a trace function has every instruction replaced, and again after it."""
+    """Computed while a trace function has replaced every instruction, and again afterwards."""
     code = fresh_code(busy)
     seen: list[dict[int, int]] = []
 
     def trace(frame: object, event: str, arg: object) -> object:
         if event == "line" and not seen:
-            seen.append(told(code))
+            seen.append(computed_depths(code))
         return trace
 
     old = sys.gettrace()
@@ -380,7 +382,7 @@ def test_depth_of_traced_code() -> None:
     finally:
         sys.settrace(old)
     assert seen == [expected(code)]
-    assert told(code) == expected(code)
+    assert computed_depths(code) == expected(code)
 
 
 @needs_depth
@@ -395,11 +397,11 @@ def test_depth_of_monitored_code() -> None:
         wanted = events.INSTRUCTION | events.LINE | events.CALL | events.BRANCH | events.JUMP
         monitoring.set_local_events(tool, code, wanted | events.PY_START | events.PY_RETURN)
         function_of(code)([1], [2])
-        assert told(code) == expected(code)
+        assert computed_depths(code) == expected(code)
         monitoring.set_local_events(tool, code, 0)
     finally:
         monitoring.free_tool_id(tool)
-    assert told(code) == expected(code)
+    assert computed_depths(code) == expected(code)
 
 
 @needs_depth
@@ -428,10 +430,10 @@ def test_depth_of_monitored_code() -> None:
 def test_doubtful_bytecode_is_unknown(change: dict[str, object]) -> None:
     """Code that no compiler makes (it is not run): unknown everywhere, and nothing breaks."""
     plain = function("def f(c, a):\n c(*a)")
-    assert told(plain)
+    assert computed_depths(plain)
     code = plain.replace(**change)  # type: ignore[arg-type]
-    assert told(code) == {}
-    assert told(code) == {}
+    assert computed_depths(code) == {}
+    assert computed_depths(code) == {}
 
 
 @needs_depth
@@ -444,7 +446,7 @@ def test_doubtful_bytecode_is_unknown(change: dict[str, object]) -> None:
     ],
 )  # fmt: skip
 def test_instructions_reached_by_one_jump_only(lines: list[str], depths: list[int]) -> None:
-    """Jumps after which compiled code always has another way to the same place."""
+    """Jumps after which compiled code always has another path to the same instruction."""
     code = function("def f(): return 1").replace(co_code=assembled(*lines), co_stacksize=9)
     assert [_core._depth_at(code, UNIT * unit) for unit in range(len(lines))] == depths
 
@@ -477,27 +479,27 @@ def test_cached_depths_are_freed_with_the_code() -> None:
 
 @needs_depth
 def test_a_new_code_at_an_old_address() -> None:
-    """What was known of a dead code object is not taken for a new one at its place."""
+    """The table of a dead code object is not used for a new one at the same address."""
     sources = ["def f(a): a(1)", "def f(a): [1, [2, a(*a)]]", "def f(a):\n for i in a: pass"]
     for turn in range(300):
         code = function(sources[turn % 3])
-        assert told(code) == expected(code)
+        assert computed_depths(code) == expected(code)
         del code
 
 
 @needs_depth
 def test_threads_ask_for_the_same_code_at_once() -> None:
-    """Every thread gets the same answer, whoever computed it."""
+    """Every thread gets the same answer, whichever thread computed it."""
     workers = 8
     rounds = [compile(UNUSUAL, f"<round {i}>", "exec") for i in range(25)]
-    right = [told(code) for code in nested(compile(UNUSUAL, "<right>", "exec"))]
+    right = [computed_depths(code) for code in nested(compile(UNUSUAL, "<right>", "exec"))]
     barrier = threading.Barrier(workers)
     wrong: list[object] = []
 
     def ask() -> None:
         for module in rounds:
             barrier.wait()
-            found = [told(code) for code in nested(module)]
+            found = [computed_depths(code) for code in nested(module)]
             if found != right:
                 wrong.append(found)
 
@@ -511,23 +513,23 @@ def test_threads_ask_for_the_same_code_at_once() -> None:
 
 @needs_depth
 def test_code_that_runs_right_now() -> None:
-    """A running function, a suspended generator and a suspended coroutine can be asked about."""
+    """The depth is known of a running function, a suspended generator and a suspended coroutine."""
 
     def generator() -> Iterator[dict[int, int]]:
         for _ in range(2):
-            yield told(generator.__code__)
+            yield computed_depths(generator.__code__)
 
     async def coroutine() -> dict[int, int]:
         async with asyncio.Lock():
             await asyncio.sleep(0)
-            return told(coroutine.__code__)
+            return computed_depths(coroutine.__code__)
 
     assert list(generator()) == [expected(generator.__code__)] * 2
     assert asyncio.run(coroutine()) == expected(coroutine.__code__)
 
 
-@pytest.mark.skipif(TOLD, reason="this Python needs the depth told")
+@pytest.mark.skipif(COMPUTED, reason="this Python needs the depth computed")
 def test_unknown_where_it_is_not_needed() -> None:
-    """Other versions never ask; an answer there would be a guess."""
+    """Other versions never compute it; an answer there would be a guess."""
     for code in nested(compile("def f(c, a):\n for i in a: c(*a)", "<test>", "exec")):
-        assert told(code) == {}
+        assert computed_depths(code) == {}

@@ -1,10 +1,10 @@
-"""The places of frames that wait: a record that names another one is refused.
+"""The locations of waiting frames: a snapshot that names a wrong one is refused.
 
-A frame below the innermost one waits at an instruction that runs another frame, and continues after
-it (or where its loop ends) with one value more.  A generator that is suspended waits behind its
-`yield`.  So of all code units few can be meant, and with a given number of slots fewer; what is
-added to the place when the frame above returns follows from the instruction.  The places in the
-records of some tasklets are moved to each code unit of the code, and to each offset.
+A frame below the innermost one waits at an instruction that runs another frame, and resumes after
+it (or where its loop ends) with one value more.  A suspended generator waits behind its `yield`.
+So few code units are possible, and with a given number of slots fewer still; how far the frame
+advances when the frame above returns follows from the instruction.  The tests move the locations
+in the snapshots of some tasklets to each code unit of the code, and to each offset.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import pytest
 import loomlet
 from loomlet import Channel, ThawError, _core
 
-# What was read of a tasklet is compared; the tasklet itself is dropped where it waits.
+# Only snapshots of the tasklets are compared; the tasklets themselves are dropped while blocked.
 pytestmark = pytest.mark.filterwarnings(
     "ignore:tasklet .* was collected while blocked:ResourceWarning"
 )
@@ -150,15 +150,15 @@ def task(request: pytest.FixtureRequest, warmth: bool) -> Iterator[Any]:
     task.kill()
 
 
-def replaced(parts: tuple[Any, ...], place: int, value: object) -> tuple[Any, ...]:
-    return (*parts[:place], value, *parts[place + 1 :])
+def replaced(parts: tuple[Any, ...], field: int, value: object) -> tuple[Any, ...]:
+    return (*parts[:field], value, *parts[field + 1 :])
 
 
 def callers(task: Any) -> Iterator[tuple[Any, int]]:
-    """The record and the index of each frame that waits for another one."""
-    record = _core._tasklet_snapshot(task)
-    for at in range(len(record[3]) - 1):
-        yield record, at
+    """The tasklet's snapshot and the index of each frame that waits for another one."""
+    snapshot = _core._tasklet_snapshot(task)
+    for at in range(len(snapshot[3]) - 1):
+        yield snapshot, at
 
 
 def with_another(frame: tuple[Any, ...], gen: Any, new: Any) -> tuple[Any, ...]:
@@ -167,16 +167,16 @@ def with_another(frame: tuple[Any, ...], gen: Any, new: Any) -> tuple[Any, ...]:
     return (new if frame[OWNER] is gen else frame[OWNER], *frame[1:VALUES], values)
 
 
-def is_taken(record: tuple[Any, ...], at: int, frame: tuple[Any, ...]) -> bool:
-    """Whether the core makes a tasklet of it."""
-    frames = replaced(record[3], at, frame)
+def is_accepted(snapshot: tuple[Any, ...], at: int, frame: tuple[Any, ...]) -> bool:
+    """Whether the core makes a tasklet of the changed snapshot."""
+    frames = replaced(snapshot[3], at, frame)
     for part in frames:
-        if part[OWNER] is not None:  # one that runs must be a new one for each attempt
+        if part[OWNER] is not None:  # a running generator must be a new one for each attempt
             gen, new = part[OWNER], _core._generator_empty(part[FUNCTION])
             frames = tuple(with_another(other, gen, new) for other in frames)
     task = _core._tasklet_empty(loomlet.Tasklet)
     try:
-        _core._tasklet_fill(task, replaced(record, 3, frames), False)
+        _core._tasklet_fill(task, replaced(snapshot, 3, frames), False)
     except ThawError:
         return False
     return True
@@ -203,43 +203,43 @@ def behind(code: CodeType, unit: int) -> int:
 
 @needs_soft
 def test_a_snapshot_that_was_read_fits(task: Any) -> None:
-    """As it was."""
-    for record, at in callers(task):
-        assert is_taken(record, at, record[3][at])
+    """An unchanged snapshot is accepted."""
+    for snapshot, at in callers(task):
+        assert is_accepted(snapshot, at, snapshot[3][at])
 
 
 @needs_soft
 def test_a_caller_stands_where_it_can_wait(task: Any) -> None:
-    """At every other place it is refused, or that is such an instruction too."""
-    for record, at in callers(task):
-        frame = record[3][at]
+    """At every other unit it is refused, unless that is such an instruction too."""
+    for snapshot, at in callers(task):
+        frame = snapshot[3][at]
         if frame[FUNCTION] is None:
             continue
         for unit in range(-2, len(frame[CODE].co_code) // 2 + 2):
-            if is_taken(record, at, replaced(frame, IP, unit)):
+            if is_accepted(snapshot, at, replaced(frame, IP, unit)):
                 assert may_wait(frame[CODE], unit, frame[OFFSET])
 
 
 @needs_soft
 def test_how_far_a_caller_goes_follows_from_its_instruction(task: Any) -> None:
     """Any other offset is refused."""
-    for record, at in callers(task):
-        frame = record[3][at]
+    for snapshot, at in callers(task):
+        frame = snapshot[3][at]
         wrong = {*range(200), *range(0xF000, 0xFFFF, 7), 0xFFFF} - {frame[OFFSET]}
         if frame[OFFSET] >= 0xF000:
-            # next() for send() is as good a way to continue
+            # next() in field of send() is as good
             wrong = {offset for offset in wrong if offset < 0xF000}
         assert [
-            offset for offset in wrong if is_taken(record, at, replaced(frame, OFFSET, offset))
+            offset for offset in wrong if is_accepted(snapshot, at, replaced(frame, OFFSET, offset))
         ] == []
 
 
 @needs_soft
-def test_a_caller_has_as_many_slots_as_its_place_says(task: Any) -> None:
-    """One value more or fewer, where the depth is known from the code."""
+def test_a_caller_has_as_many_slots_as_its_location_says(task: Any) -> None:
+    """One value more or fewer is refused where the depth is known from the code."""
     known = _core._depth_at(calls.__code__, 0) == 0
-    for record, at in callers(task):
-        frame = record[3][at]
+    for snapshot, at in callers(task):
+        frame = snapshot[3][at]
         slots = len(frame[VALUES]) + bin(frame[MASK]).count("1")
         if frame[FUNCTION] is None or frame[MASK] >> slots or not known:
             continue
@@ -247,23 +247,23 @@ def test_a_caller_has_as_many_slots_as_its_place_says(task: Any) -> None:
         fewer = replaced(frame, VALUES, frame[VALUES][:-1])
         empty = replaced(frame, MASK, frame[MASK] | 1 << slots)
         for wrong in (more, fewer, empty):
-            assert not is_taken(record, at, wrong)
+            assert not is_accepted(snapshot, at, wrong)
 
 
 @needs_soft
 def test_the_frame_under_init_waits_for_it() -> None:
-    """As the interpreter makes it, and never as the innermost one."""
+    """It is accepted as the interpreter makes it, and never as the innermost one."""
     for _ in range(40):
         suspend(instance).kill()
     task = suspend(instance)
-    record = _core._tasklet_snapshot(task)
-    shims = [at for at, frame in enumerate(record[3]) if frame[FUNCTION] is None]
+    snapshot = _core._tasklet_snapshot(task)
+    shims = [at for at, frame in enumerate(snapshot[3]) if frame[FUNCTION] is None]
     for at in shims:
-        shim = record[3][at]
-        for place, value in ((IP, 1), (OFFSET, 1), (MASK, 1), (VALUES, ()), (VALUES, (1, 2))):
-            assert not is_taken(record, at, replaced(shim, place, value))
-        assert not is_taken(replaced(record, 3, record[3][: at + 1]), at, shim)
-        assert not is_taken(record, at, replaced(shim, FUNCTION, instance))
+        shim = snapshot[3][at]
+        for field, value in ((IP, 1), (OFFSET, 1), (MASK, 1), (VALUES, ()), (VALUES, (1, 2))):
+            assert not is_accepted(snapshot, at, replaced(shim, field, value))
+        assert not is_accepted(replaced(snapshot, 3, snapshot[3][: at + 1]), at, shim)
+        assert not is_accepted(snapshot, at, replaced(shim, FUNCTION, instance))
     task.kill()
 
 
@@ -300,54 +300,56 @@ def generators() -> Iterator[Any]:
     yield in_a_call, gen
 
 
-def is_filled(make: Any, record: tuple[Any, ...], frame: tuple[Any, ...], state: int) -> bool:
+def is_filled(make: Any, snapshot: tuple[Any, ...], frame: tuple[Any, ...], state: int) -> bool:
     gen = _core._generator_empty(make)
     try:
-        _core._generator_fill(gen, (*record[:4], frame, record[5], state))
+        _core._generator_fill(gen, (*snapshot[:4], frame, snapshot[5], state))
     except ThawError:
         return False
     return True
 
 
-@needs_soft  # 3.11 does not know how deep the stack is at the other places, and is not asked
+@needs_soft  # on 3.11 the stack depth at the other units is unknown
 def test_a_generator_waits_after_a_yield() -> None:
-    """At every other place it is refused, or that is behind a `yield` too; so is any offset."""
+    """At every other unit it is refused, unless that is behind a `yield` too; so is any offset."""
     for make, gen in generators():
-        record = _core._generator_snapshot(gen)
-        frame, state = record[4], record[6]
+        snapshot = _core._generator_snapshot(gen)
+        frame, state = snapshot[4], snapshot[6]
         if frame is None:
             continue
-        assert is_filled(make, record, frame, state)
+        assert is_filled(make, snapshot, frame, state)
         names = {i.offset // 2: i.opname for i in dis.get_instructions(make.__code__)}
         for unit in range(-2, len(make.__code__.co_code) // 2 + 2):
-            if is_filled(make, record, replaced(frame, IP, unit), state):
+            if is_filled(make, snapshot, replaced(frame, IP, unit), state):
                 front = names.get(unit if BEHIND else unit - 1)
                 assert front in ("YIELD_VALUE", "RETURN_GENERATOR"), (make.__name__, unit)
-        assert not is_filled(make, record, replaced(frame, OFFSET, 3), state)
+        assert not is_filled(make, snapshot, replaced(frame, OFFSET, 3), state)
 
 
 def test_a_generator_has_no_more_slots_than_its_code() -> None:
-    """Where the depth is known, as many as its place says."""
+    """Where the depth is known, it has exactly as many as its location says."""
     for make, gen in generators():
-        record = _core._generator_snapshot(gen)
-        frame, state = record[4], record[6]
+        snapshot = _core._generator_snapshot(gen)
+        frame, state = snapshot[4], snapshot[6]
         if frame is None:
             continue
         slots = len(frame[VALUES]) + bin(frame[MASK]).count("1")
         room = make.__code__.co_nlocals + make.__code__.co_stacksize
         for more in range(1 if _core.SOFT_SUPPORTED else room - slots, room - slots + 3):
             wrong = replaced(frame, VALUES, frame[VALUES] + (None,) * more)
-            assert not is_filled(make, record, wrong, state)
+            assert not is_filled(make, snapshot, wrong, state)
             wrong = replaced(frame, MASK, frame[MASK] | ((1 << more) - 1) << slots)
-            assert not is_filled(make, record, wrong, state)
+            assert not is_filled(make, snapshot, wrong, state)
 
 
-def test_the_state_of_a_generator_fits_its_place() -> None:
-    """New, at a `yield`, or inside of another generator: one of them only."""
+def test_the_state_of_a_generator_fits_its_location() -> None:
+    """It is new, at a `yield`, or delegates to another generator: only one of them is accepted."""
     for make, gen in generators():
-        record = _core._generator_snapshot(gen)
-        if record[4] is not None:
-            taken = [
-                state for state in range(-4, 1) if is_filled(make, record, record[4], state & 0xFF)
+        snapshot = _core._generator_snapshot(gen)
+        if snapshot[4] is not None:
+            accepted = [
+                state
+                for state in range(-4, 1)
+                if is_filled(make, snapshot, snapshot[4], state & 0xFF)
             ]
-            assert taken == [(record[6] & 0xFF) - 256]
+            assert accepted == [(snapshot[6] & 0xFF) - 256]

@@ -1,9 +1,9 @@
-"""The core's records of frames: what does not fit is refused, and never a crash.
+"""The core's snapshots of frames: invalid ones are refused, and never crash.
 
-The records of several suspended tasklets are changed in one number or one object at a time, as a
-damaged or hostile snapshot would, and given back to the core.  Each is either refused with
-ThawError, and the tasklet that was to be filled is still empty, or it is another valid record.  A
-refused one leaves no reference behind.
+The snapshots of several suspended tasklets are changed in one number or one object at a time, as in
+damaged or hostile bytes, and given back to the core.  Each is either refused with ThawError, and
+the tasklet that was to be filled is still empty, or it is another valid snapshot.  A refused one
+leaves no reference behind.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.skipif(
         not _core.SOFT_SUPPORTED, reason="freezing needs soft switching, which this Python has not"
     ),
-    # What was read of a tasklet is compared; the tasklet itself is dropped where it waits.
+    # Only snapshots of the tasklets are compared; the tasklets are dropped while blocked.
     pytest.mark.filterwarnings("ignore:tasklet .* was collected while blocked:ResourceWarning"),
 ]
 
@@ -72,32 +72,32 @@ def suspended(request: pytest.FixtureRequest) -> Iterator[tuple[Any, Channel]]:
     task.kill()
 
 
-def fill(record: tuple[Any, ...]) -> _core.Tasklet:
+def fill(snapshot: tuple[Any, ...]) -> _core.Tasklet:
     task: _core.Tasklet = _core._tasklet_empty(loomlet.Tasklet)
-    _core._tasklet_fill(task, record, False)
+    _core._tasklet_fill(task, snapshot, False)
     return task
 
 
-def replaced(parts: tuple[Any, ...], place: int, value: object) -> tuple[Any, ...]:
-    return (*parts[:place], value, *parts[place + 1 :])
+def replaced(parts: tuple[Any, ...], field: int, value: object) -> tuple[Any, ...]:
+    return (*parts[:field], value, *parts[field + 1 :])
 
 
-def with_frame(record: tuple[Any, ...], at: int, frame: object) -> tuple[Any, ...]:
-    return replaced(record, 3, replaced(record[3], at, frame))
+def with_frame(snapshot: tuple[Any, ...], at: int, frame: object) -> tuple[Any, ...]:
+    return replaced(snapshot, 3, replaced(snapshot[3], at, frame))
 
 
-def refused(record: tuple[Any, ...]) -> None:
+def refused(snapshot: tuple[Any, ...]) -> None:
     task = _core._tasklet_empty(loomlet.Tasklet)
     with pytest.raises(ThawError):
-        _core._tasklet_fill(task, record, False)
+        _core._tasklet_fill(task, snapshot, False)
     assert task.state == "done"
 
 
-def test_a_record_goes_back_as_it_came(suspended: tuple[Any, Channel]) -> None:
-    """Filled and read again it is the same."""
-    record = _core._tasklet_snapshot(suspended[0])
-    again = _core._tasklet_snapshot(fill(record))
-    assert again[:6] == record[:6]
+def test_a_snapshot_can_be_put_back(suspended: tuple[Any, Channel]) -> None:
+    """A snapshot that is filled into a tasklet and read again is the same."""
+    snapshot = _core._tasklet_snapshot(suspended[0])
+    again = _core._tasklet_snapshot(fill(snapshot))
+    assert again[:6] == snapshot[:6]
 
 
 OWNER, FUNCTION, CODE, LOCALS, IP, OFFSET, MASK, VALUES = range(8)
@@ -123,32 +123,32 @@ WRONG: list[tuple[int, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("place", "value"), WRONG)
+@pytest.mark.parametrize(("field", "value"), WRONG)
 def test_an_object_that_is_not_a_frame_is_refused(
-    suspended: tuple[Any, Channel], place: int, value: Any
+    suspended: tuple[Any, Channel], field: int, value: Any
 ) -> None:
-    """Whichever frame of the chain it is, before anything is built."""
-    record = _core._tasklet_snapshot(suspended[0])
-    for at, frame in enumerate(record[3]):
-        refused(with_frame(record, at, replaced(frame, place, value)))
-        refused(with_frame(record, at, frame[:place]))
+    """This holds for each frame of the chain; nothing is built before."""
+    snapshot = _core._tasklet_snapshot(suspended[0])
+    for at, frame in enumerate(snapshot[3]):
+        refused(with_frame(snapshot, at, replaced(frame, field, value)))
+        refused(with_frame(snapshot, at, frame[:field]))
 
 
 @pytest.mark.parametrize("value", [None, (), (1,), "text", ((),), (None,) * 9, 7])
 def test_an_object_that_is_not_a_tasklet_is_refused(value: Any) -> None:
-    """Also records without frames, and with too many parts."""
+    """This holds for snapshots without frames, and with too many parts, too."""
     refused(value)
 
 
 def test_the_innermost_frame_stands_at_a_call(suspended: tuple[Any, Channel]) -> None:
-    """Every other place in its code is refused, or has the same depth and is a call too."""
-    record = _core._tasklet_snapshot(suspended[0])
-    frames = record[3]
+    """Every other unit of its code is refused, unless it has the same depth and is a call too."""
+    snapshot = _core._tasklet_snapshot(suspended[0])
+    frames = snapshot[3]
     inner = frames[-1]
     units = len(inner[CODE].co_code) // 2
     fits = 0
     for ip in range(units):
-        changed = with_frame(record, len(frames) - 1, replaced(inner, IP, ip))
+        changed = with_frame(snapshot, len(frames) - 1, replaced(inner, IP, ip))
         try:
             fill(changed)
         except ThawError:
@@ -159,24 +159,24 @@ def test_the_innermost_frame_stands_at_a_call(suspended: tuple[Any, Channel]) ->
 
 def test_a_variable_of_a_closure_is_a_cell(suspended: tuple[Any, Channel]) -> None:
     """The bytecode would take any other object for one."""
-    record = _core._tasklet_snapshot(suspended[0])
-    for at, frame in enumerate(record[3]):
-        for place, value in enumerate(frame[VALUES]):
+    snapshot = _core._tasklet_snapshot(suspended[0])
+    for at, frame in enumerate(snapshot[3]):
+        for slot, value in enumerate(frame[VALUES]):
             if type(value).__name__ == "cell":
-                values = replaced(frame[VALUES], place, 5)
-                refused(with_frame(record, at, replaced(frame, VALUES, values)))
+                values = replaced(frame[VALUES], slot, 5)
+                refused(with_frame(snapshot, at, replaced(frame, VALUES, values)))
 
 
 def test_refused_snapshots_leak_nothing(suspended: tuple[Any, Channel]) -> None:
-    """No reference to what they held."""
-    record = _core._tasklet_snapshot(suspended[0])
+    """No reference to their objects is left."""
+    snapshot = _core._tasklet_snapshot(suspended[0])
     seeded = random.Random(5)
-    counts = [sys.getrefcount(frame[FUNCTION]) for frame in record[3]]
+    counts = [sys.getrefcount(frame[FUNCTION]) for frame in snapshot[3]]
     for _ in range(300):
-        at = seeded.randrange(len(record[3]))
-        refused(with_frame(record, at, replaced(record[3][at], IP, 1 << 20)))
+        at = seeded.randrange(len(snapshot[3]))
+        refused(with_frame(snapshot, at, replaced(snapshot[3][at], IP, 1 << 20)))
     gc.collect()
-    assert [sys.getrefcount(frame[FUNCTION]) for frame in record[3]] == counts
+    assert [sys.getrefcount(frame[FUNCTION]) for frame in snapshot[3]] == counts
 
 
 def test_a_generator_needs_a_new_one_of_the_same_code() -> None:
@@ -191,12 +191,12 @@ def test_a_generator_needs_a_new_one_of_the_same_code() -> None:
 
     begun = one()
     next(begun)
-    record = _core._generator_snapshot(begun)
+    snapshot = _core._generator_snapshot(begun)
     for wrong in (begun, other()):
         with pytest.raises(ThawError):
-            _core._generator_fill(wrong, record)
+            _core._generator_fill(wrong, snapshot)
     good = _core._generator_empty(one)
-    _core._generator_fill(good, record)
+    _core._generator_fill(good, snapshot)
     assert list(good) == [2]
     assert list(begun) == [2]
 
@@ -210,9 +210,9 @@ def test_a_generator_is_in_a_known_state(state: Any) -> None:
 
     begun = one()
     next(begun)
-    record = _core._generator_snapshot(begun)
+    snapshot = _core._generator_snapshot(begun)
     with pytest.raises(ThawError):
-        _core._generator_fill(_core._generator_empty(one), (*record[:6], state))
+        _core._generator_fill(_core._generator_empty(one), (*snapshot[:6], state))
 
 
 def test_an_empty_generator_runs_no_code() -> None:

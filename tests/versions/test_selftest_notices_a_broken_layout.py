@@ -137,7 +137,11 @@ def test_a_moved_field_is_an_import_error(field, tmp_path, others):
 
 WRONG = {
     "reference count": ("resume.c", r"    slot_close\(\*at\);", "    (void)at;"),
-    "result": ("resume.c", r"        push\(f, value\);", "        push(f, Py_NewRef(Py_None));"),
+    "result": (
+        "resume.c",
+        r"        push_value\(f, value\);",
+        "        push_value(f, Py_NewRef(Py_None));",
+    ),
 }
 
 

@@ -1,17 +1,17 @@
-/* The interpreter's own threading.local, with dictionaries for more than threads.
+/* The interpreter's own threading.local, with dictionaries for tasklets as well as for threads.
  *
- * A local holds all its dictionaries in one: of each thread's, by a key of that thread's (3.13
- * on), or by a weak reference to what the thread keeps (before).  Nobody walks through it but the
- * collector, so other keys may stand there too: values then belong to the local, as ever, are
- * seen by the collector, and go when the local goes.  Where that dictionary lies, and the
- * arguments for __init__(), is not believed but tried, on a local of our own.
+ * A local holds all its dictionaries in one: each thread's is found by a key of that thread (from
+ * 3.13 on), or by a weak reference to an object that the thread keeps (before).  Only the garbage
+ * collector walks through it, so other keys may stand there too: their values belong to the local
+ * like any others, are seen by the collector, and are freed with the local.  Where that dictionary
+ * and the arguments for __init__() lie is not assumed but verified, on a local of our own.
  *
- * The functions are exchanged in the slots of the type.  Classes made of it have copies of them,
- * and so has each slot wrapper (`super().__getattribute__`).  Classes that are made later inherit
- * what they find.
+ * The functions are replaced in the slots of the type.  Subclasses have copies of these slots, and
+ * so has each slot wrapper (`super().__getattribute__`).  Subclasses that are made later inherit
+ * the new ones.
  *
- * Rejected: exchanging the thread's own key, or its dictionary, at each switch, which costs
- * all switches; or for the time of a call, in which __init__() or a destructor may switch.
+ * Rejected: swapping the thread's own key, or its dictionary, at each switch, which makes every
+ * switch slower; or for the duration of a call, in which __init__() or a destructor may switch.
  */
 #include "cpython/layout.h" /* before anything that takes Python.h */
 
@@ -30,19 +30,19 @@ typedef struct {
 c_local_slots c_builtin_local_slots;
 static PyTypeObject *local_type;
 static PyObject *dict_name;
-static int exchanged;
+static int replaced;
 
-/* ---- proving the layout -------------------------------------------------------------- */
+/* ---- verifying the layout ------------------------------------------------------------ */
 
-/* In a local made with these arguments, used by one thread. */
-static int holds(PyObject *local, PyObject *args)
+/* Whether a local that was made with these arguments, and used by one thread, looks as expected. */
+static int local_is_laid_out(PyObject *local, PyObject *args)
 {
     const local_object *l = LOCAL(local);
     return l->args == args && l->kwargs != NULL && PyDict_CheckExact(l->kwargs) &&
            l->values != NULL && PyDict_CheckExact(l->values) && PyDict_GET_SIZE(l->values) == 1;
 }
 
-static int prove(void)
+static int verify_local_layout(void)
 {
     static const char source[] =
         "type('local', (base,), {'__init__': lambda *args, **names: None})";
@@ -53,10 +53,10 @@ static int prove(void)
     PyObject *kwargs = args ? Py_BuildValue("{sO}", "name", Py_True) : NULL;
     PyObject *local = kwargs ? PyObject_Call(type, args, kwargs) : NULL;
     int right = local != NULL && (size_t)local_type->tp_basicsize >= sizeof(local_object) &&
-                holds(local, args);
+                local_is_laid_out(local, args);
     if (local != NULL && !right)
-        PyErr_SetString(PyExc_RuntimeError, "_thread._local is not laid out as expected; "
-                                            "loomlet cannot keep its values per tasklet here");
+        PyErr_SetString(PyExc_RuntimeError, "_thread._local is not laid out as expected; loomlet "
+                                            "cannot keep its values per tasklet here");
     Py_XDECREF(local);
     Py_XDECREF(kwargs);
     Py_XDECREF(args);
@@ -65,14 +65,15 @@ static int prove(void)
     return right ? 0 : -1;
 }
 
-static int find(void)
+static int find_local_type(void)
 {
     if (local_type != NULL)
         return 0;
     PyObject *module = PyImport_ImportModule("_thread");
     local_type = module ? (PyTypeObject *)PyObject_GetAttrString(module, "_local") : NULL;
     Py_XDECREF(module);
-    if (local_type == NULL || c_interned_name(&dict_name, "__dict__") == NULL || prove() < 0) {
+    if (local_type == NULL || c_interned_name(&dict_name, "__dict__") == NULL ||
+        verify_local_layout() < 0) {
         Py_CLEAR(local_type);
         return -1;
     }
@@ -84,12 +85,12 @@ static int find(void)
 /* ---- the slots --------------------------------------------------------------------------- */
 
 typedef struct {
-    PyObject *types; /* a list: the type and all that are made of it */
+    PyObject *types; /* a list: the type and all its subclasses */
     const c_local_slots *ours;
 } slots;
 
-/* Appends the classes that are made of the `at`th one. */
-static int add_children(PyObject *types, Py_ssize_t at)
+/* Appends the subclasses of the type at index `at`. */
+static int append_subclasses(PyObject *types, Py_ssize_t at)
 {
     PyObject *children = PyObject_CallMethod(PyList_GET_ITEM(types, at), "__subclasses__", NULL);
     Py_ssize_t end = PyList_GET_SIZE(types);
@@ -98,14 +99,14 @@ static int add_children(PyObject *types, Py_ssize_t at)
     return code;
 }
 
-static PyObject *all_types(void)
+static PyObject *list_local_types(void)
 {
     PyObject *types = PyList_New(1);
     if (types == NULL)
         return NULL;
     PyList_SET_ITEM(types, 0, Py_NewRef((PyObject *)local_type));
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(types); i++) {
-        if (add_children(types, i) < 0) {
+        if (append_subclasses(types, i) < 0) {
             Py_DECREF(types);
             return NULL;
         }
@@ -113,14 +114,14 @@ static PyObject *all_types(void)
     return types;
 }
 
-static void set_wrapper(const char *name, void *function)
+static void set_slot_wrapper(const char *name, void *function)
 {
     PyObject *found = PyDict_GetItemString(local_type->tp_dict, name);
     if (found != NULL && Py_IS_TYPE(found, &PyWrapperDescr_Type))
         ((PyWrapperDescrObject *)found)->d_wrapped = function;
 }
 
-static void set_slots(void *arg)
+static void set_local_slots(void *arg)
 {
     const slots *all = arg;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(all->types); i++) {
@@ -136,17 +137,17 @@ static void set_slots(void *arg)
 
 int c_local_replace(const c_local_slots *ours)
 {
-    if (exchanged)
+    if (replaced)
         return 0;
-    slots all = {find() < 0 ? NULL : all_types(), ours};
+    slots all = {find_local_type() < 0 ? NULL : list_local_types(), ours};
     if (all.types == NULL)
         return -1;
-    c_while_world_stopped(set_slots, &all);
-    set_wrapper("__getattribute__", (void *)ours->get);
-    set_wrapper("__setattr__", (void *)ours->set);
-    set_wrapper("__delattr__", (void *)ours->set);
+    c_while_world_stopped(set_local_slots, &all);
+    set_slot_wrapper("__getattribute__", (void *)ours->get);
+    set_slot_wrapper("__setattr__", (void *)ours->set);
+    set_slot_wrapper("__delattr__", (void *)ours->set);
     Py_DECREF(all.types);
-    exchanged = 1;
+    replaced = 1;
     return 0;
 }
 
@@ -158,7 +159,7 @@ PyObject *c_local_find_values(PyObject *local, PyObject *key)
     return all != NULL ? Py_XNewRef(PyDict_GetItemWithError(all, key)) : NULL;
 }
 
-static PyObject *new_values(PyObject *local, PyObject *key)
+static PyObject *add_values_dict(PyObject *local, PyObject *key)
 {
     PyObject *values = PyDict_New();
     if (LOCAL(local)->values == NULL) /* the collector has cleared it */
@@ -172,7 +173,7 @@ static PyObject *new_values(PyObject *local, PyObject *key)
 PyObject *c_local_add_values(PyObject *local, PyObject *key)
 {
     initproc init = Py_TYPE(local)->tp_init;
-    PyObject *values = new_values(local, key);
+    PyObject *values = add_values_dict(local, key);
     if (values == NULL || init == PyBaseObject_Type.tp_init)
         return values;
     if (init(local, LOCAL(local)->args, LOCAL(local)->kwargs) < 0) {
@@ -184,8 +185,8 @@ PyObject *c_local_add_values(PyObject *local, PyObject *key)
     return values;
 }
 
-/* The dictionary of the thread that has made the local is the only one. */
-static int forget_maker(PyObject *local)
+/* The dictionary of the thread that has created the local is still the only one. */
+static int remove_creator_values(PyObject *local)
 {
 #ifdef C_LOCAL_IN_THREAD
     return PyDict_DelItem(PyThreadState_GetDict(), LOCAL(local)->key);
@@ -197,7 +198,7 @@ static int forget_maker(PyObject *local)
 
 int c_local_add_first_values(PyObject *local, PyObject *key)
 {
-    PyObject *values = forget_maker(local) < 0 ? NULL : new_values(local, key);
+    PyObject *values = remove_creator_values(local) < 0 ? NULL : add_values_dict(local, key);
     Py_XDECREF(values);
     return values != NULL ? 0 : -1;
 }

@@ -1,7 +1,7 @@
 /* The interpreter's own threading.local: the contract.
  *
- * A local owns one dictionary per thread.  Here it is told of others, by keys of the caller's,
- * which live beside those in the local and die with it.
+ * A local owns one dictionary per thread.  These functions add others, for keys of the caller's;
+ * they live in the local beside those of the threads, and are freed with it.
  *
  * Any attached thread may call these.
  */
@@ -10,29 +10,30 @@
 
 #include "cpython/replace.h"
 
-/* What a type of locals is made of, as functions of C. */
+/* The C functions that make up a type of locals. */
 typedef struct {
     getattrofunc get;
     setattrofunc set;
     newfunc make;
 } c_local_slots;
 
-/* The interpreter's own; valid from the exchange on. */
+/* The interpreter's own; valid once c_local_replace has succeeded. */
 extern c_local_slots c_builtin_local_slots;
-/* Exchanges those of _thread._local and of every class made of it, for all objects and for good: 0,
+/* Replaces the functions of _thread._local and of every subclass, for all objects and for good: 0,
  * or -1 with RuntimeError when a local is not laid out as expected. */
 int c_local_replace(const c_local_slots *ours);
 
-/* The dictionary for `key`: new; NULL without an exception when there is none. */
+/* The dictionary for `key`: a new reference; NULL without an exception when there is none. */
 PyObject *c_local_find_values(PyObject *local, PyObject *key);
-/* A new one for `key`: new, or NULL with an exception.  For a local that exists its __init__()
- * is called, as for the first use in a thread; for one that is being made only the dictionary
- * of the thread that makes it goes. */
+/* Adds a dictionary for `key`, and calls the local's __init__(), as at the first use in a thread: a
+ * new reference, or NULL with an exception. */
 PyObject *c_local_add_values(PyObject *local, PyObject *key);
+/* The same for a local that is just being created: the dictionary for `key` takes the place of that
+ * of the creating thread.  0, or -1 with an exception. */
 int c_local_add_first_values(PyObject *local, PyObject *key);
-/* The values for `key` go. */
+/* Removes the dictionary for `key`. */
 void c_local_remove_values(PyObject *local, PyObject *key);
-/* Attributes of a local whose values are these. */
+/* Get and set attributes of a local in the dictionary `values`. */
 PyObject *c_local_get(PyObject *local, PyObject *name, PyObject *values);
 int c_local_set(PyObject *local, PyObject *name, PyObject *value, PyObject *values);
 

@@ -1,9 +1,9 @@
-/* The interpreter's own handles of threads: one for a thread that is none of the system's.
+/* The interpreter's own thread handles, for a thread that is a tasklet and not an OS thread.
  *
- * A handle is an object with one pointer, to a state that is shared with the thread.  threading
- * makes handles for threads that it finds running, which have no thread of the system to wait
- * for: `_make_thread_handle(ident)`.  A handle that a Thread has made beforehand becomes such
- * a one by exchanging the pointers of the two.  It is tried before it is used.
+ * A handle is an object with one pointer, to a state that is shared with the thread.  For threads
+ * that it finds running, and cannot join, threading makes handles by `_make_thread_handle(ident)`.
+ * A handle that a Thread has made beforehand becomes such a handle when the pointers of the two are
+ * swapped.  This is tried before it is used.
  */
 #include "cpython/layout.h" /* before anything that takes Python.h */
 
@@ -29,15 +29,15 @@ int c_thread_handle_set_running(PyObject *handle, PyObject *ident)
     return 0;
 }
 
-/* Whether handle.name(argument) is `expected`; 0 with an exception when it raises. */
-static int answers(PyObject *handle, const char *name, PyObject *expected)
+/* Whether handle.name() returns `expected`; 0 with an exception when it raises. */
+static int method_returns(PyObject *handle, const char *name, PyObject *expected)
 {
     PyObject *answer = PyObject_CallMethod(handle, name, NULL);
     Py_XDECREF(answer);
     return answer == expected;
 }
 
-static int has_ident(PyObject *handle, PyObject *ident)
+static int handle_has_ident(PyObject *handle, PyObject *ident)
 {
     PyObject *found = PyObject_GetAttrString(handle, "ident");
     int same = found != NULL && PyObject_RichCompareBool(found, ident, Py_EQ) > 0;
@@ -45,15 +45,15 @@ static int has_ident(PyObject *handle, PyObject *ident)
     return same;
 }
 
-static int prove(void)
+static int verify_thread_handle(void)
 {
     PyObject *ident = PyLong_FromLong(3),
              *handle = PyObject_CallNoArgs((PyObject *)c_thread_handle_type);
-    int right = (size_t)c_thread_handle_type->tp_basicsize == sizeof(handle_object) &&
-                handle != NULL && ident != NULL &&
-                c_thread_handle_set_running(handle, ident) == 0 && has_ident(handle, ident) &&
-                answers(handle, "is_done", Py_False) && answers(handle, "_set_done", Py_None) &&
-                answers(handle, "is_done", Py_True);
+    int right =
+        (size_t)c_thread_handle_type->tp_basicsize == sizeof(handle_object) && handle != NULL &&
+        ident != NULL && c_thread_handle_set_running(handle, ident) == 0 &&
+        handle_has_ident(handle, ident) && method_returns(handle, "is_done", Py_False) &&
+        method_returns(handle, "_set_done", Py_None) && method_returns(handle, "is_done", Py_True);
     Py_XDECREF(ident);
     Py_XDECREF(handle);
     return right;
@@ -71,11 +71,12 @@ int c_thread_handle_find(void)
         return -1;
     PyErr_Clear();
     c_thread_handle_type = (PyTypeObject *)type;
-    if (type == NULL || (make_handle != NULL && prove()))
+    if (type == NULL || (make_handle != NULL && verify_thread_handle()))
         return 0;
     Py_CLEAR(make_handle);
     Py_CLEAR(c_thread_handle_type);
-    PyErr_SetString(PyExc_RuntimeError, "_thread._ThreadHandle is not as expected; loomlet "
-                                        "cannot run threads as tasklets here");
+    PyErr_SetString(PyExc_RuntimeError,
+                    "_thread._ThreadHandle does not behave as expected; loomlet cannot run threads "
+                    "as tasklets on this interpreter");
     return -1;
 }

@@ -1,17 +1,17 @@
-/* The interpreter's data-stack chunks, from blocks of ours.
+/* The interpreter's data-stack chunks, allocated from blocks of ours.
  *
- * CPython gets each further chunk (16 KiB) from its arena allocator and gives it
- * back when the call that needed it returns.  In a loop that calls across the end
- * of a chunk that is a map, a fault and an unmap for every call: fifty times the
- * price of the call.  The public PyObject_SetArenaAllocator puts our blocks in
- * between; all other sizes go through untouched.
+ * CPython gets each further chunk (16 KiB) from its arena allocator and frees it when the call that
+ * needed it returns.  In a loop that calls across the end of a chunk, that is a map, a page fault
+ * and an unmap for every call: fifty times the cost of the call.  The public
+ * PyObject_SetArenaAllocator lets us serve chunks from our blocks; requests of all other sizes go
+ * to the original allocator.
  *
- * A block has room behind the chunk.  When the chunk above is given back, the one
- * below doubles its size, into that room: the interpreter reads the size right
- * afterwards to find the chunk's end, and the loop crosses no border any more.
- * It may keep the old end a little longer, which is only smaller.
+ * A block has room behind its chunk.  When the chunk above is freed, the one below doubles its
+ * size, into that room: the interpreter reads the size right afterwards to find the chunk's end,
+ * and the loop no longer crosses it.  The interpreter may use the old end a little longer, which is
+ * only smaller.
  *
- * Blocks are known by their address, for their size changes.
+ * Blocks are recognised by their address, because their size changes.
  */
 #include "cpython/cpython.h"
 
@@ -27,7 +27,7 @@
 
 static PyObjectArenaAllocator original;
 
-static void *take(void *ctx, size_t size)
+static void *allocate_chunk(void *ctx, size_t size)
 {
     (void)ctx;
     if (size == H_CHUNK) {
@@ -38,7 +38,7 @@ static void *take(void *ctx, size_t size)
     return original.alloc(original.ctx, size);
 }
 
-static void give(void *ctx, void *block, size_t size)
+static void free_chunk(void *ctx, void *block, size_t size)
 {
     (void)ctx;
     if (!h_block_is_ours(block)) {
@@ -53,7 +53,7 @@ static void give(void *ctx, void *block, size_t size)
 
 void c_chunk_cache_install(void)
 {
-    PyObjectArenaAllocator ours = {NULL, take, give};
+    PyObjectArenaAllocator ours = {NULL, allocate_chunk, free_chunk};
     if (original.alloc != NULL)
         return;
     PyObject_GetArenaAllocator(&original);

@@ -1,11 +1,12 @@
 /* What a running event loop of asyncio puts into the thread state, as part of a tasklet.
  *
- * That is: which loop runs, which of its tasks (3.14; before, a dictionary of asyncio knows it by
- * the loop), the hooks of asynchronous generators, and how many frames of a coroutine's origin are
- * kept (debug mode).  3.14 has all of it in the thread state.  Before, the loop lies in the
- * thread's dictionary behind a cache of the _asyncio module, so it is read and set by that module's
- * own functions: nothing else keeps the cache right.  They run no Python code.  Only that of 3.11
- * takes memory; where there is none, the loop stays to be seen by whoever runs next.
+ * That is: which event loop runs, which of its tasks (3.14; before, asyncio keeps it in a
+ * dictionary with the event loop as key), the hooks of asynchronous generators, and how many frames
+ * of a coroutine's origin are kept (debug mode).  3.14 has all of it in the thread state.  Before,
+ * the event loop lies in the thread's dictionary behind a cache of the _asyncio module, so it is
+ * read and set by that module's own functions: nothing else keeps the cache right.  They run no
+ * Python code.  Only 3.11's function allocates memory; if that fails, the event loop stays visible
+ * to the tasklet that runs next.
  */
 #include "cpython/layout.h"
 
@@ -33,7 +34,7 @@ int c_event_loop_is_running(void)
     return loop != NULL && loop != Py_None;
 }
 
-static void exchange(PyObject **one, PyObject **other)
+static void swap_references(PyObject **one, PyObject **other)
 {
     PyObject *mine = *one;
     *one = *other;
@@ -41,13 +42,13 @@ static void exchange(PyObject **one, PyObject **other)
 }
 
 #ifdef C_THREAD_HAS_LOOP
-static void exchange_loop(PyThreadState *ts, c_event_loop *kept)
+static void swap_running_loop(PyThreadState *ts, c_event_loop *kept)
 {
-    exchange(thread_loop(ts), &kept->loop);
-    exchange(thread_task(ts), &kept->task);
+    swap_references(thread_loop(ts), &kept->loop);
+    swap_references(thread_task(ts), &kept->task);
 }
 #else
-static void exchange_loop(PyThreadState *ts, c_event_loop *kept)
+static void swap_running_loop(PyThreadState *ts, c_event_loop *kept)
 {
     (void)ts;
     PyObject *mine = get_loop(module, NULL);
@@ -66,9 +67,9 @@ void c_event_loop_swap(PyThreadState *ts, c_event_loop *kept)
     int depth = ts->coroutine_origin_tracking_depth;
     ts->coroutine_origin_tracking_depth = kept->depth;
     kept->depth = depth;
-    exchange(&ts->async_gen_firstiter, &kept->hooks[0]);
-    exchange(&ts->async_gen_finalizer, &kept->hooks[1]);
-    exchange_loop(ts, kept);
+    swap_references(&ts->async_gen_firstiter, &kept->hooks[0]);
+    swap_references(&ts->async_gen_finalizer, &kept->hooks[1]);
+    swap_running_loop(ts, kept);
 }
 
 void c_event_loop_clear(c_event_loop *kept)

@@ -1,27 +1,27 @@
-/* Can a frame go on where its record says that it stands?
+/* Can a frame resume at the location that its snapshot names?
  *
- * A frame below the innermost one waits at an instruction that runs another frame.
- * How far it goes when that one returns follows from the instruction: over it, or
- * where its loop or its delegation ends.  There lies one value more than while it
- * waits, and the depth of the value stack is static (stack_depth.c), so the number of its
- * slots follows as well.  Loops and delegations run generators, and the one that
- * runs lies on top of the stack; all others run functions.  A frame that waits
- * through a splice stands at the instruction with all operands (splice.c).
+ * A frame below the innermost one waits at an instruction that runs another frame.  How far it
+ * advances when that frame returns follows from the instruction: over it, or to where its loop or
+ * its delegation ends.  There the value stack holds one value more than while it waits, and its
+ * depth is static (stack_depth.c), so the number of the frame's slots follows as well.  Loops and
+ * delegations run generators, and the one that runs lies on top of the stack; all other
+ * instructions run functions.  A frame that waits through a splice stands at the instruction with
+ * all operands (splice.c).
  *
- * A generator at rest stands behind its `yield`, or behind the instruction that
- * made it, and goes on there with the value that is sent: one more, too.  Whether
- * it delegates is told by its state or by the RESUME behind the `yield`, and both
- * must say the same, because then what lies on top is taken for an object.
+ * A suspended generator stands after its `yield`, or after the instruction that made it, and
+ * resumes there with the value that is sent: one more, too.  Whether it delegates follows from its
+ * state and from the RESUME after the `yield`, and both must agree, because if it does the
+ * interpreter takes what lies on top for an object.
  *
- * Where the depth cannot be told (generators on 3.11) it is not compared.
- * The instructions are taken from the code as CPython gives it out.
+ * Where the depth is unknown (generators on 3.11) it is not compared.  The instructions are read
+ * from the bytecode that PyCode_GetCode returns.
  */
 #include "cpython/frame_snapshot.h"
 #include "cpython/splice.h"
 
-/* New bytes, or NULL: without memory, and of the frame under __init__, whose code is a constant
- * that CPython cannot give out. */
-static PyObject *plain_bytes(PyCodeObject *code)
+/* A new bytes object, or NULL: without memory, and for the frame under __init__, whose code is a
+ * constant for which PyCode_GetCode does not work. */
+static PyObject *plain_bytecode(PyCodeObject *code)
 {
     if (code == c_shim_code())
         return NULL;
@@ -33,7 +33,7 @@ static PyObject *plain_bytes(PyCodeObject *code)
 
 c_plain_instruction c_plain_instruction_at(PyCodeObject *code, int unit)
 {
-    PyObject *bytes = plain_bytes(code);
+    PyObject *bytes = plain_bytecode(code);
     c_plain_instruction found = {-1, -1, 0};
     if (bytes != NULL && unit >= 0 && 2 * unit < PyBytes_GET_SIZE(bytes)) {
         const unsigned char *at = (const unsigned char *)PyBytes_AS_STRING(bytes) + 2 * unit;
@@ -47,67 +47,68 @@ c_plain_instruction c_plain_instruction_at(PyCodeObject *code, int unit)
     return found;
 }
 
-/* Whether the frame can go on at `unit` with one value more. */
-static int fits(const c_frame_snapshot *record, int unit)
+/* Whether the frame can resume at `unit` with one value more. */
+static int can_resume_at(const c_frame_snapshot *snapshot, int unit)
 {
-    PyCodeObject *code = record->code;
-    int depth = record->slots - code->co_nlocalsplus + 1;
+    PyCodeObject *code = snapshot->code;
+    int depth = snapshot->slots - code->co_nlocalsplus + 1;
     if (unit < 0 || unit >= code_units(code) || depth < 1 || depth > code->co_stacksize)
         return 0;
     return !C_TELLS_DEPTH || c_stack_depth_at(code, unit * (int)sizeof(_Py_CODEUNIT)) == depth;
 }
 
-/* ---- generators at rest ------------------------------------------------------------------ */
+/* ---- suspended generators ----------------------------------------------------------------- */
 
-/* What the RESUME behind a `yield` says: a plain one, or one that delegates. */
+/* The argument of a RESUME: what it stands after. */
 enum { AFTER_START, AFTER_YIELD, AFTER_YIELD_FROM, AFTER_AWAIT };
 
-static int is_at_yield(const c_frame_snapshot *record, int next, int state)
+static int stands_at_yield(const c_frame_snapshot *snapshot, int next, int state)
 {
-    c_plain_instruction behind = c_plain_instruction_at(record->code, next);
-    int after = behind.oparg & 3;
-    if (behind.op != RESUME || after == AFTER_START)
+    c_plain_instruction next_one = c_plain_instruction_at(snapshot->code, next);
+    int after = next_one.oparg & 3;
+    if (next_one.op != RESUME || after == AFTER_START)
         return 0;
     return after == AFTER_YIELD ? state == FRAME_SUSPENDED
-                                : state == C_DELEGATING && c_frame_snapshot_top(record) != NULL;
+                                : state == C_DELEGATING && c_frame_snapshot_top(snapshot) != NULL;
 }
 
-const char *c_location_check_generator(const c_frame_snapshot *record, int state)
+const char *c_location_check_generator(const c_frame_snapshot *snapshot, int state)
 {
-    int next = record->ip + C_TO_NEXT;
-    c_plain_instruction in_front = c_plain_instruction_at(record->code, next - 1);
-    int told = in_front.op == RETURN_GENERATOR ? state == FRAME_CREATED
-               : in_front.op == YIELD_VALUE    ? is_at_yield(record, next, state)
-                                               : 0;
-    return told && in_front.unit == next - 1 && record->offset == 0 && fits(record, next)
+    int next = snapshot->ip + C_TO_NEXT;
+    c_plain_instruction in_front = c_plain_instruction_at(snapshot->code, next - 1);
+    int agrees = in_front.op == RETURN_GENERATOR ? state == FRAME_CREATED
+                 : in_front.op == YIELD_VALUE    ? stands_at_yield(snapshot, next, state)
+                                                 : 0;
+    return agrees && in_front.unit == next - 1 && snapshot->offset == 0 &&
+                   can_resume_at(snapshot, next)
                ? NULL
-               : "a generator does not rest where its record says";
+               : "a generator is not suspended where its snapshot says";
 }
 
-/* ---- callers ------------------------------------------------------------------------------ */
+/* ---- waiting frames ----------------------------------------------------------------------- */
 
 #ifdef C_HAS_SOFT
 
 /* The frame under __init__: as the interpreter makes it, with the new object. */
-static int is_shim(const c_frame_snapshot *record)
+static int is_valid_init_shim(const c_frame_snapshot *snapshot)
 {
-    return !PyFunction_Check(record->function) && record->ip == 0 && record->offset == 0 &&
-           record->slots == 1 && c_frame_snapshot_top(record) != NULL;
+    return !PyFunction_Check(snapshot->function) && snapshot->ip == 0 && snapshot->offset == 0 &&
+           snapshot->slots == 1 && c_frame_snapshot_top(snapshot) != NULL;
 }
 
-static int is_spliced(const c_frame_snapshot *record, c_plain_instruction at, int generator)
+static int is_valid_splice(const c_frame_snapshot *snapshot, c_plain_instruction at, int generator)
 {
-    PyCodeObject *code = record->code;
-    int depth = record->slots - code->co_nlocalsplus;
-    if (record->offset < C_SPLICED || at.unit != record->ip)
+    PyCodeObject *code = snapshot->code;
+    int depth = snapshot->slots - code->co_nlocalsplus;
+    if (snapshot->offset < C_SPLICED || at.unit != snapshot->ip)
         return 0;
     if (C_TELLS_DEPTH && c_stack_depth_at(code, at.unit * (int)sizeof(_Py_CODEUNIT)) != depth)
         return 0;
-    return c_splice_is_valid(code, at.op, at.oparg, record->offset, depth, generator);
+    return c_splice_is_valid(code, at.op, at.oparg, snapshot->offset, depth, generator);
 }
 
-/* How far the instruction jumps when the frame above returns, or -1: it runs none such. */
-static int jump_of(c_plain_instruction at, int generator)
+/* How far the instruction jumps when the frame above returns; -1 if it runs no such frame. */
+static int jump_after_callee(c_plain_instruction at, int generator)
 {
     if (at.op == FOR_ITER || at.op == SEND)
         return generator ? at.oparg : -1;
@@ -119,22 +120,22 @@ static int jump_of(c_plain_instruction at, int generator)
                : -1;
 }
 
-const char *c_location_check_waiting(const c_frame_snapshot *record, PyObject *generator)
+const char *c_location_check_waiting(const c_frame_snapshot *snapshot, PyObject *generator)
 {
-    if (record->code == c_shim_code())
-        return is_shim(record) ? NULL : "the frame under __init__ is none";
-    c_plain_instruction at = c_plain_instruction_at(record->code, record->ip);
-    if (is_spliced(record, at, generator != Py_None))
+    if (snapshot->code == c_shim_code())
+        return is_valid_init_shim(snapshot) ? NULL : "the frame under __init__ is not as expected";
+    c_plain_instruction at = c_plain_instruction_at(snapshot->code, snapshot->ip);
+    if (is_valid_splice(snapshot, at, generator != Py_None))
         return NULL;
-    int jump = at.op < 0 ? -1 : jump_of(at, generator != Py_None);
-    if (jump < 0 || (generator != Py_None && c_frame_snapshot_top(record) != generator))
-        return "a frame does not wait where its record says";
+    int jump = at.op < 0 ? -1 : jump_after_callee(at, generator != Py_None);
+    if (jump < 0 || (generator != Py_None && c_frame_snapshot_top(snapshot) != generator))
+        return "a frame does not wait where its snapshot says";
     int advance = C_AFTER(at.op) - C_WAIT_ADVANCE(at.op) + jump;
-    return record->ip == at.unit + C_WAIT_ADVANCE(at.op) &&
-                   record->offset == (advance & UINT16_MAX) &&
-                   fits(record, record->ip + advance + C_TO_NEXT)
+    return snapshot->ip == at.unit + C_WAIT_ADVANCE(at.op) &&
+                   snapshot->offset == (advance & UINT16_MAX) &&
+                   can_resume_at(snapshot, snapshot->ip + advance + C_TO_NEXT)
                ? NULL
-               : "the place and the slots of a frame do not agree";
+               : "the location and the slots of a frame do not agree";
 }
 
 #endif

@@ -1,21 +1,21 @@
-/* Frames as plain records, read and written.
+/* Snapshots of frames, read and written.
  *
- * A frame that does not run is its function, its place in the bytecode and the
- * objects in its slots.  Reading makes new references and changes nothing; the
- * same frame can go on afterwards.  Specialised, traced and compiled bytecode is no
- * matter: a record holds offsets, which are the same in every form of the code.
+ * A frame that does not run is its function, its location in the bytecode and the objects in its
+ * slots.  Reading makes new references and changes nothing; the same frame can resume afterwards.
+ * Specialised, traced and compiled bytecode makes no difference: a snapshot holds offsets, which
+ * are the same in every form of the code.
  *
- * Writing trusts the values, as every unpickler does, but not the numbers: the
- * slots must be no more than the code has, a slot that the bytecode takes for a cell
- * must hold one, and the place must be one where the frame can go on with that many
- * (frame_location.c; of the innermost frame: frames.c).  All is checked before the first
- * frame is touched, and nothing that comes after can fail.
+ * Writing trusts the values, as every unpickler does, but not the numbers: there must be no more
+ * slots than the code has, a slot that the bytecode takes for a cell must hold one, and the
+ * location must be one where the frame can resume with that many slots (frame_location.c; for the
+ * innermost frame: frames.c).  All is checked before the first frame is touched, and no later step
+ * can fail.
  *
  * Any attached thread; no Python code runs.
  *
- * Rejected: numbers for empty slots among the values (a user's value might be
- * equal), and records that keep the operands of the blocked call (they are dropped
- * when it returns, so nobody needs them).
+ * Rejected: numbers for empty slots among the values (a user's value might be equal), and snapshots
+ * that keep the operands of the blocked call (they are dropped when it returns, so they are not
+ * needed).
  */
 #include "cpython/frame_snapshot.h"
 
@@ -28,7 +28,7 @@ PyCodeObject *c_shim_code(void)
     return __atomic_load_n(&shim, __ATOMIC_ACQUIRE);
 }
 
-static void learn_shim(PyCodeObject *code)
+static void note_shim_code(PyCodeObject *code)
 {
     __atomic_store_n(&shim, code, __ATOMIC_RELEASE);
 }
@@ -39,7 +39,7 @@ int c_shim_learn(PyThreadState *ts)
     c_frame *below = f != NULL ? f->previous : NULL;
     if (below != NULL && !frame_is_entry(below) && frame_function(below) != NULL &&
         !PyFunction_Check(frame_function(below)))
-        learn_shim(frame_code(below));
+        note_shim_code(frame_code(below));
     return c_shim_code() != NULL;
 }
 
@@ -106,7 +106,7 @@ PyObject *c_frame_snapshot_read(c_frame *f, int slots, int offset)
     PyObject *owner = Py_None, *locals = Py_None, *mask = NULL;
     PyObject *function = frame_function(f);
     if (function != NULL && !PyFunction_Check(function)) {
-        learn_shim(code);
+        note_shim_code(code);
         function = NULL;
     }
     if (f->owner == FRAME_OWNED_BY_GENERATOR)
@@ -122,7 +122,7 @@ PyObject *c_frame_snapshot_read(c_frame *f, int slots, int offset)
 
 /* ---- checking ------------------------------------------------------------------- */
 
-static int small_int(PyObject *value, int *out)
+static int read_small_int(PyObject *value, int *out)
 {
     long number = PyLong_Check(value) ? PyLong_AsLong(value) : -2;
     if (number < -1 || number > INT_MAX || (number == -1 && PyErr_Occurred())) {
@@ -165,7 +165,7 @@ static int count_slots(PyObject *mask, Py_ssize_t values, int room)
 const char *c_frame_snapshot_parse(PyObject *tuple, c_frame_snapshot *out)
 {
     if (!PyTuple_CheckExact(tuple) || PyTuple_GET_SIZE(tuple) != 8)
-        return "a frame is a tuple of 8";
+        return "a frame is not a tuple of 8";
     PyObject **item = ((PyTupleObject *)tuple)->ob_item;
     out->owner = item[0];
     out->function = item[1];
@@ -176,80 +176,81 @@ const char *c_frame_snapshot_parse(PyObject *tuple, c_frame_snapshot *out)
     if (item[2] == Py_None)
         out->code = c_shim_code();
     if (out->code == NULL || !PyCode_Check(out->code))
-        return "a frame needs a code object";
-    if (!small_int(item[4], &out->ip) || !small_int(item[5], &out->offset) || out->offset < 0 ||
-        out->offset > UINT16_MAX)
-        return "the place in a frame is a pair of numbers";
+        return "a frame has no code object";
+    if (!read_small_int(item[4], &out->ip) || !read_small_int(item[5], &out->offset) ||
+        out->offset < 0 || out->offset > UINT16_MAX)
+        return "the location of a frame is not a pair of numbers";
     if (!PyTuple_CheckExact(out->values))
-        return "the values of a frame are a tuple";
+        return "the values of a frame are not a tuple";
     out->slots = count_slots(out->mask, PyTuple_GET_SIZE(out->values),
                              out->code->co_nlocalsplus + out->code->co_stacksize);
-    return out->slots < 0 ? "the slots of a frame are more than its code has" : NULL;
+    return out->slots < 0 ? "a frame has more slots than its code allows" : NULL;
 }
 
-PyObject *c_frame_snapshot_top(const c_frame_snapshot *record)
+PyObject *c_frame_snapshot_top(const c_frame_snapshot *snapshot)
 {
-    Py_ssize_t count = PyTuple_GET_SIZE(record->values);
-    int last = record->slots - 1;
-    if (count == 0 || has_bit(record->mask, last) || has_bit(record->mask, record->slots + last))
+    Py_ssize_t count = PyTuple_GET_SIZE(snapshot->values);
+    int last = snapshot->slots - 1;
+    if (count == 0 || has_bit(snapshot->mask, last) ||
+        has_bit(snapshot->mask, snapshot->slots + last))
         return NULL;
-    return PyTuple_GET_ITEM(record->values, count - 1);
+    return PyTuple_GET_ITEM(snapshot->values, count - 1);
 }
 
 /* Whether slot `at` must hold a cell once the function has begun. */
-static int wants_cell(const PyCodeObject *code, int at)
+static int slot_wants_cell(const PyCodeObject *code, int at)
 {
     const char *kinds = PyBytes_AS_STRING(code->co_localspluskinds);
     return at < code->co_nlocalsplus && (kinds[at] & (CO_FAST_CELL | CO_FAST_FREE));
 }
 
-static const char *check_slots(const c_frame_snapshot *record)
+static const char *check_slot_values(const c_frame_snapshot *snapshot)
 {
     Py_ssize_t used = 0;
-    for (int i = 0; i < record->slots; i++) {
+    for (int i = 0; i < snapshot->slots; i++) {
         PyObject *value = NULL;
-        if (!has_bit(record->mask, i))
-            value = PyTuple_GET_ITEM(record->values, used++);
-        if (wants_cell(record->code, i) && (value == NULL || !PyCell_Check(value)))
+        if (!has_bit(snapshot->mask, i))
+            value = PyTuple_GET_ITEM(snapshot->values, used++);
+        if (slot_wants_cell(snapshot->code, i) && (value == NULL || !PyCell_Check(value)))
             return "a variable of a closure is not a cell";
-        if (has_bit(record->mask, record->slots + i) &&
+        if (has_bit(snapshot->mask, snapshot->slots + i) &&
             (!SLOTS_HOLD_NUMBERS || value == NULL || !PyLong_CheckExact(value)))
-            return "a number in a slot is none";
+            return "a slot that should hold a number does not";
     }
-    return used == PyTuple_GET_SIZE(record->values) ? NULL : "values and slots do not agree";
+    return used == PyTuple_GET_SIZE(snapshot->values) ? NULL : "values and slots do not agree";
 }
 
-const char *c_frame_snapshot_check(const c_frame_snapshot *record)
+const char *c_frame_snapshot_check(const c_frame_snapshot *snapshot)
 {
-    PyCodeObject *code = record->code;
-    int function = PyFunction_Check(record->function);
+    PyCodeObject *code = snapshot->code;
+    int function = PyFunction_Check(snapshot->function);
     if (!function && code != c_shim_code())
-        return "a frame needs its function";
-    if (record->slots < code->co_nlocalsplus)
-        return "the slots of a frame are fewer than its variables";
-    return check_slots(record);
+        return "a frame has no function";
+    if (snapshot->slots < code->co_nlocalsplus)
+        return "a frame has fewer slots than variables";
+    return check_slot_values(snapshot);
 }
 
 /* ---- writing ---------------------------------------------------------------------- */
 
-void c_frame_snapshot_fill(const c_frame_snapshot *record, c_frame *f)
+void c_frame_snapshot_fill(const c_frame_snapshot *snapshot, c_frame *f)
 {
     Py_ssize_t used = 0;
-    for (int i = 0; i < record->slots; i++) {
-        if (has_bit(record->mask, i)) {
+    for (int i = 0; i < snapshot->slots; i++) {
+        if (has_bit(snapshot->mask, i)) {
             f->localsplus[i] = SLOT_NULL;
             continue;
         }
-        PyObject *value = PyTuple_GET_ITEM(record->values, used++);
-        f->localsplus[i] = has_bit(record->mask, record->slots + i)
+        PyObject *value = PyTuple_GET_ITEM(snapshot->values, used++);
+        f->localsplus[i] = has_bit(snapshot->mask, snapshot->slots + i)
                                ? slot_from_number(PyLong_AsSsize_t(value))
                                : slot_steal(Py_NewRef(value));
     }
-    frame_set_top(f, record->slots);
-    frame_set_ip(f, _PyCode_CODE(record->code) + record->ip);
-    frame_set_return_offset(f, record->offset);
-    if (PyFunction_Check(record->function)) {
-        PyFunctionObject *function = (PyFunctionObject *)record->function;
+    frame_set_top(f, snapshot->slots);
+    frame_set_ip(f, _PyCode_CODE(snapshot->code) + snapshot->ip);
+    frame_set_return_offset(f, snapshot->offset);
+    if (PyFunction_Check(snapshot->function)) {
+        PyFunctionObject *function = (PyFunctionObject *)snapshot->function;
         f->f_globals = function->func_globals;
         f->f_builtins = function->func_builtins;
     }

@@ -1,23 +1,22 @@
-/* The frames of a suspended tasklet: read as records, and built from them.
+/* The frames of a suspended tasklet: read as snapshots, and built from them.
  *
- * A softly suspended tasklet is a chain of frames and nothing else.  Reading walks
- * it from the innermost frame to the outermost.  Building lays the frames of plain
- * calls on the tasklet's own data stack, in the order in which the calls were made,
- * as the interpreter pops them; frames of generators stay inside their generators.
- * The chain of handled exceptions is made anew: the tasklet's own item, then that of
- * each generator on the way inwards.
+ * A softly suspended tasklet is a chain of frames and nothing else.  Reading walks it from the
+ * innermost frame to the outermost.  Building puts the frames of plain calls on the tasklet's own
+ * data stack, in the order in which the calls were made, because the interpreter pops them in the
+ * reverse order; frames of generators stay inside their generators.  The chain of handled
+ * exceptions is made anew: the tasklet's own item, then that of each generator on the way inwards.
  *
- * The innermost frame stands at the instruction that called us, without its
- * operands, or at a check where it was interrupted (safepoint.c); how far to step over it follows
- * from the instruction alone, and is taken from the code as CPython gives it out (no specialised or
- * traced instruction, empty inline caches).
+ * The innermost frame stands at the instruction that called us, without its operands, or at a
+ * safepoint where it was interrupted (safepoint.c); how far to step over the instruction follows
+ * from the instruction alone, and is computed from the bytecode that PyCode_GetCode returns (no
+ * specialised or traced instruction, empty inline caches).
  *
- * On the tasklet's home thread.  Building checks all before it changes anything.
+ * On the tasklet's owner thread.  Building checks everything before it changes anything.
  */
 #include "cpython/frame_snapshot.h"
 #include "cpython/safepoint.h"
 
-static int place(const c_frame *f)
+static int units_into_code(const c_frame *f)
 {
     return (int)(frame_ip(f) - _PyCode_CODE(frame_code(f)));
 }
@@ -37,17 +36,17 @@ static Py_ssize_t count_frames(const c_frame *f)
 PyObject *c_frames_read(const c_state *state)
 {
     Py_ssize_t left = count_frames(state->frame);
-    PyObject *records = PyTuple_New(left);
-    for (c_frame *f = state->frame; records != NULL && left-- > 0; f = f->previous) {
+    PyObject *snapshots = PyTuple_New(left);
+    for (c_frame *f = state->frame; snapshots != NULL && left-- > 0; f = f->previous) {
         int inner = f == state->frame;
-        PyObject *record = inner ? c_frame_snapshot_read(f, state->depth, 0)
-                                 : c_frame_snapshot_read(f, frame_top(f), frame_return_offset(f));
-        if (record == NULL)
-            Py_CLEAR(records);
+        PyObject *snapshot = inner ? c_frame_snapshot_read(f, state->depth, 0)
+                                   : c_frame_snapshot_read(f, frame_top(f), frame_return_offset(f));
+        if (snapshot == NULL)
+            Py_CLEAR(snapshots);
         else
-            PyTuple_SET_ITEM(records, left, record);
+            PyTuple_SET_ITEM(snapshots, left, snapshot);
     }
-    return records;
+    return snapshots;
 }
 
 int c_generator_is_running_in(const c_state *state, PyObject *gen)
@@ -58,20 +57,20 @@ int c_generator_is_running_in(const c_state *state, PyObject *gen)
     return 0;
 }
 
-/* ---- where the innermost frame goes on --------------------------------------------------- */
+/* ---- where the innermost frame resumes ---------------------------------------------------- */
 
-/* Where a tasklet that was interrupted may have been left softly: safepoint.c. */
-static int is_check(int op)
+/* Where an interrupted tasklet may have been suspended softly: safepoint.c. */
+static int is_soft_safepoint(int op)
 {
     return op == RESUME || op == JUMP_BACKWARD;
 }
 
-/* What the call of a blocked function has on the value stack, or -1. */
-static int operands_of(c_plain_instruction at)
+/* How many operands the call of a blocked function has on the value stack, or -1. */
+static int operands_of_call(c_plain_instruction at)
 {
 #ifdef C_OP_BEFORE_WITH
     if (at.op == C_OP_BEFORE_WITH)
-        return 0; /* the manager is gone, its __exit__ lies there */
+        return 0; /* the manager's slot holds its __exit__ now */
 #endif
     if (at.op == C_OP_CALL)
         return at.oparg + 2;
@@ -79,10 +78,10 @@ static int operands_of(c_plain_instruction at)
         return C_KW_OPERANDS(at.oparg);
     if (at.op == C_OP_CALL_EX)
         return C_EX_OPERANDS(at.oparg);
-    return at.op == C_OP_FOR_ITER || is_check(at.op) ? 0 : -1;
+    return at.op == C_OP_FOR_ITER || is_soft_safepoint(at.op) ? 0 : -1;
 }
 
-static const char *check_inner(const c_frame_snapshot *inner, int operands)
+static const char *check_innermost_frame(const c_frame_snapshot *inner, int operands)
 {
     const PyCodeObject *code = inner->code;
     if (operands < 0)
@@ -92,22 +91,24 @@ static const char *check_inner(const c_frame_snapshot *inner, int operands)
 #if C_TELLS_DEPTH
     int depth = c_stack_depth_at(inner->code, inner->ip * (int)sizeof(_Py_CODEUNIT));
     if (inner->slots != code->co_nlocalsplus + depth - operands)
-        return "the place and the slots of the innermost frame do not agree";
+        return "the location and the slots of the innermost frame do not agree";
 #endif
     return NULL;
 }
 
-static const char *find_advance(const c_frame_snapshot *inner, c_state *state)
+static const char *find_innermost_advance(const c_frame_snapshot *inner, c_state *state)
 {
     c_plain_instruction at = c_plain_instruction_at(inner->code, inner->ip);
-    const char *wrong = check_inner(inner, at.unit == inner->ip ? operands_of(at) : -1);
+    const char *wrong =
+        check_innermost_frame(inner, at.unit == inner->ip ? operands_of_call(at) : -1);
     if (wrong != NULL)
         return wrong;
     state->depth = inner->slots;
     state->advance = C_AFTER(at.op);
     state->end_advance = 0;
-    if (is_check(at.op)) {
-        check_ways(at.op, at.op == RESUME ? 0 : at.oparg, &state->advance, &state->end_advance);
+    if (is_soft_safepoint(at.op)) {
+        safepoint_advances(at.op, at.op == RESUME ? 0 : at.oparg, &state->advance,
+                           &state->end_advance);
         int target = inner->ip + state->end_advance + C_TO_NEXT;
         return target < 0 || target >= code_units(inner->code)
                    ? "the innermost frame jumps out of its code"
@@ -127,87 +128,87 @@ static const char *find_advance(const c_frame_snapshot *inner, c_state *state)
 
 #define SPARE_WORDS 24 /* for a small call on top */
 
-/* The generator that a record belongs to, or None. */
-static PyObject *owner_of(PyObject *tuple)
+/* The generator that a frame snapshot belongs to, or None. */
+static PyObject *snapshot_owner(PyObject *tuple)
 {
     return PyTuple_CheckExact(tuple) && PyTuple_GET_SIZE(tuple) > 0 ? PyTuple_GET_ITEM(tuple, 0)
                                                                     : Py_None;
 }
 
-static const char *check_record(PyObject *records, Py_ssize_t at, c_frame_snapshot *out)
+static const char *check_one_snapshot(PyObject *snapshots, Py_ssize_t at, c_frame_snapshot *out)
 {
-    const char *wrong = c_frame_snapshot_parse(PyTuple_GET_ITEM(records, at), out);
+    const char *wrong = c_frame_snapshot_parse(PyTuple_GET_ITEM(snapshots, at), out);
     if (wrong == NULL)
         wrong = c_frame_snapshot_check(out);
-    if (wrong == NULL && at + 1 < PyTuple_GET_SIZE(records))
-        wrong = c_location_check_waiting(out, owner_of(PyTuple_GET_ITEM(records, at + 1)));
+    if (wrong == NULL && at + 1 < PyTuple_GET_SIZE(snapshots))
+        wrong = c_location_check_waiting(out, snapshot_owner(PyTuple_GET_ITEM(snapshots, at + 1)));
     if (wrong != NULL || out->owner == Py_None)
         return wrong;
     for (Py_ssize_t i = 0; i < at; i++)
-        if (owner_of(PyTuple_GET_ITEM(records, i)) == out->owner)
+        if (snapshot_owner(PyTuple_GET_ITEM(snapshots, i)) == out->owner)
             return "a generator cannot run twice";
     return c_generator_check(out->owner, out);
 }
 
-const char *c_frames_check(PyThreadState *ts, PyObject *records, size_t *size)
+const char *c_frames_check(PyThreadState *ts, PyObject *snapshots, size_t *size)
 {
-    c_frame_snapshot record;
+    c_frame_snapshot snapshot;
     c_state inner;
     size_t words = SPARE_WORDS;
-    Py_ssize_t count = PyTuple_CheckExact(records) ? PyTuple_GET_SIZE(records) : 0;
+    Py_ssize_t count = PyTuple_CheckExact(snapshots) ? PyTuple_GET_SIZE(snapshots) : 0;
     if (count == 0)
-        return "the frames are no tuple of frames";
+        return "the frames are not a tuple of frames";
     if (count >= thread_py_budget(ts))
-        return "the frames are more than the recursion limit allows";
+        return "there are more frames than the recursion limit allows";
     for (Py_ssize_t i = 0; i < count; i++) {
-        const char *wrong = check_record(records, i, &record);
+        const char *wrong = check_one_snapshot(snapshots, i, &snapshot);
         if (wrong != NULL)
             return wrong;
-        if (record.owner == Py_None)
-            words += (size_t)code_frame_words(record.code);
+        if (snapshot.owner == Py_None)
+            words += (size_t)code_frame_words(snapshot.code);
     }
     *size = offsetof(_PyStackChunk, data) + (words + 1) * sizeof(PyObject *);
-    return find_advance(&record, &inner);
+    return find_innermost_advance(&snapshot, &inner);
 }
 
-static c_frame *lay_frame(c_state *state, const c_frame_snapshot *record)
+static c_frame *build_stack_frame(c_state *state, const c_frame_snapshot *snapshot)
 {
     c_frame *f = state->top;
-    PyObject *locals = record->locals != Py_None ? record->locals : NULL;
-    frame_init(f, record->function, record->code, locals);
-    c_frame_snapshot_fill(record, f);
-    state->top = (PyObject **)f + code_frame_words(record->code);
+    PyObject *locals = snapshot->locals != Py_None ? snapshot->locals : NULL;
+    frame_init(f, snapshot->function, snapshot->code, locals);
+    c_frame_snapshot_fill(snapshot, f);
+    state->top = (PyObject **)f + code_frame_words(snapshot->code);
     return f;
 }
 
-static c_frame *enter_generator(c_state *state, const c_frame_snapshot *record)
+static c_frame *build_generator_frame(c_state *state, const c_frame_snapshot *snapshot)
 {
-    PyGenObject *gen = (PyGenObject *)record->owner;
-    c_generator_put(record->owner, record, FRAME_EXECUTING);
+    PyGenObject *gen = (PyGenObject *)snapshot->owner;
+    c_generator_put(snapshot->owner, snapshot, FRAME_EXECUTING);
     gen->gi_exc_state.previous_item = state->exc_info;
     state->exc_info = &gen->gi_exc_state;
-    return generator_frame(record->owner);
+    return generator_frame(snapshot->owner);
 }
 
-int c_frames_build(PyThreadState *ts, c_state *state, PyObject *records)
+int c_frames_build(PyThreadState *ts, c_state *state, PyObject *snapshots)
 {
     c_frame *below = NULL;
-    c_frame_snapshot record;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(records); i++) {
-        c_frame_snapshot_parse(PyTuple_GET_ITEM(records, i), &record);
-        c_frame *f =
-            record.owner == Py_None ? lay_frame(state, &record) : enter_generator(state, &record);
+    c_frame_snapshot snapshot;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(snapshots); i++) {
+        c_frame_snapshot_parse(PyTuple_GET_ITEM(snapshots, i), &snapshot);
+        c_frame *f = snapshot.owner == Py_None ? build_stack_frame(state, &snapshot)
+                                               : build_generator_frame(state, &snapshot);
         f->previous = below;
         below = f;
         state->py_left--;
     }
     state->frame = below;
-    find_advance(&record, state);
-    return is_check(c_plain_instruction_at(record.code, record.ip).op);
+    find_innermost_advance(&snapshot, state);
+    return is_soft_safepoint(c_plain_instruction_at(snapshot.code, snapshot.ip).op);
 }
 
-/* In the place of the first operand: there is one wherever the stack does not keep it anyway (an
- * iteration, a `with`). */
+/* It takes the slot of the first operand.  There is one unless the value stack keeps the object
+ * alive anyway (an iteration, a `with`). */
 void c_frames_keep_alive(c_state *state, PyObject *object)
 {
     c_frame *f = state->frame;
@@ -228,15 +229,15 @@ PyObject *c_frames_read(const c_state *state)
     return NULL;
 }
 
-const char *c_frames_check(PyThreadState *ts, PyObject *records, size_t *size)
+const char *c_frames_check(PyThreadState *ts, PyObject *snapshots, size_t *size)
 {
-    (void)ts, (void)records, (void)size;
+    (void)ts, (void)snapshots, (void)size;
     return "freezing needs 3.12";
 }
 
-int c_frames_build(PyThreadState *ts, c_state *state, PyObject *records)
+int c_frames_build(PyThreadState *ts, c_state *state, PyObject *snapshots)
 {
-    (void)ts, (void)state, (void)records;
+    (void)ts, (void)state, (void)snapshots;
     return 0;
 }
 
@@ -253,12 +254,12 @@ int c_generator_is_running_in(const c_state *state, PyObject *gen)
 
 #endif
 
-/* ---- what stands between --------------------------------------------------------------------- */
+/* ---- the C caller that pins a tasklet ------------------------------------------------------ */
 
 #ifdef C_HAS_SOFT
 
-/* What the instruction calls: borrowed, or NULL when it is no call or cannot be told. */
-static PyObject *callee_at(const c_frame *f, int op)
+/* What the instruction calls: borrowed, or NULL when it is not a call or the callee is unknown. */
+static PyObject *callee_of_call(const c_frame *f, int op)
 {
     PyCodeObject *code = frame_code(f);
     int oparg = ip_oparg(frame_ip(f)), operands = 0, depth = 0;
@@ -271,17 +272,17 @@ static PyObject *callee_at(const c_frame *f, int op)
     if (C_EXACT_TOP)
         depth = frame_top(f) - code->co_nlocalsplus;
     else
-        depth = c_stack_depth_at(code, place(f) * (int)sizeof(_Py_CODEUNIT));
-    int told = frame_top(f) < 0 || frame_top(f) >= code->co_nlocalsplus + depth;
-    if (operands == 0 || depth < operands || !told)
+        depth = c_stack_depth_at(code, units_into_code(f) * (int)sizeof(_Py_CODEUNIT));
+    int known = frame_top(f) < 0 || frame_top(f) >= code->co_nlocalsplus + depth;
+    if (operands == 0 || depth < operands || !known)
         return NULL;
     slot *base = (slot *)f->localsplus + code->co_nlocalsplus + depth - operands;
     return op == C_OP_CALL_EX ? C_EX_TARGET(base) : C_CALL_TARGET(base);
 }
 
-/* The Python frame that waits for C, the innermost one if there is no other: the activation may
- * be the dispatcher's own, and then what is below waits for nobody but that. */
-static const c_frame *frame_between(const c_state *state)
+/* The Python frame that waits for C code, or the innermost one: the activation may be the
+ * dispatcher's own, and then the frames below wait for that activation only. */
+static const c_frame *frame_of_c_caller(const c_state *state)
 {
     const c_frame *f = state->frame;
     while (f != NULL && !frame_is_entry(f))
@@ -302,13 +303,13 @@ int c_is_traced(const c_state *state)
 int c_find_c_caller(const c_state *state, PyObject **code, int *line, PyObject **callee,
                     int *opcode)
 {
-    const c_frame *f = state->frame != NULL ? frame_between(state) : NULL;
+    const c_frame *f = state->frame != NULL ? frame_of_c_caller(state) : NULL;
     if (f == NULL || frame_is_entry(f) || (f == state->frame && state->rest == C_BELOW))
         return 0;
-    *opcode = c_plain_instruction_at(frame_code(f), place(f)).op;
-    *callee = Py_XNewRef(callee_at(f, *opcode));
+    *opcode = c_plain_instruction_at(frame_code(f), units_into_code(f)).op;
+    *callee = Py_XNewRef(callee_of_call(f, *opcode));
     *code = Py_NewRef((PyObject *)frame_code(f));
-    *line = PyCode_Addr2Line(frame_code(f), place(f) * (int)sizeof(_Py_CODEUNIT));
+    *line = PyCode_Addr2Line(frame_code(f), units_into_code(f) * (int)sizeof(_Py_CODEUNIT));
     return 1;
 }
 
@@ -325,7 +326,7 @@ int c_find_c_caller(const c_state *state, PyObject **code, int *line, PyObject *
 {
     *callee = NULL;
     const c_frame *f = state->frame;
-    *opcode = f != NULL ? c_plain_instruction_at(frame_code(f), place(f)).op : -1;
+    *opcode = f != NULL ? c_plain_instruction_at(frame_code(f), units_into_code(f)).op : -1;
     return c_suspended_location(state, code, line);
 }
 

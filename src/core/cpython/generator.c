@@ -1,16 +1,15 @@
-/* Generators, coroutines and asynchronous generators as plain records.
+/* Snapshots of generators, coroutines and asynchronous generators.
  *
- * They carry their frame inside themselves, so a record can be taken whenever they
- * do not run, on every version.  One that runs inside a suspended tasklet is read
- * with that tasklet (frames.c), of whose chain of frames it is a part.
+ * A generator holds its frame inside itself, so a snapshot can be taken whenever it does not run,
+ * on every version.  A generator that runs inside a suspended tasklet is read with that tasklet
+ * (frames.c), because its frame is part of the tasklet's chain of frames.
  *
- * A record is (function, code, name, qualname, frame, exception, state): function
- * and frame are None once it has ended; exception is the one that it is handling;
- * state is the interpreter's own word for where it stands, with three marks of an
- * asynchronous generator above it.
+ * A snapshot is (function, code, name, qualname, frame, exception, state): function and frame are
+ * None once the generator has ended; exception is the one that it is handling; state is the
+ * interpreter's own gi_frame_state, with three flags of an asynchronous generator above it.
  *
- * Building needs a new generator of the same code, which CPython itself makes when
- * the function is called: only its frame is exchanged here.
+ * Building needs a new generator of the same code, which CPython itself makes when the function is
+ * called: only its frame is replaced here.
  */
 #include "cpython/frame_snapshot.h"
 
@@ -21,7 +20,7 @@ int c_is_generator(PyObject *object)
     return PyGen_CheckExact(object) || PyCoro_CheckExact(object) || PyAsyncGen_CheckExact(object);
 }
 
-static int read_state(const PyGenObject *gen)
+static int read_generator_state(const PyGenObject *gen)
 {
     return (gen->gi_frame_state & 0xFF) | (gen->gi_hooks_inited ? HOOKS_INITED : 0) |
            (gen->gi_closed ? CLOSED : 0) | (gen->gi_running_async ? RUNNING_ASYNC : 0);
@@ -39,7 +38,8 @@ PyObject *c_generator_read(PyObject *object, int running)
     if (frame == NULL)
         return NULL;
     return Py_BuildValue("(OOOONOi)", function, (PyObject *)frame_code(f), gen->gi_name,
-                         gen->gi_qualname, frame, handled ? handled : Py_None, read_state(gen));
+                         gen->gi_qualname, frame, handled ? handled : Py_None,
+                         read_generator_state(gen));
 }
 
 int c_generator_is_running(PyObject *gen)
@@ -47,18 +47,19 @@ int c_generator_is_running(PyObject *gen)
     return ((PyGenObject *)gen)->gi_frame_state == FRAME_EXECUTING;
 }
 
-const char *c_generator_check(PyObject *object, const c_frame_snapshot *record)
+const char *c_generator_check(PyObject *object, const c_frame_snapshot *snapshot)
 {
     PyGenObject *gen = (PyGenObject *)object;
     if (!c_is_generator(object) || gen->gi_frame_state != FRAME_CREATED)
-        return "the frame of a generator needs a new one";
-    if (frame_code(generator_frame(object)) != record->code)
-        return "the generator is of another code";
+        return "the frame belongs into a generator that has not begun";
+    if (frame_code(generator_frame(object)) != snapshot->code)
+        return "the generator has other code than its frame";
     return NULL;
 }
 
-/* Empties a new one.  Meanwhile it passes for running: a destructor may look at it. */
-static void empty(PyGenObject *gen, PyObject *function)
+/* Empties the frame of a new generator.  Meanwhile the generator is marked as running, because a
+ * destructor may look at it. */
+static void empty_generator_frame(PyGenObject *gen, PyObject *function)
 {
     c_frame *f = generator_frame((PyObject *)gen);
     int top = frame_top(f);
@@ -66,24 +67,24 @@ static void empty(PyGenObject *gen, PyObject *function)
     frame_set_top(f, 0);
     for (int i = 0; i < top; i++)
         slot_close(f->localsplus[i]);
-    frame_exchange_function(f, function);
+    frame_replace_function(f, function);
 }
 
-void c_generator_put(PyObject *object, const c_frame_snapshot *record, int frame_state)
+void c_generator_put(PyObject *object, const c_frame_snapshot *snapshot, int frame_state)
 {
     PyGenObject *gen = (PyGenObject *)object;
-    empty(gen, record->function);
-    c_frame_snapshot_fill(record, generator_frame(object));
+    empty_generator_frame(gen, snapshot->function);
+    c_frame_snapshot_fill(snapshot, generator_frame(object));
     gen->gi_frame_state = (int8_t)frame_state;
 }
 
-static void put_ended(PyGenObject *gen)
+static void end_new_generator(PyGenObject *gen)
 {
-    empty(gen, NULL);
+    empty_generator_frame(gen, NULL);
     gen->gi_frame_state = FRAME_CLEARED;
 }
 
-static int small(PyObject *value)
+static int small_nonnegative(PyObject *value)
 {
     long number = PyLong_Check(value) ? PyLong_AsLong(value) : -1;
     if (number == -1)
@@ -91,7 +92,7 @@ static int small(PyObject *value)
     return (int)number;
 }
 
-static void set_marks(PyGenObject *gen, PyObject *const *item, int state)
+static void set_generator_fields(PyGenObject *gen, PyObject *const *item, int state)
 {
     if (PyUnicode_CheckExact(item[2]) && PyUnicode_CheckExact(item[3])) {
         Py_XSETREF(gen->gi_name, Py_NewRef(item[2]));
@@ -104,46 +105,46 @@ static void set_marks(PyGenObject *gen, PyObject *const *item, int state)
     gen->gi_running_async = (state & RUNNING_ASYNC) != 0;
 }
 
-/* One without a frame has ended, or runs in a tasklet whose record brings the frame. */
-static const char *build_frameless(PyObject *object, int where)
+/* A generator without a frame has ended, or runs in a tasklet whose snapshot contains the frame. */
+static const char *build_without_frame(PyObject *object, int where)
 {
     PyGenObject *gen = (PyGenObject *)object;
     if (where < FRAME_EXECUTING || gen->gi_frame_state != FRAME_CREATED)
-        return "a generator that goes on needs its frame";
+        return "a generator that has not ended has no frame";
     if (where >= FRAME_COMPLETED)
-        put_ended(gen);
+        end_new_generator(gen);
     return NULL;
 }
 
-static const char *build_frame(PyObject *object, PyObject *tuple, int where)
+static const char *build_with_frame(PyObject *object, PyObject *tuple, int where)
 {
-    c_frame_snapshot record;
-    const char *wrong = c_frame_snapshot_parse(tuple, &record);
+    c_frame_snapshot snapshot;
+    const char *wrong = c_frame_snapshot_parse(tuple, &snapshot);
     if (wrong == NULL && (where >= FRAME_EXECUTING || where < FRAME_CREATED))
-        wrong = "the state of a generator is not known";
+        wrong = "a generator has an unknown state";
     if (wrong == NULL)
-        wrong = c_frame_snapshot_check(&record);
+        wrong = c_frame_snapshot_check(&snapshot);
     if (wrong == NULL)
-        wrong = c_location_check_generator(&record, where);
+        wrong = c_location_check_generator(&snapshot, where);
     if (wrong == NULL)
-        wrong = c_generator_check(object, &record);
+        wrong = c_generator_check(object, &snapshot);
     if (wrong == NULL)
-        c_generator_put(object, &record, where);
+        c_generator_put(object, &snapshot, where);
     return wrong;
 }
 
 const char *c_generator_build(PyObject *object, PyObject *tuple)
 {
     if (!PyTuple_CheckExact(tuple) || PyTuple_GET_SIZE(tuple) != 7)
-        return "a generator is a tuple of 7";
+        return "a generator is not a tuple of 7";
     PyObject **item = ((PyTupleObject *)tuple)->ob_item;
-    int state = small(item[6]), where = (int8_t)(state & 0xFF);
+    int state = small_nonnegative(item[6]), where = (int8_t)(state & 0xFF);
     if (state < 0 || !(item[5] == Py_None || PyExceptionInstance_Check(item[5])))
-        return "the state of a generator is not known";
-    const char *wrong =
-        item[4] == Py_None ? build_frameless(object, where) : build_frame(object, item[4], where);
+        return "a generator has an unknown state";
+    const char *wrong = item[4] == Py_None ? build_without_frame(object, where)
+                                           : build_with_frame(object, item[4], where);
     if (wrong == NULL)
-        set_marks((PyGenObject *)object, item, state);
+        set_generator_fields((PyGenObject *)object, item, state);
     return wrong;
 }
 

@@ -1,4 +1,4 @@
-/* The interpreter around us: its threads, its end, and whether it can carry us. */
+/* The interpreter around us: its threads, its end, and whether it supports us. */
 #include "cpython/layout.h"
 
 int c_soft_supported =
@@ -26,24 +26,24 @@ typedef struct {
     void (*work)(void *arg);
     void *arg;
     int done;
-} errand;
+} stopped_work;
 
-static int run_errand(PyObject *unused, void *arg)
+static int run_at_first_object(PyObject *unused, void *arg)
 {
-    errand *e = arg;
+    stopped_work *stopped = arg;
     (void)unused;
-    if (!e->done)
-        e->work(e->arg);
-    e->done = 1;
+    if (!stopped->done)
+        stopped->work(stopped->arg);
+    stopped->done = 1;
     return 0;
 }
 
-/* The one public function that stops the world: it shows us all objects, and we are done
- * with the first. */
+/* The only public function that stops the world visits all objects; the work is done at the
+ * first. */
 void c_while_world_stopped(void (*work)(void *arg), void *arg)
 {
-    errand e = {work, arg, 0};
-    PyUnstable_GC_VisitObjects(run_errand, &e);
+    stopped_work stopped = {work, arg, 0};
+    PyUnstable_GC_VisitObjects(run_at_first_object, &stopped);
 }
 #else
 void c_while_world_stopped(void (*work)(void *arg), void *arg)
@@ -56,9 +56,8 @@ int c_check_interpreter(void)
 {
     if (PyInterpreterState_Get() == PyInterpreterState_Main())
         return 0;
-    PyErr_SetString(PyExc_ImportError,
-                    "loomlet works in the main interpreter only, and this is a sub-interpreter; "
-                    "import it in the main one");
+    PyErr_SetString(PyExc_ImportError, "loomlet works in the main interpreter only, and this is a "
+                                       "sub-interpreter: import it in the main interpreter");
     return -1;
 }
 

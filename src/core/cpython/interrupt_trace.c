@@ -1,26 +1,26 @@
-/* The same as interrupt.c, where a pending call cannot be switched away from: 3.11.
+/* Interrupt requests where a pending call cannot be switched away from (3.11); see interrupt.c.
  *
- * There the interpreter's mark "a pending call runs" is out of reach, and threads other
- * than the main one have no pending calls.  So the request arms a trace function of
- * ours in the target's thread state, and the loop calls that at the next line, call
- * or backward jump, where switching is as good as anywhere.  It takes the place of the
- * program's own trace function, if there is one, and passes everything on to it.
+ * On 3.11 the interpreter's mark "a pending call runs" is out of reach, and threads other than the
+ * main one have no pending calls.  So a request installs a trace function of ours in the target's
+ * thread state, and the eval loop calls it at the next line, call or backward jump, where switching
+ * is as good as anywhere.  It takes the place of the program's own trace function, if there is one,
+ * and passes every event on to it.
  *
- * Arming needs the GIL, because it writes to a _PyCFrame on the target's C stack.  On
- * the main thread a pending call does it; for the others the thread that asks attaches
- * itself for a moment, after asking the holder to drop the GIL at once.  The same helps
- * where the main thread serves no pending calls, because a tasklet was switched away from
- * inside one: then our last request still stands in the queue.
+ * Installing needs the GIL, because it writes to a _PyCFrame on the target's C stack.  On the main
+ * thread a pending call does it; for the others the requesting thread attaches itself for a moment,
+ * after asking the holder to drop the GIL at once.  The same is done where the main thread serves
+ * no pending calls, because a tasklet was switched away from inside one: then our last request is
+ * still in the queue.
  *
- * A loop of one instruction (`while True: pass` on one line) meets no new line and jumps to
- * no earlier place, so the loop would not call us.  Where a frame stands in one, it is
- * made to tell every instruction, which it does until it is out of there.
+ * A loop of one instruction (`while True: pass` on one line) meets no new line and jumps to no
+ * earlier instruction, so the eval loop would not call us.  If a frame stands in such a loop, it is
+ * made to report every instruction, until it has left the loop.
  *
- * Ticks.  While `ticking` the trace function stays: a tick is a line, a call or a
+ * Repeating.  While `repeating` the trace function stays: a safepoint is a line, a call or a
  * backward jump within a line.
  *
- * Threads.  `ts`, `posted` and the trace function are guarded by the GIL, but for the
- * entry in the queue of pending calls, which has the queue's lock.
+ * Threads.  `ts`, `posted` and the trace function are guarded by the GIL, but for the entry in the
+ * queue of pending calls, which the queue's lock guards.
  *
  * Rejected: a signal, which would use one up and serve the main thread only.
  */
@@ -32,7 +32,7 @@ const int c_interrupt_request_waits = 1;
 
 static __thread c_interrupt *mine;
 
-static int hook(PyObject *self, PyFrameObject *frame, int what, PyObject *arg);
+static int interrupt_trace_function(PyObject *self, PyFrameObject *frame, int what, PyObject *arg);
 
 static int in_tight_loop(const c_frame *f)
 {
@@ -40,8 +40,8 @@ static int in_tight_loop(const c_frame *f)
     return _PyOpcode_Deopt[_Py_OPCODE(at)] == JUMP_BACKWARD && _Py_OPARG(at) == 1;
 }
 
-/* No collection is begun: this may be a thread that must not run Python code. */
-static void tell_tight_loop(PyThreadState *ts)
+/* No garbage collection may begin: this may be a thread that must not run Python code. */
+static void trace_tight_loop(PyThreadState *ts)
 {
     c_frame *f = thread_frame(ts);
     if (f == NULL || !in_tight_loop(f))
@@ -55,160 +55,160 @@ static void tell_tight_loop(PyThreadState *ts)
         PyGC_Enable();
 }
 
-/* Whether this event is a check. */
-static int is_check(c_interrupt *breaker, PyFrameObject *frame, int what)
+/* Whether this event is a safepoint. */
+static int is_trace_safepoint(c_interrupt *request, PyFrameObject *frame, int what)
 {
-    if (what == PyTrace_LINE && breaker->ticking)
-        tell_tight_loop(breaker->ts);
+    if (what == PyTrace_LINE && request->repeating)
+        trace_tight_loop(request->ts);
     if (what != PyTrace_OPCODE)
         return what == PyTrace_LINE || what == PyTrace_CALL;
     if (in_tight_loop(frame->f_frame))
         return 1;
-    if (breaker->traced == NULL)
+    if (request->replaced_trace == NULL)
         frame->f_trace_opcodes = 0;
     return 0;
 }
 
 /* With the GIL. */
-static void arm(c_interrupt *breaker)
+static void arm_trace_function(c_interrupt *request)
 {
-    PyThreadState *ts = breaker->ts;
-    if (ts->c_tracefunc != hook) {
-        breaker->traced = (void *)ts->c_tracefunc;
-        ts->c_tracefunc = hook;
+    PyThreadState *ts = request->ts;
+    if (ts->c_tracefunc != interrupt_trace_function) {
+        request->replaced_trace = (void *)ts->c_tracefunc;
+        ts->c_tracefunc = interrupt_trace_function;
     }
     if (ts->tracing == 0)
         ts->cframe->use_tracing = 255;
-    tell_tight_loop(ts);
+    trace_tight_loop(ts);
 }
 
-static void disarm(c_interrupt *breaker)
+static void disarm_trace_function(c_interrupt *request)
 {
-    PyThreadState *ts = breaker->ts;
-    if (ts->c_tracefunc == hook)
-        ts->c_tracefunc = (Py_tracefunc)breaker->traced;
-    breaker->traced = NULL;
+    PyThreadState *ts = request->ts;
+    if (ts->c_tracefunc == interrupt_trace_function)
+        ts->c_tracefunc = (Py_tracefunc)request->replaced_trace;
+    request->replaced_trace = NULL;
 }
 
-/* The loop has entered tracing; for what we call it has not. */
-static int call_untraced(c_interrupt *breaker, PyThreadState *ts)
+/* The eval loop has entered tracing; for the function that we call it has not. */
+static int call_untraced(c_interrupt *request, PyThreadState *ts)
 {
     ts->tracing--;
-    int code = breaker->call(breaker);
+    int code = request->call(request);
     ts->tracing++;
     ts->cframe->use_tracing = 0;
     return code;
 }
 
-static int hook(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)
+static int interrupt_trace_function(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)
 {
     PyThreadState *ts = PyThreadState_Get();
-    c_interrupt *breaker = mine;
-    if (breaker == NULL || breaker->ts != ts) {
+    c_interrupt *request = mine;
+    if (request == NULL || request->ts != ts) {
         ts->c_tracefunc = NULL;
         return 0;
     }
-    if (breaker->traced != NULL) {
-        int code = ((Py_tracefunc)breaker->traced)(self, frame, what, arg);
+    if (request->replaced_trace != NULL) {
+        int code = ((Py_tracefunc)request->replaced_trace)(self, frame, what, arg);
         if (code != 0)
             return code;
     }
-    if (!is_check(breaker, frame, what))
+    if (!is_trace_safepoint(request, frame, what))
         return 0;
-    int wanted = breaker->posted || breaker->ticking;
-    breaker->posted = 0;
-    if (!breaker->ticking)
-        disarm(breaker);
-    return wanted ? call_untraced(breaker, ts) : 0;
+    int wanted = request->posted || request->repeating;
+    request->posted = 0;
+    if (!request->repeating)
+        disarm_trace_function(request);
+    return wanted ? call_untraced(request, ts) : 0;
 }
 
-void c_interrupt_open(c_interrupt *breaker, PyThreadState *ts, int (*call)(c_interrupt *breaker))
+void c_interrupt_open(c_interrupt *request, PyThreadState *ts, int (*call)(c_interrupt *request))
 {
-    breaker->call = call;
-    breaker->on_main = c_on_main_thread();
-    breaker->ts = ts;
-    mine = breaker;
+    request->call = call;
+    request->is_main_thread = c_on_main_thread();
+    request->ts = ts;
+    mine = request;
 }
 
-void c_interrupt_close(c_interrupt *breaker)
+void c_interrupt_close(c_interrupt *request)
 {
-    if (breaker->ts == NULL)
+    if (request->ts == NULL)
         return;
-    disarm(breaker);
-    breaker->ticking = breaker->posted = 0;
-    breaker->ts = NULL;
+    disarm_trace_function(request);
+    request->repeating = request->posted = 0;
+    request->ts = NULL;
 }
 
-void c_interrupt_repeat(c_interrupt *breaker, int on)
+void c_interrupt_repeat(c_interrupt *request, int on)
 {
-    breaker->ticking = on;
+    request->repeating = on;
     if (on)
-        arm(breaker);
+        arm_trace_function(request);
 }
 
-static int called(void *arg)
+static int on_main_pending_call(void *arg)
 {
-    c_interrupt *breaker = arg;
-    if (breaker->ts == PyThreadState_Get() && breaker->posted)
-        arm(breaker);
+    c_interrupt *request = arg;
+    if (request->ts == PyThreadState_Get() && request->posted)
+        arm_trace_function(request);
     return 0;
 }
 
-static void look(struct _ceval_state *ceval, _Py_atomic_int *why)
+static void set_eval_breaker(struct _ceval_state *ceval, _Py_atomic_int *why)
 {
     __atomic_store_n(&why->_value, 1, __ATOMIC_SEQ_CST);
     __atomic_store_n(&ceval->eval_breaker._value, 1, __ATOMIC_SEQ_CST);
 }
 
-static int is_queued(const struct _pending_calls *queue, const c_interrupt *breaker)
+static int request_is_queued(const struct _pending_calls *queue, const c_interrupt *request)
 {
     for (int at = queue->first; at != queue->last; at = (at + 1) % NPENDINGCALLS) {
-        if (queue->calls[at].func == called && queue->calls[at].arg == breaker)
+        if (queue->calls[at].func == on_main_pending_call && queue->calls[at].arg == request)
             return 1;
     }
     return 0;
 }
 
 /* 0 when the queue is full or the last request is still in it. */
-static int ask_main(PyInterpreterState *interp, c_interrupt *breaker)
+static int queue_main_call(PyInterpreterState *interp, c_interrupt *request)
 {
     struct _pending_calls *queue = &interp->ceval.pending;
     PyThread_acquire_lock(queue->lock, WAIT_LOCK);
     int at = queue->last, next = (at + 1) % NPENDINGCALLS;
-    int new = next != queue->first && !is_queued(queue, breaker);
+    int new = next != queue->first && !request_is_queued(queue, request);
     if (new) {
-        queue->calls[at].func = called;
-        queue->calls[at].arg = breaker;
+        queue->calls[at].func = on_main_pending_call;
+        queue->calls[at].arg = request;
         queue->last = next;
     }
     PyThread_release_lock(queue->lock);
-    look(&interp->ceval, &queue->calls_to_do);
+    set_eval_breaker(&interp->ceval, &queue->calls_to_do);
     return new;
 }
 
-static void ask_other(PyInterpreterState *interp, c_interrupt *breaker)
+static void arm_other_thread(PyInterpreterState *interp, c_interrupt *request)
 {
-    look(&interp->ceval, &interp->ceval.gil_drop_request);
+    set_eval_breaker(&interp->ceval, &interp->ceval.gil_drop_request);
     PyGILState_STATE before = PyGILState_Ensure();
-    if (breaker->ts != NULL)
-        arm(breaker);
+    if (request->ts != NULL)
+        arm_trace_function(request);
     PyGILState_Release(before);
 }
 
-void c_interrupt_request(c_interrupt *breaker)
+void c_interrupt_request(c_interrupt *request)
 {
     PyInterpreterState *interp = PyInterpreterState_Main();
-    PyThreadState *ts = __atomic_load_n(&breaker->ts, __ATOMIC_SEQ_CST);
+    PyThreadState *ts = __atomic_load_n(&request->ts, __ATOMIC_SEQ_CST);
     if (ts == NULL)
         return;
-    __atomic_store_n(&breaker->posted, 1, __ATOMIC_SEQ_CST);
-    if (mine == breaker)
-        arm(breaker);
-    else if (!breaker->on_main || !ask_main(interp, breaker))
-        ask_other(interp, breaker);
+    __atomic_store_n(&request->posted, 1, __ATOMIC_SEQ_CST);
+    if (mine == request)
+        arm_trace_function(request);
+    else if (!request->is_main_thread || !queue_main_call(interp, request))
+        arm_other_thread(interp, request);
 }
 
-/* No call puts itself back. */
+/* No request puts itself back. */
 void c_interrupt_shut_down(void)
 {
 }
@@ -217,12 +217,12 @@ void c_interrupt_interpreter_ending(void)
 {
 }
 
-/* Its thread state is freed, and the trace function with it. */
-void c_interrupt_forget(c_interrupt *breaker)
+/* The thread state has been freed, and the trace function with it. */
+void c_interrupt_forget(c_interrupt *request)
 {
-    breaker->traced = NULL;
-    breaker->ticking = breaker->posted = 0;
-    breaker->ts = NULL;
+    request->replaced_trace = NULL;
+    request->repeating = request->posted = 0;
+    request->ts = NULL;
 }
 
 void c_interrupt_after_fork(void)
@@ -230,14 +230,14 @@ void c_interrupt_after_fork(void)
 }
 
 /* No mark is set while a trace function runs. */
-void c_interrupt_switch_away(c_interrupt *breaker)
+void c_interrupt_switch_away(c_interrupt *request)
 {
-    (void)breaker;
+    (void)request;
 }
 
-void c_interrupt_switch_back(c_interrupt *breaker)
+void c_interrupt_switch_back(c_interrupt *request)
 {
-    (void)breaker;
+    (void)request;
 }
 
 #endif

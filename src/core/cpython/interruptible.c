@@ -1,29 +1,29 @@
 /* May the running Python code be interrupted here, between two instructions?
  *
- * Code that other code of the same thread must not find half done:
- *   - an import: its locks belong to the OS thread, so a second tasklet that
- *     imports the same module would take it for a circle and get half a module;
- *   - a destructor (__del__), which runs wherever the last reference went;
- *   - a collection, with its callbacks and finalizers;
+ * Not interrupted is code that other code of the same thread must not find half done:
+ *   - an import: its locks belong to the OS thread, so a second tasklet that imports the same
+ *     module would take it for a circular import and get half a module;
+ *   - a destructor (__del__), which runs wherever the last reference was dropped;
+ *   - a garbage collection, with its callbacks and finalizers;
  *   - a trace function: a debugger shows one moment;
- *   - code of our own package, written for switches at blocking calls only (what it
- *     calls may be interrupted);
- *   - code of threading.py, in the same way: a tasklet that is killed where it was
- *     interrupted in Condition.__enter__() would have the lock, but not be inside
- *     `with`, and nobody would ever give it back;
+ *   - code of our own package, which is written for switches at blocking calls only (the functions
+ *     that it calls may be interrupted);
+ *   - code of threading.py, in the same way: a tasklet that was interrupted in
+ *     Condition.__enter__() and is killed there would hold the lock without being inside `with`,
+ *     and nothing would ever release it;
  *   - code of asyncio's event loop itself, whose queues a tasklet may add to;
- *   - the gap that some versions have between a manager's __enter__() and the block of
- *     its `with`, or between the block and __exit__(), for the same reason.
+ *   - the gap that some versions have between a manager's __enter__() and the block of its `with`,
+ *     or between the block and __exit__(), for the same reason.
  *
- * Told by walking the frames.  That costs a few nanoseconds per frame and is paid
- * only when an interruption is due.  Weak references' callbacks cannot be told from
- * other code that C calls, and need not be: they run without the object.
+ * This is found out by walking the frames, which costs a few nanoseconds per frame, and only when
+ * an interruption is due.  Callbacks of weak references cannot be distinguished from other code
+ * that C calls, and need not be: they run without the object.
  */
 #include "cpython/layout.h"
 
 static PyObject *del_name, *bootstrap, *threading, *loops, *own_files, *own_but;
 
-static PyObject *file_of(const char *in, const char *name)
+static PyObject *file_of_function(const char *in, const char *name)
 {
     PyObject *module = PyImport_ImportModule(in);
     PyObject *function = module ? PyObject_GetAttrString(module, name) : NULL;
@@ -40,9 +40,9 @@ int c_interruptible_init(PyObject *own, PyObject *but)
     if (c_interned_name(&del_name, "__del__") == NULL)
         return -1;
     if (bootstrap == NULL &&
-        (bootstrap = file_of("importlib._bootstrap", "_find_and_load")) == NULL)
+        (bootstrap = file_of_function("importlib._bootstrap", "_find_and_load")) == NULL)
         return -1;
-    if (threading == NULL && (threading = file_of("threading", "current_thread")) == NULL)
+    if (threading == NULL && (threading = file_of_function("threading", "current_thread")) == NULL)
         return -1;
     Py_XSETREF(own_files, Py_NewRef(own));
     Py_XSETREF(own_but, Py_NewRef(but));
@@ -54,20 +54,21 @@ void c_interruptible_exclude_file(PyObject *file)
     Py_XSETREF(loops, Py_NewRef(file));
 }
 
-static int starts_with(PyObject *text, PyObject *start)
+static int path_starts_with(PyObject *text, PyObject *start)
 {
     return PyUnicode_Tailmatch(text, start, 0, PY_SSIZE_T_MAX, -1) > 0;
 }
 
-static int is_ours(PyCodeObject *code)
+static int is_uninterruptible_file(PyCodeObject *code)
 {
     PyObject *file = code->co_filename;
     if (file == threading || file == loops)
         return 1;
-    return own_files != NULL && starts_with(file, own_files) && !starts_with(file, own_but);
+    return own_files != NULL && path_starts_with(file, own_files) &&
+           !path_starts_with(file, own_but);
 }
 
-static int in_with_gap(const c_frame *f)
+static int stands_in_with_gap(const c_frame *f)
 {
 #ifdef C_HAS_WITH_GAP
     return frame_in_with_gap(f);
@@ -88,7 +89,7 @@ int c_is_interruptible(PyThreadState *ts)
         PyCodeObject *code = frame_code(f);
         if (code->co_name == del_name || code->co_filename == bootstrap)
             return 0;
-        if (innermost && (is_ours(code) || in_with_gap(f)))
+        if (innermost && (is_uninterruptible_file(code) || stands_in_with_gap(f)))
             return 0;
         innermost = 0;
     }

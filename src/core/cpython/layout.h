@@ -39,7 +39,7 @@
 #error "loomlet needs CPython 3.11 or newer"
 #endif
 
-/* Whether the depth of the value stack can be told from the bytecode: stack_depth.c. */
+/* Whether the depth of the value stack is computed from the bytecode: stack_depth.c. */
 #if defined(C_HAS_SOFT)
 #define C_TELLS_DEPTH 1
 #else

@@ -1,15 +1,16 @@
-/* Frames and strings read as plain memory, by who has no thread state.
+/* Frames and strings read as plain memory, by a reader without a thread state.
  *
- * Nothing here locks, allocates, counts a reference or trusts what it finds: the reader
- * lives in a copy of the process (plat.h) that was made at any moment, and a chain may be
- * half linked.  What is no code object ends the chain, what is no str is a question mark.
- * In the process itself it serves for objects that the caller knows to be alive.
+ * Nothing here locks, allocates, counts a reference or trusts what it finds: the reader lives in a
+ * copy of the process (plat.h) that was made at an arbitrary moment, and a chain may be half
+ * linked.  An object that is not a code object ends the chain; one that is not a str is written as
+ * a question mark.  In the process itself these functions serve for objects that the caller knows
+ * to be alive.
  */
 #include "cpython/layout.h"
 
 #define LONGEST_CHAIN 100000
 
-static const c_frame *real(const c_frame *f)
+static const c_frame *skip_entry_frames(const c_frame *f)
 {
     for (int left = LONGEST_CHAIN; f != NULL && frame_is_entry(f) && left > 0; left--)
         f = f->previous;
@@ -20,8 +21,8 @@ int c_peek_frames(PyThreadState *ts, const c_state *state, c_location *found, in
 {
     int count = 0;
     *more = 0;
-    const c_frame *f = real(ts != NULL ? thread_frame(ts) : state->frame);
-    for (; f != NULL && f != C_BELOW && *more < LONGEST_CHAIN; f = real(f->previous)) {
+    const c_frame *f = skip_entry_frames(ts != NULL ? thread_frame(ts) : state->frame);
+    for (; f != NULL && f != C_BELOW && *more < LONGEST_CHAIN; f = skip_entry_frames(f->previous)) {
         PyCodeObject *code = frame_code(f);
         if (code == NULL || !Py_IS_TYPE((PyObject *)code, &PyCode_Type))
             break;
@@ -35,23 +36,23 @@ int c_peek_frames(PyThreadState *ts, const c_state *state, c_location *found, in
     return count;
 }
 
-int c_peek_line(const c_location *place)
+int c_peek_line(const c_location *location)
 {
-    return PyCode_Addr2Line((PyCodeObject *)place->code, place->offset);
+    return PyCode_Addr2Line((PyCodeObject *)location->code, location->offset);
 }
 
-PyObject *c_peek_function(const c_location *place)
+PyObject *c_peek_function(const c_location *location)
 {
-    return ((PyCodeObject *)place->code)->co_qualname;
+    return ((PyCodeObject *)location->code)->co_qualname;
 }
 
-PyObject *c_peek_file(const c_location *place)
+PyObject *c_peek_file(const c_location *location)
 {
-    return ((PyCodeObject *)place->code)->co_filename;
+    return ((PyCodeObject *)location->code)->co_filename;
 }
 
 /* Bytes of one character in UTF-8: 1 to 4. */
-static size_t encode(Py_UCS4 c, unsigned char *to)
+static size_t encode_utf8(Py_UCS4 c, unsigned char *to)
 {
     static const unsigned char first[] = {0, 0, 0xC0, 0xE0, 0xF0};
     if (c < 0x80) {
@@ -76,7 +77,7 @@ size_t c_peek_text(PyObject *text, char *to, size_t room)
     }
     Py_ssize_t length = PyUnicode_GET_LENGTH(text);
     for (Py_ssize_t i = 0; i < length && used + 5 < room; i++)
-        used += encode(PyUnicode_READ_CHAR(text, i), (unsigned char *)to + used);
+        used += encode_utf8(PyUnicode_READ_CHAR(text, i), (unsigned char *)to + used);
     to[used] = '\0';
     return used;
 }

@@ -1,7 +1,7 @@
 /* CPython 3.11: the two calls that 3.12 added for one exception object.
  *
- * 3.11 keeps a raised exception as type, value and traceback, and the value may
- * not be an instance yet; here it always is one, with its traceback in it.
+ * 3.11 keeps a raised exception as type, value and traceback, and the value may not be an instance
+ * yet; here it always is one, with its traceback in it.
  */
 #include "cpython/cpython.h"
 

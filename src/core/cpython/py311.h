@@ -1,8 +1,8 @@
 /* CPython 3.11: the difference.  Hard switching only.
  *
  * Soft switching would need more than 3.11 gives: the caller of the outermost frame
- * (_PyEval_Vector) owns that frame and pops it, and a call is two instructions of which
- * specialised code skips the second.  Every suspended tasklet keeps its C stack.
+ * (_PyEval_Vector) owns that frame and pops it, and a call is two instructions of which specialised
+ * code skips the second.  Every suspended tasklet keeps its C stack.
  *
  * The _PyCFrame of an activation also carries the mark that tracing is on, which CPython copies
  * from one activation to the next: on a new stack, and on coming back to an old one, the mark is
@@ -50,7 +50,7 @@ static inline PyObject *frame_function(const c_frame *f)
     return (PyObject *)f->f_func;
 }
 /* `function` may be NULL: the frame has ended. */
-static inline void frame_exchange_function(c_frame *f, PyObject *function)
+static inline void frame_replace_function(c_frame *f, PyObject *function)
 {
     Py_XSETREF(f->f_func, (PyFunctionObject *)Py_XNewRef(function));
 }

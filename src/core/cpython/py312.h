@@ -2,19 +2,19 @@
  *
  * The instruction pointer of a frame that called C stands at the calling instruction, so stepping
  * over that one means its inline cache alone.  In a frame that waits for another frame of the same
- * activation it stands behind the cache already: a callee that yields adds nothing, one that
+ * activation it stands after the cache already: a callee that yields adds nothing, one that
  * returns adds return_offset.
  *
- * A hard-suspended tasklet saves the pointer to its _PyCFrame.  A soft one has none: its C stack
- * is abandoned, and the dispatcher that resumes it puts a _PyCFrame of its own (base_init) under
+ * A hard-suspended tasklet saves the pointer to its _PyCFrame.  A soft one has none: its C stack is
+ * abandoned, and the dispatcher that resumes it puts a _PyCFrame of its own (base_init) under
  * everything.  Loading the state of a tasklet that has none must not write through the pointer,
  * which is then still the leaving tasklet's.
  *
  * There is one eval breaker for all threads of the interpreter: whichever runs looks, serves the
  * queue of pending calls, and computes the flag anew.  A store of ours that falls into that
- * computation is lost, so a request must be repeated until it is served.  The interpreter serves
- * up to 32 calls at a time, but an entry without a function ends its loop: such an entry parts a
- * call that puts itself back from the safepoint that it was called at.
+ * computation is lost, so a request must be repeated until it is served.  The interpreter serves up
+ * to 32 calls at a time, but an entry without a function ends its loop: such an entry parts a call
+ * that puts itself back from the safepoint that it was called at.
  */
 #ifndef LOOMLET_PY312_H
 #define LOOMLET_PY312_H
@@ -50,19 +50,20 @@ static inline void frame_init(c_frame *f, PyObject *function, PyCodeObject *code
 
 /* From the calling instruction to the last unit of its cache. */
 #define C_AFTER(op) (C_CACHES(op))
-/* A frame that waits for another one stands behind its cache. */
+/* A frame that waits for another one stands after its cache. */
 #define C_WAIT_ADVANCE(op) (C_CACHES(op))
 #define C_YIELD_ADVANCE 0
 /* The handlers of a thrown exception are those of the unit at prev_instr. */
 #define C_THROW_ADVANCE 0
-/* What a frame behind FOR_ITER must add when the generator that it runs returns: END_FOR drops the
+/* What a frame after FOR_ITER must add when the generator that it runs returns: END_FOR drops the
  * result and the iterator. */
 #define C_RETURN_FROM_FOR_ITER(jump) (jump)
 /* An iteration that ends drops its iterator. */
 #define C_ITER_END_POPS 1
 
-/* KW_NAMES puts the names in a variable of the eval loop: it is a plain CALL. */
-#define C_OP_CALL_KW (-1)
+#define C_OP_CALL_KW                                                                               \
+    (-1) /* KW_NAMES puts the names in a variable of the eval loop: a plain CALL                   \
+          */
 #define C_OP_COMPILED (-1)
 /* Stands directly before a call with keywords. */
 #define C_OP_NAMES KW_NAMES
@@ -78,7 +79,7 @@ static inline void frame_init(c_frame *f, PyObject *function, PyCodeObject *code
  * its array begins. */
 #define C_PARTIAL_SHOWS 0
 /* LOAD_ATTR for a call of an attribute that is not a method pushes NULL, then the attribute. */
-#define C_ATTRIBUTE_BEHIND_NULL 1
+#define C_ATTRIBUTE_AFTER_NULL 1
 
 /* ---- thread states ---- */
 
@@ -141,8 +142,8 @@ static inline void pending_part(pending_queue *queue)
     if (left > 1)
         pending_push(queue, NULL, NULL);
 }
-/* The loop over the queue is left in the midst of its calls: the entries that part them are not
- * for the next such loop, which would end there and not look again. */
+/* The loop over the queue is left before its end: the entries that part them are not for
+ * the next such loop, which would end there and not look again. */
 static inline void pending_pause(pending_queue *queue)
 {
     int to = queue->first;

@@ -4,11 +4,11 @@
  * before everything that can leave the eval loop, so the depth of the value stack is always exact
  * and never has to be computed from the bytecode.
  *
- * There is no count of C recursion: three words of the thread state say between which addresses
- * the C stack may grow.  They belong to a stack, not to a tasklet, and are exchanged with it;
- * without that, every container would be freed late and a deep repr() would run off the end of our
- * stack.  How far the limits lie from the end is taken from the limits that CPython gave the
- * thread, because the call that computes them came in a later bugfix release of 3.14.
+ * There is no count of C recursion: three words of the thread state say between which addresses the
+ * C stack may grow.  They belong to a stack, not to a tasklet, and are swapped with it; without
+ * that, every container would be freed late and a deep repr() would run off the end of our stack.
+ * How far the limits lie from the end is taken from the limits that CPython gave the thread,
+ * because the call that computes them came in a later bugfix release of 3.14.
  *
  * A loop that the interpreter compiled (JIT) holds a reference to itself through current_executor;
  * an abandoned C stack cannot drop it, so thread_abandon does.
@@ -60,7 +60,7 @@ static inline PyObject *frame_function(const c_frame *f)
     return slot_object(f->f_funcobj);
 }
 /* `function` may be NULL: the frame has ended. */
-static inline void frame_exchange_function(c_frame *f, PyObject *function)
+static inline void frame_replace_function(c_frame *f, PyObject *function)
 {
     slot old = f->f_funcobj;
     f->f_funcobj = function ? PyStackRef_FromPyObjectNew(function) : SLOT_NULL;
@@ -76,7 +76,7 @@ static inline void frame_init(c_frame *f, PyObject *function, PyCodeObject *code
     f->owner = FRAME_OWNED_BY_THREAD;
 }
 
-/* The call of `__enter__` is an ordinary one, with a safepoint behind it, and the block of the
+/* The call of `__enter__` is an ordinary one, with a safepoint after it, and the block of the
  * `with` begins after that. */
 #define C_HAS_WITH_GAP 1
 static inline int frame_in_with_gap(const c_frame *f)
@@ -96,8 +96,8 @@ static inline int frame_in_with_gap(const c_frame *f)
 /* f(*args): callable, NULL, args, kwargs or NULL */
 #define C_EX_OPERANDS(oparg) ((void)(oparg), 4)
 #define C_EX_HAS_KWARGS(f, base, oparg) (!PyStackRef_IsNull((f)->localsplus[(base) + 3]))
-/* The eval loop copies the arguments of a C call to plain pointers: up to this many on the C
- * stack, more in a block that it must free. */
+/* The eval loop copies the arguments of a C call to plain pointers: up to this many on the C stack,
+ * more in a block that it must free. */
 #define C_MAX_OPERANDS 10
 
 /* ---- thread states ---- */
@@ -160,9 +160,9 @@ static inline void stack_limits_own(PyThreadState *ts, p_stack *stack)
     stack->limits[1] = thread->c_stack_soft_limit;
     stack->limits[2] = thread->c_stack_hard_limit;
 }
-/* As CPython does it: a margin above the end the hard limit, two the soft one.  The end is moved
- * up a little, for C code that takes much stack without asking: below ours there is no guard page
- * but the next stack. */
+/* As CPython does it: a margin above the end the hard limit, two the soft one.  The end is moved up
+ * a little, for C code that takes much stack without asking: below ours there is no guard page but
+ * the next stack. */
 #define C_STACK_RESERVE ((uintptr_t)64 << 10)
 static inline void stack_limits_init(PyThreadState *ts, p_stack *stack)
 {

@@ -1,8 +1,8 @@
 /* What CPython has had since 3.12: frames that can be left softly.
  *
- * An activation of the interpreter begins with an entry frame of its own, so a frame of the
- * program never has to return into C code that waits for it.  A frame knows how far it advances
- * when the frame above it returns (return_offset).  Python calls and C calls are limited apart.
+ * An activation of the interpreter begins with an entry frame of its own, so a frame of the program
+ * never has to return into C code that waits for it.  A frame knows how far it advances when the
+ * frame above it returns (return_offset).  Python calls and C calls are limited apart.
  *
  * The header with the opcode tables differs, and comes before this one.
  */
@@ -37,7 +37,7 @@ static inline int ip_oparg(const _Py_CODEUNIT *ip)
 {
     return ip->op.arg;
 }
-/* Inline cache units behind an instruction. */
+/* Inline cache units after an instruction. */
 #define C_CACHES(op) (_PyOpcode_Caches[op])
 
 #define C_OP_CALL CALL

@@ -1,8 +1,8 @@
 /* What CPython has had since 3.13: the instruction pointer stands at the instruction, and each
  * thread has an eval breaker of its own.
  *
- * The instruction pointer (instr_ptr) of a frame that calls stands at the CALL itself.  The
- * thread state names the running frame: nothing of it lies on the C stack.
+ * The instruction pointer (instr_ptr) of a frame that calls stands at the CALL itself.  The thread
+ * state names the running frame: nothing of it lies on the C stack.
  *
  * The queue of pending calls is served by whichever thread finds its own bit set.
  * `handling_thread` names the thread that does; only one may.  While an interrupt request is open
@@ -44,9 +44,9 @@ static inline int generator_is_suspended(PyGenObject *gen)
 
 /* The instruction pointer stands at the instruction: step over it and its cache. */
 #define C_AFTER(op) (1 + C_CACHES(op))
-/* A frame that waits for another one stays at its instruction, and resumes behind it when the
- * other one yields.  That is SEND or FOR_ITER, which are equally long; tracing may have put
- * another opcode there. */
+/* A frame that waits for another one stays at its instruction, and resumes after it when the other
+ * one yields.  That is SEND or FOR_ITER, which are equally long; tracing may have put another
+ * opcode there. */
 #define C_WAIT_ADVANCE(op) 0
 #define C_YIELD_ADVANCE C_AFTER(SEND)
 /* From the instruction pointer of a frame to the instruction that runs next. */
@@ -76,7 +76,7 @@ static inline int generator_is_suspended(PyGenObject *gen)
 /* A functools.partial object shows what it adds in front of the arguments. */
 #define C_PARTIAL_SHOWS 1
 /* LOAD_ATTR for a call of an attribute that is not a method pushes the attribute, then NULL. */
-#define C_ATTRIBUTE_BEHIND_NULL 0
+#define C_ATTRIBUTE_AFTER_NULL 0
 
 /* ---- thread states ---- */
 
@@ -145,8 +145,7 @@ static inline void pending_part(pending_queue *queue)
 {
     (void)queue;
 }
-/* The loop over the queue is left in the midst of its calls, and resumed: it ends at once anyway.
- */
+/* The loop over the queue is left before its end, and resumed: it ends at once anyway. */
 static inline void pending_pause(pending_queue *queue)
 {
     (void)queue;

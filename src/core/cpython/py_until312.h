@@ -40,10 +40,10 @@ static inline void frame_set_ip(c_frame *f, _Py_CODEUNIT *ip)
 /* From the instruction pointer of a frame to the instruction that runs next. */
 #define C_TO_NEXT 1
 
-/* [NULL, callable, args...] or [method, self, args...].  Without a method the arguments begin
- * right after the callable, or after the object that an unbound method is called with; if they do
- * not, a C function has put something else in the callable's slot (functools.partial does) and
- * called us. */
+/* [NULL, callable, args...] or [method, self, args...].  Without a method the arguments begin right
+ * after the callable, or after the object that an unbound method is called with; if they do not, a
+ * C function has put something else in the callable's slot (functools.partial does) and called
+ * us. */
 #define C_CALL_TARGET(slots) slot_object((slots)[0] ? (slots)[0] : (slots)[1])
 #define C_CALL_FITS(slots, site)                                                                   \
     ((slots)[0] != NULL ||                                                                         \

@@ -1,9 +1,9 @@
 /* What CPython 3.11, 3.12 and 3.13 have in common, and no later version has.
  *
- * Frames hold plain strong references, also without the GIL.  A frame knows the depth of its
- * value stack only after it called inline or was suspended; in the innermost frame the depth
- * follows from the address of the operands or from the bytecode (stack_depth.c).  C calls are
- * counted.  The last part is for 3.12 and 3.13 only.
+ * Frames hold plain strong references, also without the GIL.  A frame knows the depth of its value
+ * stack only after it called inline or was suspended; in the innermost frame the depth follows from
+ * the address of the operands or from the bytecode (stack_depth.c).  C calls are counted.  The last
+ * part is for 3.12 and 3.13 only.
  */
 #ifndef LOOMLET_PY_UNTIL313_H
 #define LOOMLET_PY_UNTIL313_H
@@ -27,8 +27,8 @@ static inline void frame_set_top(c_frame *f, int top)
 /* ---- C stacks ---- */
 
 /* The hungriest recursion measured is list.sort() calling its key function: 1650 bytes for each
- * count.  This gives 1497 counts, what 3.12 itself allows a thread, and they fit beside the
- * parser, which counts in its own way. */
+ * count.  This gives 1497 counts, what 3.12 itself allows a thread, and they fit beside the parser,
+ * which counts in its own way. */
 #define C_STACK_PER_COUNT 1400
 /* The count of C calls that a tasklet's stack carries. */
 static inline int stack_call_budget(void)
@@ -70,7 +70,7 @@ static inline PyObject *frame_function(const c_frame *f)
     return f->f_funcobj;
 }
 /* `function` may be NULL: the frame has ended. */
-static inline void frame_exchange_function(c_frame *f, PyObject *function)
+static inline void frame_replace_function(c_frame *f, PyObject *function)
 {
     Py_XSETREF(f->f_funcobj, Py_XNewRef(function));
 }

@@ -1,19 +1,19 @@
-/* Soft suspension: how a tasklet's frames are left, gone on with, and destroyed.
+/* Soft suspension: how a tasklet's frames are left, resumed and destroyed.
  *
- * Leaving.  The instruction pointer stays at the instruction that called us and
- * the operands stay on the value stack, so that a sleeper shows the right line,
- * an exception finds the right handler, and the collector sees every reference.
- * The distance to step over is stored apart.
+ * Suspending.  The instruction pointer stays at the instruction that called us and the operands
+ * stay on the value stack, so that a suspended tasklet shows the right line, an exception finds the
+ * right handler, and the garbage collector sees every reference.  The distance to step over is
+ * stored apart.
  *
- * Going on.  A value: drop the operands, push it, step over the instruction, run
- * the interpreter on the frame.  An exception: drop the operands, set it, run
- * with the throw flag.  The interpreter returns when the outermost frame of the
- * activation returns (or yields: then the generator says so); the frames below
- * it are fed with the result, one after the other, until none is left.
+ * Resuming.  With a value: drop the operands, push the value, step over the instruction, run the
+ * interpreter on the frame.  With an exception: drop the operands, set the exception, run the
+ * interpreter with the throw flag.  The interpreter returns when the outermost frame of the
+ * activation returns (or yields: then the generator's state says so); the result is handed to the
+ * frames below it, one after the other, until none is left.
  *
- * All this runs at the base of a C stack; any call in here may never return,
- * because the tasklet may be suspended again and the stack abandoned.  So
- * nothing is owned by a C variable across a run of the interpreter.
+ * All this runs at the base of a C stack; any call in here may never return, because the tasklet
+ * may be suspended again and the stack abandoned.  So no C variable owns a reference across a run
+ * of the interpreter.
  */
 #include "cpython/layout.h"
 #include "cpython/save_state.h"
@@ -21,9 +21,9 @@
 
 #ifdef C_HAS_SOFT
 
-/* Takes over the references of the abandoned BEFORE_WITH: __exit__ stays on the
- * value stack, as that instruction would have left it. */
-static void adopt_with(c_frame *f, const c_soft_point *point)
+/* Takes over the references of the abandoned BEFORE_WITH: __exit__ stays on the value stack, as
+ * that instruction would have left it. */
+static void adopt_with_references(c_frame *f, const c_soft_point *point)
 {
     f->localsplus[point->top] = slot_steal(point->exit);
     frame_set_top(f, point->top + 1);
@@ -35,7 +35,7 @@ void c_suspend(PyThreadState *ts, c_state *state, const c_soft_point *point)
     c_frame *f = thread_frame(ts);
     frame_set_top(f, point->top);
     if (point->exit != NULL)
-        adopt_with(f, point);
+        adopt_with_references(f, point);
     for (int i = 0; i < point->splices; i++)
         c_splice_join(point, i);
     point->bottom->previous = state->rest;
@@ -45,7 +45,7 @@ void c_suspend(PyThreadState *ts, c_state *state, const c_soft_point *point)
     c_state_save_soft(ts, state, f);
 }
 
-/* The depth is set first: a destructor that runs here sees a frame in order. */
+/* The depth is set first, so that a destructor that runs here sees a consistent frame. */
 static inline void drop_operands(c_frame *f, int depth)
 {
     slot *end = f->localsplus + frame_top(f), *at = f->localsplus + depth;
@@ -54,7 +54,7 @@ static inline void drop_operands(c_frame *f, int depth)
         slot_close(*at);
 }
 
-static inline void push(c_frame *f, PyObject *value)
+static inline void push_value(c_frame *f, PyObject *value)
 {
     int top = frame_top(f);
     f->localsplus[top] = slot_steal(value);
@@ -80,14 +80,14 @@ static inline PyObject *run_chain(PyThreadState *ts, c_state *state, c_frame *f,
             return result;
         int yielded = result != NULL && gen != NULL && generator_is_suspended(gen);
         if (B_UNLIKELY(f->return_offset >= C_SPLICED) && c_splice_is_waiting(f, gen)) {
-            state->rest = C_BELOW; /* a destructor must not give up our result */
+            state->rest = C_BELOW; /* a destructor must not abandon our result */
             throwing = !c_splice_finish(f, result, yielded);
             continue;
         }
         throwing = result == NULL;
         if (throwing)
             continue;
-        push(f, result);
+        push_value(f, result);
         frame_set_ip(f, frame_ip(f) + (yielded ? C_YIELD_ADVANCE : f->return_offset));
     }
 }
@@ -96,7 +96,7 @@ PyObject *c_resume(PyThreadState *ts, c_state *state, PyObject *value, PyObject 
 {
     c_frame *f = state->frame;
     int ends = value == NULL && error == NULL;
-    if (B_UNLIKELY(state->hushed))
+    if (B_UNLIKELY(state->finalizers_suppressed))
         c_state_allow_finalizers(state);
     drop_operands(f, state->depth - (ends ? C_ITER_END_POPS : 0));
     if (B_UNLIKELY(error != NULL)) {
@@ -106,7 +106,7 @@ PyObject *c_resume(PyThreadState *ts, c_state *state, PyObject *value, PyObject 
     } else if (B_UNLIKELY(ends)) {
         frame_set_ip(f, frame_ip(f) + state->end_advance);
     } else {
-        push(f, value);
+        push_value(f, value);
         frame_set_ip(f, frame_ip(f) + state->advance);
     }
     return run_chain(ts, state, f, error != NULL);
@@ -115,7 +115,7 @@ PyObject *c_resume(PyThreadState *ts, c_state *state, PyObject *value, PyObject 
 PyObject *c_resume_at_safepoint(PyThreadState *ts, c_state *state, PyObject *error)
 {
     c_frame *f = state->frame;
-    if (state->hushed)
+    if (state->finalizers_suppressed)
         c_state_allow_finalizers(state);
     frame_set_ip(f, frame_ip(f) + (error != NULL ? state->advance : state->end_advance));
     if (error != NULL) {
@@ -125,8 +125,8 @@ PyObject *c_resume_at_safepoint(PyThreadState *ts, c_state *state, PyObject *err
     return run_chain(ts, state, f, error != NULL);
 }
 
-/* Destructors run on the tasklet's data stack, but above the caller's frame: what
- * they call is then never taken for the caller's own first activation. */
+/* Destructors run on the tasklet's data stack, but above the caller's frame: so their calls are
+ * never taken for the caller's own first activation. */
 void c_drop_frames(PyThreadState *ts, c_state *state)
 {
     c_state outer;
@@ -173,47 +173,3 @@ void c_drop_frames(PyThreadState *ts, c_state *state)
 }
 
 #endif
-
-/* How CPython itself calls a Python function; NULL without memory. */
-vectorcallfunc c_function_vectorcall(void)
-{
-    static vectorcallfunc found;
-    if (found == NULL) {
-        PyCodeObject *code = PyCode_NewEmpty("", "", 1);
-        PyObject *globals = PyDict_New();
-        PyObject *probe = code && globals ? PyFunction_New((PyObject *)code, globals) : NULL;
-        found = probe ? ((PyFunctionObject *)probe)->vectorcall : NULL;
-        PyErr_Clear();
-        Py_XDECREF(probe);
-        Py_XDECREF(globals);
-        Py_XDECREF((PyObject *)code);
-    }
-    return found;
-}
-
-/* Whether nothing of C stays between us and the loop that runs `func`: a plain
- * Python function, called as CPython does it, and no foreign code runs while its
- * arguments are bound (a str subclass may compare in Python). */
-static int calls_straight(PyThreadState *ts, PyObject *func, PyObject *kwnames)
-{
-    if (!PyFunction_Check(func) ||
-        ((PyFunctionObject *)func)->vectorcall != c_function_vectorcall() ||
-        _PyInterpreterState_GetEvalFrameFunc(ts->interp) != _PyEval_EvalFrameDefault)
-        return 0;
-    Py_ssize_t count = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
-    for (Py_ssize_t i = 0; i < count; i++) {
-        if (!PyUnicode_CheckExact(PyTuple_GET_ITEM(kwnames, i)))
-            return 0;
-    }
-    return 1;
-}
-
-PyObject *c_start(PyThreadState *ts, c_state *state, PyObject *func, PyObject *args,
-                  PyObject *kwnames)
-{
-    Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
-    size_t positional = (size_t)(PyTuple_GET_SIZE(args) - named);
-    PyObject *const *items = ((PyTupleObject *)args)->ob_item;
-    state->rest = calls_straight(ts, func, kwnames) ? NULL : C_BELOW;
-    return PyObject_Vectorcall(func, items, positional, kwnames);
-}

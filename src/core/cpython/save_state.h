@@ -1,6 +1,6 @@
-/* Saving the thread's fields into a tasklet's state: shared by soft and hard leaving. */
-#ifndef LOOMLET_SAVE_H
-#define LOOMLET_SAVE_H
+/* Saving the thread's fields into a tasklet's state: shared by soft and hard suspension. */
+#ifndef LOOMLET_SAVE_STATE_H
+#define LOOMLET_SAVE_STATE_H
 
 #include "cpython/layout.h"
 
@@ -15,7 +15,7 @@ static inline void save_common(PyThreadState *ts, c_state *state, c_frame *frame
     state->py_left = thread_py_left(ts);
 }
 
-/* The C stack is given up, so the tasklet has all of the next one. */
+/* The C stack is given up, so the tasklet may use the whole budget of the next one. */
 static inline void c_state_save_soft(PyThreadState *ts, c_state *state, c_frame *frame)
 {
     save_common(ts, state, frame);

@@ -1,15 +1,13 @@
-/* Proof at import that the running interpreter is laid out as we were built for.
+/* Proof at import that the running interpreter has the layout that we were built for.
  *
- * Micro releases append and move fields, and a distributor may patch headers, so
- * a module built against one 3.13 can meet another.  Each field that switching
- * touches is therefore compared with what the public API reports, either as it
- * stands or after a public call that must change it.  A mismatch is an
- * ImportError that names the field: nothing has been switched yet, so nothing
- * can have gone wrong.
+ * Micro releases append and move fields, and a distributor may patch headers, so a module built
+ * against one 3.13 can meet another.  Each field that switching touches is therefore compared with
+ * what the public API reports, either as it stands or after a public call that must change it.  A
+ * mismatch is an ImportError that names the field: nothing has been switched yet, so nothing can
+ * have gone wrong.
  *
- * The rules of soft switching themselves are tried afterwards in Python
- * (loomlet/_selftest.py): each form of call, with reference counts; a failure
- * there turns soft switching off.
+ * The rules of soft switching themselves are tried afterwards in Python (loomlet/_selftest.py):
+ * each form of call, with reference counts; a failure there turns soft switching off.
  */
 #include "cpython/layout.h"
 
@@ -86,7 +84,7 @@ static const char *check_tracing(PyThreadState *ts)
     return inside == before + 1 && ts->tracing == before ? NULL : "PyThreadState.tracing";
 }
 
-static int in_chunk(const _PyStackChunk *chunk, const void *at)
+static int chunk_contains(const _PyStackChunk *chunk, const void *at)
 {
     const char *low = (const char *)chunk;
     return (const char *)at > low && (const char *)at < low + chunk->size;
@@ -102,7 +100,7 @@ static const char *check_data_stack(PyThreadState *ts, const c_frame *f)
         return "PyThreadState.datastack_top";
     while (f != NULL && f->owner != FRAME_OWNED_BY_THREAD)
         f = f->previous;
-    while (f != NULL && chunk != NULL && !in_chunk(chunk, f))
+    while (f != NULL && chunk != NULL && !chunk_contains(chunk, f))
         chunk = chunk->previous;
     return f == NULL || chunk != NULL ? NULL : "frames on the data stack";
 }
@@ -149,9 +147,9 @@ int c_check_layout(void)
             continue;
         PyErr_Clear();
         PyErr_Format(PyExc_ImportError,
-                     "loomlet was built for CPython %s, and in the running %s this is elsewhere: "
-                     "%s; rebuild loomlet with this interpreter (pip install --no-binary loomlet "
-                     "--force-reinstall loomlet)",
+                     "loomlet was built for CPython %s, and the running %s has another layout: %s "
+                     "differs; rebuild loomlet with this interpreter (pip install --no-binary "
+                     "loomlet --force-reinstall loomlet)",
                      PY_VERSION, Py_GetVersion(), wrong);
         return -1;
     }

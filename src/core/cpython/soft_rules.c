@@ -1,36 +1,37 @@
 /* May this call be suspended softly?  Every rule of soft switching is here.
  *
- * A soft suspension abandons the C stack, so it is allowed only if nothing on
- * that stack is worth keeping.  The proof has two halves:
+ * A soft suspension abandons the C stack, so it is allowed only if nothing on that stack is worth
+ * keeping.  The proof has two halves:
  *
- * 1. The interpreter loop called us itself, not through another C function: the
- *    instruction at the frame's pointer is one that we know how to finish, and
- *    the slot where it keeps what it calls (or iterates) holds our own function
- *    (or object).  The operands then lie in the frame, which owns them.
- * 2. That activation of the loop was entered by the dispatcher: walking down
- *    from the frame, the first entry mark sits on the frames that the tasklet's
- *    state says lie below.  The walk is short: a resumed activation begins at
- *    the frame that was innermost when the tasklet went to sleep.
+ * 1. The eval loop called us itself, not through another C function: the instruction at the frame's
+ *    instruction pointer is one that we know how to finish, and the slot of what it calls (or
+ *    iterates) holds our own function (or object).  The operands then lie in the frame, which owns
+ *    them.
+ * 2. That activation of the eval loop was entered by the dispatcher: walking down from the frame,
+ *    the first entry mark sits on the frames that the tasklet's state says lie below.  The walk is
+ *    short: a resumed activation begins at the frame that was innermost when the tasklet was
+ *    suspended.
  *
- * Some C callers may stand between two activations: what they would do with the
- * result is known, so the frames are joined directly (splice.c).
+ * Some C callers may stand between two activations: it is known what they would do with the result,
+ * so the frames are joined directly (splice.c).
  *
- * Refused, although the frames look right: operands that the loop has copied
- * (f(**kwargs), f(*list), more than C_MAX_OPERANDS: the copies would leak), an
- * open critical section, a deallocation or trace function below us, and traced
- * instructions (INSTRUMENTED_*).  Refused means hard switching: never an error.
+ * Refused, although the frames look right: operands that the eval loop has copied (f(**kwargs),
+ * f(*list), more than C_MAX_OPERANDS: the copies would leak), an open critical section, a
+ * deallocation or trace function below us, and traced instructions (INSTRUMENTED_*).  A refused
+ * call is switched hard; it is never an error.
  *
- * Rejected: counting C recursion to prove half 2 (other C code may not count),
- * and reading EXTENDED_ARG in front of an instruction (the unit before it may
- * be an inline cache that looks like one).
+ * Rejected: counting C recursion to prove half 2 (other C code may not count), and reading
+ * EXTENDED_ARG in front of an instruction (the unit before it may be an inline cache that looks
+ * like one).
  */
+#include "cpython/bytecode.h"
 #include "cpython/layout.h"
 #include "cpython/safepoint.h"
 #include "cpython/save_state.h"
 #include "cpython/splice.h"
 #include "cpython/with_statement.h"
 
-static inline int is_ours(PyObject *callable, const c_call_site *site)
+static inline int is_called_function(PyObject *callable, const c_call_site *site)
 {
     if (callable == NULL)
         return 0;
@@ -43,10 +44,10 @@ static inline int is_ours(PyObject *callable, const c_call_site *site)
 
 #ifdef C_HAS_SOFT
 
-/* Half 1 once more, for while the loop drops the operands: a destructor may then
- * call the same function through C.  Operands that are handed over in place prove
- * by their address that the loop called, copied ones by being the same objects;
- * the loop empties each slot before it drops what was there. */
+/* Half 1 once more, for the time when the eval loop drops the operands: a destructor may then call
+ * the same function through C.  Operands that are handed over in place prove by their address that
+ * the eval loop called, copied ones by being the same objects; the eval loop empties each slot
+ * before it drops the object. */
 static inline int same_operands(const slot *base, const slot *end, const c_call_site *site)
 {
     if (!C_EXACT_TOP)
@@ -64,16 +65,11 @@ static inline int same_operands(const slot *base, const slot *end, const c_call_
     return self == site->self;
 }
 
-static inline int code_offset(PyCodeObject *code, const _Py_CODEUNIT *ip)
-{
-    return (int)((const char *)ip - (const char *)_PyCode_CODE(code));
-}
-
 #define UNKNOWN (-1)
-#define ELSEWHERE (-2) /* the arguments are not in the frame: C called us */
+#define ELSEWHERE (-2) /* the arguments are not in the frame: C code called us */
 
 /* Slots in use, the operands of the call included. */
-static inline int find_top(c_frame *f, PyCodeObject *code, int op, const c_call_site *site)
+static inline int find_stack_top(c_frame *f, PyCodeObject *code, int op, const c_call_site *site)
 {
     if (C_EXACT_TOP)
         return frame_top(f);
@@ -89,8 +85,8 @@ static inline int find_top(c_frame *f, PyCodeObject *code, int op, const c_call_
 }
 
 /* `names`: 1 when the tuple of keyword names lies above the arguments. */
-static inline int at_call(c_frame *f, PyCodeObject *code, int operands, int names,
-                          const c_call_site *site, c_soft_point *out)
+static inline int check_call(c_frame *f, PyCodeObject *code, int operands, int names,
+                             const c_call_site *site, c_soft_point *out)
 {
     int base = out->top - operands;
     if (base < code->co_nlocalsplus)
@@ -98,31 +94,34 @@ static inline int at_call(c_frame *f, PyCodeObject *code, int operands, int name
     if (operands > C_MAX_OPERANDS)
         return C_COPIED_OPERANDS;
     slot *slots = f->localsplus;
-    if (!is_ours(C_CALL_TARGET(slots + base), site) || !C_CALL_FITS(slots + base, site) ||
+    if (!is_called_function(C_CALL_TARGET(slots + base), site) ||
+        !C_CALL_FITS(slots + base, site) ||
         !same_operands(slots + base, slots + out->top - names, site))
         return C_OPERANDS;
     out->depth = base;
     return C_SOFT;
 }
 
-/* f(*args, **kwargs) without any kwargs hands the tuple over as it is. */
+/* f(*args, **kwargs) with empty kwargs hands the tuple over as it is. */
 static inline int is_empty_dict(slot s)
 {
     PyObject *dict = slot_object(s);
     return dict != NULL && PyDict_CheckExact(dict) && PyDict_GET_SIZE(dict) == 0;
 }
 
-static int at_star_call(c_frame *f, PyCodeObject *code, const c_call_site *site, c_soft_point *out)
+static int check_star_call(c_frame *f, PyCodeObject *code, const c_call_site *site,
+                           c_soft_point *out)
 {
     int oparg = ip_oparg(frame_ip(f));
     int base = out->top - C_EX_OPERANDS(oparg);
     if (base < code->co_nlocalsplus)
         return C_OPERANDS;
-    if (!is_ours(C_EX_TARGET(f->localsplus + base), site))
+    if (!is_called_function(C_EX_TARGET(f->localsplus + base), site))
         return C_OPERANDS;
     PyTupleObject *args = (PyTupleObject *)slot_object(f->localsplus[base + 2]);
-    /* When the loop made a tuple of something else, the slot is stale: it may be
-     * looked at, not into, till the arguments prove to lie in it. */
+    /* If the eval loop made a tuple of another object, the slot is stale: it may be compared but
+     * not dereferenced, until the arguments prove to lie in it.
+     */
     if (site->args == NULL || args == NULL || site->args != args->ob_item ||
         !PyTuple_CheckExact((PyObject *)args) ||
         (C_EX_HAS_KWARGS(f, base, oparg) && !is_empty_dict(f->localsplus[base + 3]))) {
@@ -133,30 +132,8 @@ static int at_star_call(c_frame *f, PyCodeObject *code, const c_call_site *site,
     return C_SOFT;
 }
 
-/* The jump of a FOR_ITER is its argument, or 256 times that of an EXTENDED_ARG in
- * front of it and its argument.  What looks like one may be an inline cache, so
- * both are tried; the right one lands on END_FOR.  If both do, it is not known, nor
- * if tracing hides what is in front. */
-int c_for_iter_jump(PyCodeObject *code, const _Py_CODEUNIT *ip)
-{
-    const _Py_CODEUNIT *end = ip + 1 + C_CACHES(C_OP_FOR_ITER);
-    int room = (_PyCode_NBYTES(code) - code_offset(code, end)) / (int)sizeof(*ip);
-    int jump = ip_oparg(ip), found = -1;
-    if (jump < room && ip_opcode(end + jump) == C_OP_END_FOR)
-        found = jump;
-    if (code_offset(code, ip) < 2 * (int)sizeof(*ip))
-        return found;
-    if (ip_opcode(ip - 1) != EXTENDED_ARG)
-        return ip_opcode(ip - 1) < MIN_INSTRUMENTED_OPCODE ? found : -1;
-    if (ip_opcode(ip - 2) == EXTENDED_ARG)
-        return -1;
-    jump |= ip_oparg(ip - 1) << 8;
-    if (jump < room && ip_opcode(end + jump) == C_OP_END_FOR)
-        return found < 0 ? jump : -1;
-    return found;
-}
-
-static int at_iteration(c_frame *f, PyCodeObject *code, const c_call_site *site, c_soft_point *out)
+static int check_iteration(c_frame *f, PyCodeObject *code, const c_call_site *site,
+                           c_soft_point *out)
 {
     int at = C_ITER_SLOT(out->top);
     if (site->kind != C_ITER || at < code->co_nlocalsplus ||
@@ -171,8 +148,9 @@ static int at_iteration(c_frame *f, PyCodeObject *code, const c_call_site *site,
 }
 
 #ifdef C_OP_BEFORE_WITH
-/* The manager's slot is stale, its reference is gone; the two methods are in C. */
-static int at_with(c_frame *f, PyCodeObject *code, const c_call_site *site, c_soft_point *out)
+/* The manager's slot is stale, its reference was dropped; the two methods are in C variables. */
+static int check_with_statement(c_frame *f, PyCodeObject *code, const c_call_site *site,
+                                c_soft_point *out)
 {
     int at = out->top - 1;
     PyObject *exit = c_with_exit_of(site->self);
@@ -187,9 +165,9 @@ static int at_with(c_frame *f, PyCodeObject *code, const c_call_site *site, c_so
 }
 #endif
 
-/* Half 2: the activation is the dispatcher's own, or is reached by splices. */
-static inline int find_bottom(PyThreadState *ts, const c_state *state, c_frame *f,
-                              c_soft_point *out)
+/* Half 2: the activation was entered by the dispatcher, or is reached by splices. */
+static inline int find_activation_bottom(PyThreadState *ts, const c_state *state, c_frame *f,
+                                         c_soft_point *out)
 {
     out->splices = 0;
     for (;;) {
@@ -207,12 +185,12 @@ static inline int find_bottom(PyThreadState *ts, const c_state *state, c_frame *
     return C_SOFT;
 }
 
-static inline int at_instruction(c_frame *f, const c_call_site *site, c_soft_point *out)
+static inline int check_instruction(c_frame *f, const c_call_site *site, c_soft_point *out)
 {
     _Py_CODEUNIT *ip = frame_ip(f);
     int op = ip_opcode(ip);
     PyCodeObject *code = frame_code(f);
-    int top = find_top(f, code, op, site);
+    int top = find_stack_top(f, code, op, site);
     if (top == ELSEWHERE)
         return C_OPERANDS;
     if (top < code->co_nlocalsplus || top > code->co_nlocalsplus + code->co_stacksize)
@@ -222,22 +200,22 @@ static inline int at_instruction(c_frame *f, const c_call_site *site, c_soft_poi
     out->end_advance = 0;
     out->enter = out->exit = NULL;
     if (B_LIKELY(op == C_OP_CALL))
-        return at_call(f, code, ip_oparg(ip) + 2, 0, site, out);
+        return check_call(f, code, ip_oparg(ip) + 2, 0, site, out);
     if (op == C_OP_CALL_KW)
-        return at_call(f, code, C_KW_OPERANDS(ip_oparg(ip)), 1, site, out);
+        return check_call(f, code, C_KW_OPERANDS(ip_oparg(ip)), 1, site, out);
     if (op == C_OP_CALL_EX)
-        return at_star_call(f, code, site, out);
+        return check_star_call(f, code, site, out);
     if (op == C_OP_FOR_ITER)
-        return at_iteration(f, code, site, out);
+        return check_iteration(f, code, site, out);
 #ifdef C_OP_BEFORE_WITH
     if (op == C_OP_BEFORE_WITH)
-        return at_with(f, code, site, out);
+        return check_with_statement(f, code, site, out);
 #endif
     return C_OPCODE;
 }
 
-/* The same rules for the common case, a plain CALL of a method or function with its
- * operands in place and no splice, in as few instructions as they take. */
+/* The same rules for the common case, a plain CALL of a method or function with its operands in
+ * place and no splice, in as few machine instructions as possible. */
 int c_suspend_call(PyThreadState *ts, c_state *state, const c_call_site *site)
 {
     c_frame *f = thread_frame(ts);
@@ -250,8 +228,9 @@ int c_suspend_call(PyThreadState *ts, c_state *state, const c_call_site *site)
     slot *base = C_CALL_BASE(f, site);
     size_t above = (size_t)(base - f->localsplus) - (size_t)code->co_nlocalsplus;
     if (above >= (size_t)code->co_stacksize || site->nargs + 2 > C_MAX_OPERANDS ||
-        !is_ours(C_CALL_TARGET(base), site) || !same_operands(base, base + 2 + site->nargs, site) ||
-        thread_in_section(ts) || thread_in_dealloc(ts))
+        !is_called_function(C_CALL_TARGET(base), site) ||
+        !same_operands(base, base + 2 + site->nargs, site) || thread_in_section(ts) ||
+        thread_in_dealloc(ts))
         return 0;
     c_frame *bottom = f;
     while (!frame_is_entry(bottom->previous))
@@ -274,7 +253,7 @@ int c_soft_point_find(PyThreadState *ts, const c_state *state, const c_call_site
     if (f == NULL || f->owner > FRAME_OWNED_BY_GENERATOR)
         return C_NO_FRAME;
     int why = B_UNLIKELY(site->kind == C_SAFEPOINT) ? c_safepoint_find(ts, f, site, out)
-                                                    : at_instruction(f, site, out);
+                                                    : check_instruction(f, site, out);
     if (B_UNLIKELY(why != C_SOFT)) {
         if (why != C_COPIED_OPERANDS)
             out->top = -1;
@@ -284,7 +263,7 @@ int c_soft_point_find(PyThreadState *ts, const c_state *state, const c_call_site
         return C_CRITICAL_SECTION;
     if (B_UNLIKELY(thread_in_dealloc(ts)))
         return C_DEALLOC;
-    return find_bottom(ts, state, f, out);
+    return find_activation_bottom(ts, state, f, out);
 }
 
 #else
@@ -295,18 +274,18 @@ int c_suspend_call(PyThreadState *ts, c_state *state, const c_call_site *site)
     return 0;
 }
 
-/* Slots in use when the loop called us with operands in place, else -1. */
+/* Slots in use if the eval loop called us with operands in place, else -1. */
 static int operands_top(const c_frame *f, const c_call_site *site)
 {
     const PyCodeObject *code = frame_code(f);
     slot *base = (slot *)f->localsplus + code->co_nlocalsplus, *args = (slot *)site->args;
     if (args < base + 2 || args + site->nargs > base + code->co_stacksize ||
-        !is_ours(C_CALL_TARGET(args - 2), site) || !C_CALL_FITS(args - 2, site))
+        !is_called_function(C_CALL_TARGET(args - 2), site) || !C_CALL_FITS(args - 2, site))
         return -1;
     return (int)(args - f->localsplus + site->nargs);
 }
 
-/* Only for the collector, which then sees the operands of a hard-suspended call. */
+/* Only for the garbage collector, which then sees the operands of a hard-suspended call. */
 int c_soft_point_find(PyThreadState *ts, const c_state *state, const c_call_site *site,
                       c_soft_point *out)
 {

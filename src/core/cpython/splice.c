@@ -1,9 +1,9 @@
 /* Splices: C callers between two activations of the interpreter that can be given up.
  *
- * When an instruction of one frame runs another frame through C, a switch inside
- * must keep the C stack, unless it is known what that C code would still do: then
- * the two frames are joined directly, and c_resume finishes the instruction of the
- * lower one when the upper one is done.  What is known here:
+ * When an instruction of one frame runs another frame through C, a switch inside must keep the C
+ * stack, unless it is known what that C code would still do: then the two frames are joined
+ * directly, and c_resume finishes the instruction of the lower frame when the upper one has
+ * returned.  Known are:
  *
  *   FOR_ITER over a generator     push what it yields; end the loop
  *   next(generator), .send(x)     push what it yields; StopIteration, or the default
@@ -14,27 +14,29 @@
  *
  * The proof has three parts:
  *
- * 1. The call is this one.  The instruction's operands say what C function was
- *    entered, the types say what it calls, and the upper frame runs just that
- *    function (or generator) in the way CPython calls it, with no hook in between.
- * 2. The call still goes on.  While the interpreter drops the operands of a call
- *    that has returned, a destructor may run the same function.  Where the operands
- *    stay visible meanwhile (C_DROPS_IN_PLACE) each must have another owner beside
- *    its slot, from the last one down, because those in front may be gone already;
- *    and no operand's type has the function for its __del__.
- * 3. References owned by the C code are known, all of them, and are given back when
- *    it is given up.  Each must be seen on the C stack between the activations.
+ * 1. It is this call.  The instruction's operands say which C function was entered, the types say
+ *    what it calls, and the upper frame runs exactly that function (or generator) in the way
+ *    CPython calls it, with no hook in between.
+ * 2. The call is still in progress.  While the interpreter drops the operands of a call that has
+ *    returned, a destructor may run the same function.  Where the operands stay visible meanwhile
+ *    (C_DROPS_IN_PLACE) each must have another owner beside its slot, from the last one down,
+ *    because those before it may have been freed already; and no operand's type has the function as
+ *    its __del__.
+ * 3. All references owned by the C code are known, and are dropped when it is given up.  Each must
+ *    be seen on the C stack between the activations.
  *
- * Any doubt, and the switch is hard.  Refused, among others: a property of a type
- * with __getattr__ (which sees its AttributeError), __getattr__ behind a
- * __getattribute__ of one's own, more arguments than C keeps on its stack (it owns a
- * block of memory), keyword arguments (a dictionary), a temporary generator on 3.12
- * and 3.13 (part 2: next(gen()) looks like the end of gen()).
+ * In any doubt the switch is hard.  Refused, among others: a property of a type with __getattr__
+ * (which sees its AttributeError), __getattr__ of a type that has its own __getattribute__ too,
+ * more arguments than the C code keeps on its stack (it owns a block of memory), keyword arguments
+ * (a dictionary), a temporary generator on 3.12 and 3.13 (part 2: next(gen()) looks like the end of
+ * gen()).
  *
- * How an instruction is finished is kept in the waiting frame's return_offset, so it
- * needs nothing on any C stack: kind << 8 | operands.
+ * How an instruction is finished is kept in the waiting frame's return_offset, so it needs nothing
+ * on any C stack: kind << 8 | operands.
  */
 #include "cpython/splice.h"
+#include "cpython/bytecode.h"
+#include "cpython/start.h"
 
 #ifdef C_HAS_SOFT
 
@@ -44,20 +46,20 @@ typedef struct {
     c_frame *upper, *lower;
     PyCodeObject *code;
     const _Py_CODEUNIT *ip;
-    slot *end;         /* behind the operands */
-    PyObject *func;    /* what `upper` runs, when it is a plain function */
-    PyGenObject *gen;  /* or a generator or coroutine */
-    c_splice_plan *to; /* what is found out */
+    slot *end;         /* after the operands */
+    PyObject *func;    /* what `upper` runs, if it is a plain function */
+    PyGenObject *gen;  /* or if it is a generator or coroutine */
+    c_splice_plan *to; /* the result */
 } join;
 
-static int plan(join *j, int kind, int operands)
+static int plan_splice(join *j, int kind, int operands)
 {
     j->to->offset = C_SPLICED | kind << 8 | operands;
     return 1;
 }
 
 /* Whether C code between the two activations may own `object`: it is on the C stack. */
-C_READS_STACK static int seen_in_c(const join *j, const void *object)
+C_READS_STACK static int is_on_c_stack(const join *j, const void *object)
 {
     c_stack_words words = c_stack_words_between(j->upper, j->lower);
     for (size_t i = 0; i < words.count; i++)
@@ -66,17 +68,17 @@ C_READS_STACK static int seen_in_c(const join *j, const void *object)
     return 0;
 }
 
-/* `object` is given back when the C code that owns a reference to it is given up. */
-static int give_back(join *j, PyObject *object)
+/* Plans to drop the reference to `object` that the C code owns, when that code is given up. */
+static int own_until_spliced(join *j, PyObject *object)
 {
-    if (Py_REFCNT(object) < 2 || !seen_in_c(j, object))
+    if (Py_REFCNT(object) < 2 || !is_on_c_stack(j, object))
         return 0;
     j->to->owned[j->to->count++] = object;
     return 1;
 }
 
 /* Part 2 of the proof. */
-static int still_called(const join *j, int operands)
+static int call_is_in_progress(const join *j, int operands)
 {
     for (int i = 1; i <= operands; i++) {
         PyObject *object = slot_object(j->end[-i]);
@@ -91,28 +93,28 @@ static int still_called(const join *j, int operands)
     return 1;
 }
 
-static int offset_of(const join *j)
+static int instruction_offset(const join *j)
 {
     return (int)((const char *)j->ip - (const char *)_PyCode_CODE(j->code));
 }
 
-/* What is in front may also be an inline cache that looks like an instruction; where the
- * depth is known from the bytecode, a cache has none. */
-static int in_front(const join *j, int opcode)
+/* The unit in front may also be an inline cache that looks like an instruction; where the depth is
+ * computed from the bytecode, a cache has none. */
+static int is_preceded_by(const join *j, int opcode)
 {
-    int before = offset_of(j) - (int)sizeof(*j->ip);
+    int before = instruction_offset(j) - (int)sizeof(*j->ip);
     return before >= 0 && ip_opcode(j->ip - 1) == opcode &&
            (C_EXACT_TOP || c_stack_depth_at(j->code, before) >= 0);
 }
 
-/* Whether the instruction's argument fits into its own unit: `limit` is the most that the
- * code can need. */
-static int whole_argument(const join *j, Py_ssize_t limit)
+/* Whether the instruction's argument fits into its own unit: `limit` is the largest argument that
+ * the code can need. */
+static int fits_one_unit(const join *j, Py_ssize_t limit)
 {
-    return limit < 256 || !in_front(j, EXTENDED_ARG);
+    return limit < 256 || !is_preceded_by(j, EXTENDED_ARG);
 }
 
-static int at_for(join *j)
+static int splice_for_iter(join *j)
 {
     int jump = c_for_iter_jump(j->code, j->ip);
     if (j->gen == NULL || jump < 0 || slot_object(j->end[-1]) != (PyObject *)j->gen)
@@ -122,35 +124,35 @@ static int at_for(join *j)
     return 1;
 }
 
-/* An attribute of the type, which is a plain function and is what runs: C owns a reference. */
-static int runs_hook(join *j, PyObject *object, PyObject *name)
+/* Whether the type's attribute is the plain function that runs: the C code owns a reference. */
+static int runs_type_hook(join *j, PyObject *object, PyObject *name)
 {
-    return _PyType_Lookup(Py_TYPE(object), name) == j->func && give_back(j, j->func);
+    return _PyType_Lookup(Py_TYPE(object), name) == j->func && own_until_spliced(j, j->func);
 }
 
-static int at_item(join *j)
+static int splice_subscript(join *j)
 {
     PyObject *object = slot_object(j->end[-2]);
-    if (j->func == NULL || object == NULL || !still_called(j, 2))
+    if (j->func == NULL || object == NULL || !call_is_in_progress(j, 2))
         return 0;
     PyMappingMethods *methods = Py_TYPE(object)->tp_as_mapping;
     if (methods == NULL || methods->mp_subscript != c_facts.item)
         return 0;
-    return runs_hook(j, object, c_facts.name_getitem) && plan(j, KIND_ITEM, 2);
+    return runs_type_hook(j, object, c_facts.name_getitem) && plan_splice(j, KIND_ITEM, 2);
 }
 
-static PyObject *member(PyObject *object, Py_ssize_t offset)
+static PyObject *member_at(PyObject *object, Py_ssize_t offset)
 {
     return *(PyObject **)((char *)object + offset);
 }
 
-/* Looking up a method, C keeps no reference to the name. */
+/* When the C code looks up a method, it keeps no reference to the name. */
 static int runs_property(join *j, PyObject *object, PyObject *name, int method)
 {
     PyObject *found = _PyType_Lookup(Py_TYPE(object), name);
     return found != NULL && Py_IS_TYPE(found, &PyProperty_Type) &&
-           member(found, c_facts.getter) == j->func && give_back(j, found) &&
-           (method || give_back(j, name));
+           member_at(found, c_facts.getter) == j->func && own_until_spliced(j, found) &&
+           (method || own_until_spliced(j, name));
 }
 
 static int runs_getattr(join *j, PyObject *object, PyObject *name)
@@ -159,15 +161,15 @@ static int runs_getattr(join *j, PyObject *object, PyObject *name)
     PyObject *first = _PyType_Lookup(type, c_facts.name_getattribute);
     return first != NULL && Py_IS_TYPE(first, &PyWrapperDescr_Type) &&
            ((PyWrapperDescrObject *)first)->d_wrapped == (void *)PyObject_GenericGetAttr &&
-           _PyType_Lookup(type, name) == NULL && runs_hook(j, object, c_facts.name_getattr);
+           _PyType_Lookup(type, name) == NULL && runs_type_hook(j, object, c_facts.name_getattr);
 }
 
-static int at_attribute(join *j)
+static int splice_attribute(join *j)
 {
     int arg = ip_oparg(j->ip), method = arg & 1, found = 0;
     PyObject *object = slot_object(j->end[-1]), *names = j->code->co_names;
     if (j->func == NULL || object == NULL || arg >> 1 >= PyTuple_GET_SIZE(names) ||
-        !whole_argument(j, 2 * PyTuple_GET_SIZE(names)) || !still_called(j, 1))
+        !fits_one_unit(j, 2 * PyTuple_GET_SIZE(names)) || !call_is_in_progress(j, 1))
         return 0;
     PyObject *name = PyTuple_GET_ITEM(names, arg >> 1);
     getattrofunc get = Py_TYPE(object)->tp_getattro;
@@ -176,11 +178,11 @@ static int at_attribute(join *j)
     else if (get == c_facts.fallback)
         found = runs_getattr(j, object, name);
     else if (get == c_facts.attribute)
-        found = runs_hook(j, object, c_facts.name_getattribute);
-    return found && plan(j, method ? KIND_METHOD : KIND_ATTR, 1);
+        found = runs_type_hook(j, object, c_facts.name_getattribute);
+    return found && plan_splice(j, method ? KIND_METHOD : KIND_ATTR, 1);
 }
 
-/* next(generator [, default]), generator.send(value), or the latter bound before. */
+/* next(generator [, default]), generator.send(value), or such a bound `send`. */
 static int runs_generator(join *j, PyObject *callable, PyObject *first, Py_ssize_t count)
 {
     PyObject *gen = (PyObject *)j->gen;
@@ -198,16 +200,16 @@ static int runs_generator(join *j, PyObject *callable, PyObject *first, Py_ssize
                                               : 0;
 }
 
-/* The C code keeps this many arguments on its stack, more in a block that it owns. */
+/* The C code keeps this many arguments on its stack, and more in a block that it owns. */
 #define C_ARRAY 5
 
-/* Of given arguments and a single one of its own, partial makes an array in place: its own
- * argument stands in front of the given ones, where there is a slot for that. */
+/* If it has a single argument of its own, partial makes an array of it and the given arguments in
+ * place: its own one is put in front of the given ones, into the slot that is free there. */
 static int runs_partial(join *j, PyObject *partial, slot *base, int given)
 {
-    PyObject *target = member(partial, c_facts.partial_func);
-    PyObject *own = member(partial, c_facts.partial_args);
-    PyObject *keywords = member(partial, c_facts.partial_keywords), *self = C_CALL_SELF(base);
+    PyObject *target = member_at(partial, c_facts.partial_func);
+    PyObject *own = member_at(partial, c_facts.partial_args);
+    PyObject *keywords = member_at(partial, c_facts.partial_keywords), *self = C_CALL_SELF(base);
     Py_ssize_t count = PyTuple_GET_SIZE(own) + given;
     int bound = target != j->func, in_place = given > 0 && PyTuple_GET_SIZE(own) == 1;
     if (bound && (!PyMethod_Check(target) || PyMethod_GET_FUNCTION(target) != j->func))
@@ -223,7 +225,7 @@ static int runs_partial(join *j, PyObject *partial, slot *base, int given)
     return self == NULL;
 }
 
-/* The tuple of the arguments, which nobody but C has. */
+/* Whether it is the tuple of the arguments, to which only the C code has a reference. */
 static int holds_arguments(PyObject *tuple, const slot *args, int given)
 {
     if (!PyTuple_CheckExact(tuple) || PyTuple_GET_SIZE(tuple) != given || Py_REFCNT(tuple) != 1)
@@ -234,8 +236,8 @@ static int holds_arguments(PyObject *tuple, const slot *args, int given)
     return 1;
 }
 
-/* Where the C code of Class(...) keeps the new object and the tuple of arguments was seen
- * when loomlet was imported; it must look the same now. */
+/* Where the C code of Class(...) keeps the new object and the tuple of arguments was learned when
+ * loomlet was imported; the stack must look the same now. */
 static int runs_init(join *j, PyTypeObject *type, slot *base, int given)
 {
     PyObject *object, *tuple = NULL;
@@ -246,7 +248,7 @@ static int runs_init(join *j, PyTypeObject *type, slot *base, int given)
     c_stack_words words = c_stack_words_between(j->upper, j->lower);
     if (!c_find_new_object(words, j->func, &object, given > 0 ? &tuple : NULL) ||
         !Py_IS_TYPE(object, type) || (given > 0 && !holds_arguments(tuple, base + 2, given)) ||
-        !give_back(j, j->func))
+        !own_until_spliced(j, j->func))
         return 0;
     j->to->made = object;
     j->to->spare = &C_SPARE(base);
@@ -264,13 +266,13 @@ static int runs_function(join *j, PyObject *callable, slot *base, int given)
     return 0;
 }
 
-static int at_call(join *j)
+static int splice_call(join *j)
 {
     int arg = ip_oparg(j->ip), operands = arg + 2;
     slot *base = j->end - operands;
     if (operands > 255 || base < j->lower->localsplus + j->code->co_nlocalsplus ||
-        !whole_argument(j, j->code->co_stacksize) || (C_OP_NAMES >= 0 && in_front(j, C_OP_NAMES)) ||
-        !still_called(j, operands))
+        !fits_one_unit(j, j->code->co_stacksize) ||
+        (C_OP_NAMES >= 0 && is_preceded_by(j, C_OP_NAMES)) || !call_is_in_progress(j, operands))
         return 0;
     PyObject *callable = C_CALL_TARGET(base), *self = C_CALL_SELF(base);
     PyObject *first = self != NULL ? self : arg > 0 ? slot_object(base[2]) : NULL;
@@ -278,23 +280,23 @@ static int at_call(join *j)
         return 0;
     int kind = j->gen != NULL ? runs_generator(j, callable, first, arg + (self != NULL))
                               : runs_function(j, callable, base, arg);
-    return kind != 0 && plan(j, kind, operands);
+    return kind != 0 && plan_splice(j, kind, operands);
 }
 
-static int at_instruction(join *j)
+static int splice_instruction(join *j)
 {
     int op = ip_opcode(j->ip);
     if (op == C_OP_FOR_ITER)
-        return at_for(j);
+        return splice_for_iter(j);
     if (op == C_OP_CALL)
-        return at_call(j);
+        return splice_call(j);
     if (op == LOAD_ATTR)
-        return at_attribute(j);
-    return C_PLAIN_SUBSCRIPT(op, ip_oparg(j->ip)) && at_item(j);
+        return splice_attribute(j);
+    return C_PLAIN_SUBSCRIPT(op, ip_oparg(j->ip)) && splice_subscript(j);
 }
 
-/* What the upper frame runs, if CPython's own C code can have called it. */
-static int runs(join *j, const PyThreadState *ts)
+/* Finds out what the upper frame runs: 0 if CPython's own C code cannot have called it. */
+static int identify_callee(join *j, const PyThreadState *ts)
 {
     if (_PyInterpreterState_GetEvalFrameFunc(ts->interp) != _PyEval_EvalFrameDefault)
         return 0;
@@ -318,12 +320,13 @@ int c_splice(PyThreadState *ts, c_frame *upper, c_frame *lower, c_soft_point *ou
     join j = {upper, lower, frame_code(lower), frame_ip(lower), NULL, NULL, NULL, to};
     *to = (c_splice_plan){.upper = upper, .lower = lower};
     int locals = j.code->co_nlocalsplus;
-    int depth = C_EXACT_TOP ? frame_top(lower) - locals : c_stack_depth_at(j.code, offset_of(&j));
-    if (depth < 1 || depth > j.code->co_stacksize || !runs(&j, ts))
+    int depth =
+        C_EXACT_TOP ? frame_top(lower) - locals : c_stack_depth_at(j.code, instruction_offset(&j));
+    if (depth < 1 || depth > j.code->co_stacksize || !identify_callee(&j, ts))
         return C_NESTED;
     to->top = locals + depth;
     j.end = lower->localsplus + to->top;
-    if (!at_instruction(&j))
+    if (!splice_instruction(&j))
         return C_NESTED;
     out->splices++;
     return C_SOFT;
@@ -371,7 +374,7 @@ int c_splice_is_valid(PyCodeObject *code, int op, int arg, int offset, int depth
     return C_PLAIN_SUBSCRIPT(op, arg) && operands == 2 && kind == KIND_ITEM;
 }
 
-static void drop(c_frame *f, int operands)
+static void pop_operands(c_frame *f, int operands)
 {
     int depth = frame_top(f) - operands;
     slot *at = f->localsplus + depth, *end = at + operands;
@@ -380,30 +383,30 @@ static void drop(c_frame *f, int operands)
         slot_close(*at);
 }
 
-static void push(c_frame *f, slot value)
+static void push_slot(c_frame *f, slot value)
 {
     int top = frame_top(f);
     f->localsplus[top] = value;
     frame_set_top(f, top + 1);
 }
 
-/* An AttributeError that passes learns of what object and name it is. */
-static void name_error(c_frame *f)
+/* Puts the object and the name into an AttributeError that has none, as CPython does. */
+static void complete_attribute_error(c_frame *f)
 {
     PyObject *error = PyErr_GetRaisedException();
     if (PyErr_GivenExceptionMatches(error, PyExc_AttributeError)) {
-        PyAttributeErrorObject *told = (PyAttributeErrorObject *)error;
+        PyAttributeErrorObject *raised = (PyAttributeErrorObject *)error;
         PyObject *name = PyTuple_GET_ITEM(frame_code(f)->co_names, ip_oparg(frame_ip(f)) >> 1);
-        if (told->name == NULL && told->obj == NULL) {
-            told->name = Py_NewRef(name);
-            told->obj = Py_XNewRef(slot_object(f->localsplus[frame_top(f) - 1]));
+        if (raised->name == NULL && raised->obj == NULL) {
+            raised->name = Py_NewRef(name);
+            raised->obj = Py_XNewRef(slot_object(f->localsplus[frame_top(f) - 1]));
         }
     }
     PyErr_SetRaisedException(error);
 }
 
 /* The generator returned: the default of next(), or NULL with StopIteration set. */
-static PyObject *generator_ended(c_frame *f, int kind, int operands, PyObject *result)
+static PyObject *result_of_ended_generator(c_frame *f, int kind, int operands, PyObject *result)
 {
     slot *base = f->localsplus + frame_top(f) - operands;
     int count = operands - 2 + (C_CALL_SELF(base) != NULL);
@@ -421,7 +424,7 @@ static PyObject *generator_ended(c_frame *f, int kind, int operands, PyObject *r
 }
 
 /* The new object, or NULL when __init__ did not return None. */
-static PyObject *object_made(c_frame *f, int operands, PyObject *result)
+static PyObject *result_of_init(c_frame *f, int operands, PyObject *result)
 {
     slot *spare = &C_SPARE(f->localsplus + frame_top(f) - operands);
     PyObject *made = slot_object(*spare);
@@ -436,7 +439,7 @@ static PyObject *object_made(c_frame *f, int operands, PyObject *result)
     return made;
 }
 
-static int units(int kind)
+static int units_of_kind(int kind)
 {
     switch (kind) {
     case KIND_ITEM:
@@ -454,20 +457,20 @@ int c_splice_finish(c_frame *f, PyObject *result, int yielded)
     int kind = f->return_offset >> 8 & 15, operands = f->return_offset & 255;
     f->return_offset = 0;
     if (result == NULL && (kind == KIND_ATTR || kind == KIND_METHOD))
-        name_error(f);
+        complete_attribute_error(f);
     if (result != NULL && !yielded && (kind == KIND_NEXT || kind == KIND_SEND))
-        result = generator_ended(f, kind, operands, result);
+        result = result_of_ended_generator(f, kind, operands, result);
     if (result != NULL && kind == KIND_INIT)
-        result = object_made(f, operands, result);
-    drop(f, operands);
+        result = result_of_init(f, operands, result);
+    pop_operands(f, operands);
     if (result == NULL)
         return 0;
-    if (kind == KIND_METHOD && C_ATTRIBUTE_BEHIND_NULL)
-        push(f, SLOT_NULL);
-    push(f, slot_steal(result));
-    if (kind == KIND_METHOD && !C_ATTRIBUTE_BEHIND_NULL)
-        push(f, SLOT_NULL);
-    frame_set_ip(f, frame_ip(f) + units(kind));
+    if (kind == KIND_METHOD && C_ATTRIBUTE_AFTER_NULL)
+        push_slot(f, SLOT_NULL);
+    push_slot(f, slot_steal(result));
+    if (kind == KIND_METHOD && !C_ATTRIBUTE_AFTER_NULL)
+        push_slot(f, SLOT_NULL);
+    frame_set_ip(f, frame_ip(f) + units_of_kind(kind));
     return 1;
 }
 

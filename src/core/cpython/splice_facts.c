@@ -1,18 +1,17 @@
-/* What the splices must know of the interpreter and cannot ask: learnt at import.
+/* What splicing must know about the interpreter and cannot ask for: learned at import.
  *
- * CPython's slot functions for hooks written in Python are static; a class with such
- * a hook has them in its slots.  Where objects keep things, their member descriptors
- * tell.
+ * CPython's slot functions for hooks written in Python are static; a class with such a hook has
+ * them in its slots.  The offsets of fields are read from member descriptors.
  *
- * Class(...) is called through C code that owns two things which nothing else refers
- * to: the tuple of the arguments, and the new object.  Both lie on the C stack, at the
- * same distance from the activation of __init__ in every such call, because the way
- * between the two activations is always the same.  So a class of ours is made once,
- * with a look at the stack from inside its __init__; its tp_new tells us both objects.
- * Several times in fact, with other rubbish on the stack, so that what lies there by
- * chance is not taken for a place.  A later
- * call must show the same distance, and one object in all places of it.  If nothing
- * was found (a hook between, another interpreter loop), no such call is spliced.
+ * Class(...) is called through C code that owns two objects to which there is no other reference:
+ * the tuple of the arguments, and the new object.  Both lie on the C stack, at the same distance
+ * from the activation of __init__ in every such call, because the C functions between the two
+ * activations are always the same.  So a class of ours is instantiated at import, and the stack is
+ * probed from inside its __init__; its tp_new has noted both objects.  This is done several times,
+ * with other leftovers on the stack, so that what lies there by chance is not mistaken for one of
+ * the two.  A later call must show the same distance, and the same object at all offsets that were
+ * learned for it.  If nothing was found (a hook in between, another eval loop), no such call is
+ * spliced.
  */
 #include "cpython/splice.h"
 
@@ -20,16 +19,16 @@
 
 c_splice_facts c_facts;
 
-#define PLACES 16
-#define LOOKS 4
+#define MAX_OFFSETS 16
+#define PROBES 4
 enum { FUNC, OBJECT, TUPLE, WANTED };
 
-/* Words between the activations, and where in them each object was. */
+/* How many words are between the activations, and at which of them each object was seen. */
 static struct {
-    size_t count;
-    size_t place[WANTED][PLACES];
-    int places[WANTED];
-} made;
+    size_t words;
+    size_t offset[WANTED][MAX_OFFSETS];
+    int offsets[WANTED];
+} init_call;
 
 c_stack_words c_stack_words_between(const c_frame *upper, const c_frame *lower)
 {
@@ -39,179 +38,180 @@ c_stack_words c_stack_words_between(const c_frame *upper, const c_frame *lower)
     return (c_stack_words){at, end > at ? (size_t)(end - at) : 0};
 }
 
-/* What all places of it hold, or NULL. */
-C_READS_STACK static PyObject *held(c_stack_words words, int which)
+/* The object that all its offsets hold, or NULL. */
+C_READS_STACK static PyObject *object_at_offsets(c_stack_words words, int which)
 {
-    PyObject *object = made.places[which] ? words.at[made.place[which][0]] : NULL;
-    for (int i = 1; i < made.places[which]; i++)
-        if (words.at[made.place[which][i]] != (void *)object)
+    PyObject *object = init_call.offsets[which] ? words.at[init_call.offset[which][0]] : NULL;
+    for (int i = 1; i < init_call.offsets[which]; i++)
+        if (words.at[init_call.offset[which][i]] != (void *)object)
             return NULL;
     return object;
 }
 
 int c_find_new_object(c_stack_words words, PyObject *func, PyObject **object, PyObject **tuple)
 {
-    if (words.count != made.count || made.count == 0 || held(words, FUNC) != func)
+    if (words.count != init_call.words || init_call.words == 0 ||
+        object_at_offsets(words, FUNC) != func)
         return 0;
-    *object = held(words, OBJECT);
+    *object = object_at_offsets(words, OBJECT);
     if (tuple != NULL)
-        *tuple = held(words, TUPLE);
+        *tuple = object_at_offsets(words, TUPLE);
     return *object != NULL && (tuple == NULL || *tuple != NULL);
 }
 
-/* ---- a look from inside an __init__ --------------------------------------------- */
+/* ---- probing the stack from inside an __init__ ----------------------------------- */
 
-/* What each look looks for; kept, so that no address comes again. */
-static PyObject *looked_for[LOOKS][WANTED];
-static int looks;
+/* What each probe looks for; kept alive, so that no address is used again. */
+static PyObject *wanted[PROBES][WANTED];
+static int probes;
 
-/* What was left on the stack below: nothing that is looked for, and each time elsewhere. */
-B_NOINLINE static void wipe(void)
+/* Overwrites what calls have left on the stack below. */
+B_NOINLINE static void wipe_stack(void)
 {
     volatile uintptr_t words[256];
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         words[i] = i;
 }
 
-B_NOINLINE static PyObject *allocate(PyTypeObject *type, int deeper)
+B_NOINLINE static PyObject *allocate_deeper(PyTypeObject *type, int deeper)
 {
     volatile int depth = deeper;
-    return depth > 0 ? allocate(type, depth - 1) : type->tp_alloc(type, 0);
+    return depth > 0 ? allocate_deeper(type, depth - 1) : type->tp_alloc(type, 0);
 }
 
-/* What our own functions leave must not be taken for a place of the real ones, so they lie
- * deeper every other time. */
-B_NOINLINE static PyObject *looking_near(PyTypeObject *type, PyObject *args)
+/* What our own functions leave on the stack must not be mistaken for what CPython's functions keep
+ * there, so they run deeper every other time. */
+B_NOINLINE static PyObject *make_probe_object(PyTypeObject *type, PyObject *args)
 {
-    looked_for[looks][TUPLE] = Py_NewRef(args);
-    PyObject *object = allocate(type, looks);
-    looked_for[looks][OBJECT] = Py_XNewRef(object);
-    wipe();
+    wanted[probes][TUPLE] = Py_NewRef(args);
+    PyObject *object = allocate_deeper(type, probes);
+    wanted[probes][OBJECT] = Py_XNewRef(object);
+    wipe_stack();
     return object;
 }
 
-B_NOINLINE static PyObject *looking_deeper(PyTypeObject *type, PyObject *args)
+B_NOINLINE static PyObject *make_deeper_probe_object(PyTypeObject *type, PyObject *args)
 {
     volatile uintptr_t between[32];
     between[0] = between[31] = 0;
-    PyObject *object = looking_near(type, args);
+    PyObject *object = make_probe_object(type, args);
     between[0] = 1;
     return object;
 }
 
-static PyObject *looking_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+static PyObject *probe_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     (void)kwargs;
-    if (looks == LOOKS)
+    if (probes == PROBES)
         return type->tp_alloc(type, 0);
-    return looks & 2 ? looking_deeper(type, args) : looking_near(type, args);
+    return probes & 2 ? make_deeper_probe_object(type, args) : make_probe_object(type, args);
 }
 
-/* The first look notes all places, the others keep those that they see again. */
-C_READS_STACK static void look_for(c_stack_words words, int which)
+/* The first probe notes all offsets, the others keep those at which they see the object again. */
+C_READS_STACK static void note_offsets(c_stack_words words, int which)
 {
-    size_t *place = made.place[which];
-    const void *object = looked_for[looks][which];
+    size_t *offset = init_call.offset[which];
+    const void *object = wanted[probes][which];
     int count = 0;
-    for (size_t i = 0; looks == 0 && i < words.count && count < PLACES; i++)
+    for (size_t i = 0; probes == 0 && i < words.count && count < MAX_OFFSETS; i++)
         if (words.at[i] == object)
-            place[count++] = i;
-    for (int i = 0; looks > 0 && i < made.places[which]; i++)
-        if (words.at[place[i]] == object)
-            place[count++] = place[i];
-    made.places[which] = count;
+            offset[count++] = i;
+    for (int i = 0; probes > 0 && i < init_call.offsets[which]; i++)
+        if (words.at[offset[i]] == object)
+            offset[count++] = offset[i];
+    init_call.offsets[which] = count;
 }
 
-static PyObject *look(PyObject *self, PyObject *none)
+static PyObject *probe_stack(PyObject *self, PyObject *none)
 {
     (void)self, (void)none;
     c_frame *upper = thread_frame(c_thread_state());
-    if (looks == LOOKS || upper == NULL || upper->previous == NULL ||
+    if (probes == PROBES || upper == NULL || upper->previous == NULL ||
         !frame_is_entry(upper->previous) || upper->previous->previous == NULL)
         Py_RETURN_NONE;
     c_stack_words words = c_stack_words_between(upper, upper->previous->previous);
-    looked_for[looks][FUNC] = Py_NewRef(slot_object(upper->f_funcobj));
-    if (looks == 0)
-        made.count = words.count;
+    wanted[probes][FUNC] = Py_NewRef(slot_object(upper->f_funcobj));
+    if (probes == 0)
+        init_call.words = words.count;
     for (int which = 0; which < WANTED; which++) {
-        if (words.count != made.count)
-            made.places[which] = 0;
-        look_for(words, which);
+        if (words.count != init_call.words)
+            init_call.offsets[which] = 0;
+        note_offsets(words, which);
     }
-    looks++;
+    probes++;
     Py_RETURN_NONE;
 }
 
-static PyObject *wiped(PyObject *self, PyObject *none)
+static PyObject *probe_wipe(PyObject *self, PyObject *none)
 {
     (void)self, (void)none;
-    wipe();
+    wipe_stack();
     Py_RETURN_NONE;
 }
 
-static PyMethodDef look_methods[] = {
-    {"look", look, METH_NOARGS, NULL},
-    {"wipe", wiped, METH_NOARGS, NULL},
+static PyMethodDef probe_methods[] = {
+    {"probe", probe_stack, METH_NOARGS, NULL},
+    {"wipe", probe_wipe, METH_NOARGS, NULL},
 };
 
-/* As many arguments as fit, and __init__ is looked up anew or known from before: other
- * stale words each time. */
-static const char looker[] = "class Looker:\n"
-                             "    pass\n"
-                             "def renew(known):\n"
-                             "    def looker(self, a, b, c, d):\n"
-                             "        look()\n"
-                             "    Looker.__init__ = looker\n"
-                             "    if known:\n"
-                             "        Looker.__init__, Looker.__init__\n"
-                             "def make(a, b, c, d):\n"
-                             "    wipe()\n"
-                             "    Looker(a, b, c, d)\n";
-static const char looks_taken[] = "for i in range(4):\n"
+/* There are as many arguments as fit, and __init__ is looked up anew or found in the type cache:
+ * other stale words each time. */
+static const char probe_class[] = "class Probe:\n"
+                                  "    pass\n"
+                                  "def renew(known):\n"
+                                  "    def probe_init(self, a, b, c, d):\n"
+                                  "        probe()\n"
+                                  "    Probe.__init__ = probe_init\n"
+                                  "    if known:\n"
+                                  "        Probe.__init__, Probe.__init__\n"
+                                  "def make(a, b, c, d):\n"
+                                  "    wipe()\n"
+                                  "    Probe(a, b, c, d)\n";
+static const char probe_calls[] = "for i in range(4):\n"
                                   "    renew(i % 2)\n"
                                   "    make(i, i + 2, i + 4, i + 6)\n";
 
-static int run(const char *program, PyObject *globals)
+static int run_probe_program(const char *program, PyObject *globals)
 {
     PyObject *ran = PyRun_String(program, Py_file_input, globals, globals);
     Py_XDECREF(ran);
     return ran ? 0 : -1;
 }
 
-static int learn_places(PyObject *globals)
+static int learn_new_object_offsets(PyObject *globals)
 {
     int code = 0;
     for (int i = 0; i < 2 && code == 0; i++) {
-        PyObject *function = PyCFunction_New(&look_methods[i], NULL);
-        code = function ? PyDict_SetItemString(globals, look_methods[i].ml_name, function) : -1;
+        PyObject *function = PyCFunction_New(&probe_methods[i], NULL);
+        code = function ? PyDict_SetItemString(globals, probe_methods[i].ml_name, function) : -1;
         Py_XDECREF(function);
     }
-    if (code < 0 || run(looker, globals) < 0)
+    if (code < 0 || run_probe_program(probe_class, globals) < 0)
         return -1;
-    PyTypeObject *type = (PyTypeObject *)PyDict_GetItemString(globals, "Looker");
-    type->tp_new = looking_new;
-    code = run(looks_taken, globals);
+    PyTypeObject *type = (PyTypeObject *)PyDict_GetItemString(globals, "Probe");
+    type->tp_new = probe_tp_new;
+    code = run_probe_program(probe_calls, globals);
     c_facts.init = type->tp_init;
-    if (looks < LOOKS)
-        made.count = 0;
-    looks = LOOKS;
-    for (int i = 0; i < LOOKS * WANTED; i++)
-        Py_CLEAR(looked_for[i / WANTED][i % WANTED]);
+    if (probes < PROBES)
+        init_call.words = 0;
+    probes = PROBES;
+    for (int i = 0; i < PROBES * WANTED; i++)
+        Py_CLEAR(wanted[i / WANTED][i % WANTED]);
     return code;
 }
 
 /* ---- the rest --------------------------------------------------------------------- */
 
-static PyTypeObject *hooked(const char *hook, PyObject *value)
+static PyTypeObject *class_with_hook(const char *hook, PyObject *value)
 {
     return (PyTypeObject *)PyObject_CallFunction((PyObject *)&PyType_Type, "s(){sO}", "hooked",
                                                  hook, value);
 }
 
-/* The slot function for __getattribute__ alone is put in place at the first read. */
-static int learn_attribute(PyObject *value)
+/* The slot function for __getattribute__ without __getattr__ is put in place at the first read. */
+static int learn_attribute_slot(PyObject *value)
 {
-    PyTypeObject *type = hooked("__getattribute__", value);
+    PyTypeObject *type = class_with_hook("__getattribute__", value);
     PyObject *object = type ? PyObject_CallNoArgs((PyObject *)type) : NULL;
     PyObject *read = object ? PyObject_GetAttrString(object, "any") : NULL;
     c_facts.attribute = read ? type->tp_getattro : NULL;
@@ -221,10 +221,11 @@ static int learn_attribute(PyObject *value)
     return read ? 0 : -1;
 }
 
-/* `value` is any builtin function of one argument that a str can be. */
-static int learn_hooks(PyObject *value)
+/* `value` is any builtin function that accepts a str as its only argument. */
+static int learn_hook_slots(PyObject *value)
 {
-    PyTypeObject *getattr = hooked("__getattr__", value), *getitem = hooked("__getitem__", value);
+    PyTypeObject *getattr = class_with_hook("__getattr__", value),
+                 *getitem = class_with_hook("__getitem__", value);
     int found = getattr != NULL && getitem != NULL;
     if (found) {
         c_facts.fallback = getattr->tp_getattro;
@@ -232,10 +233,10 @@ static int learn_hooks(PyObject *value)
     }
     Py_XDECREF((PyObject *)getattr);
     Py_XDECREF((PyObject *)getitem);
-    return found ? learn_attribute(value) : -1;
+    return found ? learn_attribute_slot(value) : -1;
 }
 
-static void *method_of(PyTypeObject *type, const char *name)
+static void *method_function(PyTypeObject *type, const char *name)
 {
     PyObject *found = PyObject_GetAttrString((PyObject *)type, name);
     void *function = NULL;
@@ -245,8 +246,8 @@ static void *method_of(PyTypeObject *type, const char *name)
     return function;
 }
 
-/* Where objects of the type keep an attribute; 0: not known. */
-static Py_ssize_t offset_of(PyTypeObject *type, const char *name)
+/* The offset of an attribute in objects of the type; 0: unknown. */
+static Py_ssize_t member_offset(PyTypeObject *type, const char *name)
 {
     PyObject *found = PyObject_GetAttrString((PyObject *)type, name);
     Py_ssize_t offset = 0;
@@ -256,16 +257,16 @@ static Py_ssize_t offset_of(PyTypeObject *type, const char *name)
     return offset;
 }
 
-static int learn_partial(void)
+static int learn_partial_layout(void)
 {
     PyObject *module = PyImport_ImportModule("_functools");
     PyTypeObject *type = module ? (PyTypeObject *)PyObject_GetAttrString(module, "partial") : NULL;
     Py_XDECREF(module);
     if (type == NULL)
         return -1;
-    c_facts.partial_func = offset_of(type, "func");
-    c_facts.partial_args = offset_of(type, "args");
-    c_facts.partial_keywords = offset_of(type, "keywords");
+    c_facts.partial_func = member_offset(type, "func");
+    c_facts.partial_args = member_offset(type, "args");
+    c_facts.partial_keywords = member_offset(type, "keywords");
     if (c_facts.partial_func && c_facts.partial_args && c_facts.partial_keywords)
         c_facts.partial = type;
     else
@@ -273,7 +274,7 @@ static int learn_partial(void)
     return 0;
 }
 
-static int learn_names(void)
+static int intern_hook_names(void)
 {
     c_facts.name_getattr = PyUnicode_InternFromString("__getattr__");
     c_facts.name_getattribute = PyUnicode_InternFromString("__getattribute__");
@@ -289,22 +290,22 @@ int c_splice_init(void)
     PyObject *any = builtins ? PyObject_GetAttrString(builtins, "len") : NULL;
     PyObject *globals = any ? PyDict_New() : NULL;
     c_facts.next = globals ? PyObject_GetAttrString(builtins, "next") : NULL;
-    int code = c_facts.next ? learn_hooks(any) : -1;
+    int code = c_facts.next ? learn_hook_slots(any) : -1;
     if (code == 0)
         code = PyDict_SetItemString(globals, "__builtins__", builtins);
     if (code == 0)
-        code = learn_names();
+        code = intern_hook_names();
     if (code == 0)
         code = PyDict_SetItemString(globals, "__name__", c_facts.name_init);
     if (code == 0)
-        code = learn_places(globals);
+        code = learn_new_object_offsets(globals);
     Py_XDECREF(globals);
     Py_XDECREF(any);
     Py_XDECREF(builtins);
-    c_facts.send = method_of(&PyGen_Type, "send");
-    c_facts.awaited_send = method_of(&PyCoro_Type, "send");
-    c_facts.getter = offset_of(&PyProperty_Type, "fget");
-    return code < 0 || learn_partial() < 0 || PyErr_Occurred() ? -1 : 0;
+    c_facts.send = method_function(&PyGen_Type, "send");
+    c_facts.awaited_send = method_function(&PyCoro_Type, "send");
+    c_facts.getter = member_offset(&PyProperty_Type, "fget");
+    return code < 0 || learn_partial_layout() < 0 || PyErr_Occurred() ? -1 : 0;
 }
 
 #else

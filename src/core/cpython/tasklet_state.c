@@ -1,13 +1,12 @@
 /* What belongs to a tasklet, not to its thread: saving and loading it.
  *
- * A switch exchanges the fields below and nothing else of PyThreadState; what
- * they mean per version is in README.md.  The handled exception is not copied:
- * exc_info points at an item inside the tasklet.  The context pointer moves with
- * its reference, and the version is bumped only when it differs, because that
- * empties the cache of every context variable.
+ * A switch saves and loads the fields below and nothing else of PyThreadState; README.md says what
+ * they mean on each version.  The handled exception is not copied: exc_info points at an item
+ * inside the tasklet.  The context pointer moves with its reference, and the version is bumped only
+ * when the context differs, because a bump empties the cache of every context variable.
  *
- * No exception may be set when a state is saved: the functions that suspend are
- * called without one, and finish with one only after they were resumed.
+ * No exception may be set when a state is saved: the functions that suspend are called without one,
+ * and raise one only after they have been resumed.
  */
 #include "cpython/layout.h"
 #include "cpython/save_state.h"
@@ -47,8 +46,8 @@ static void chunk_init(c_state *state, void *memory, size_t size)
     chunk->size = size;
     chunk->top = 0;
     state->root = state->chunk = chunk;
-    /* The first slot stays unused, so that no frame begins where the interpreter
-     * takes a chunk for empty and frees it. */
+    /* The first slot stays unused, so that no frame begins where the interpreter would take the
+     * chunk for empty and free it. */
     state->top = &chunk->data[1];
     state->limit = (char *)chunk + size;
 }
@@ -191,7 +190,7 @@ void c_hard_suspend(PyThreadState *ts, c_state *state, c_hard_state *kept, int t
 void c_hard_resume(PyThreadState *ts, c_state *state, c_hard_state *kept)
 {
     thread_nesting_back(ts, kept);
-    if (state->hushed)
+    if (state->finalizers_suppressed)
         c_state_allow_finalizers(state);
     if (kept->top)
         frame_set_top(state->frame, -1);

@@ -1,18 +1,17 @@
 /* Trace and profile functions as part of a tasklet.
  *
- * The thread state holds four fields; a switch exchanges them and nothing else.
- * From 3.12 on the interpreter counts how many thread states have a trace function,
- * and emits events while there are any, which a thread without one ignores.  We
- * never touch that count: functions are set and taken off through the interpreter's
- * own calls only, always while their fields lie in the thread state.  So it counts
- * tasklets as it counts threads.
+ * The thread state holds them in four fields; a switch swaps these and nothing else.  From 3.12 on
+ * the interpreter counts how many thread states have a trace function, and emits events while there
+ * are any, which a thread without one ignores.  We never touch that count: functions are set and
+ * removed through the interpreter's own calls only, always while their fields are in the thread
+ * state.  So the interpreter counts tasklets as it counts threads.
  *
- * 3.11 keeps a mark beside them on the C stack, which is set anew whenever a stack
- * is entered; while we stay on one, it is set here.
+ * 3.11 keeps a mark for them on the C stack too, which is set anew whenever a stack is entered;
+ * while we stay on the same stack, it is set here.
  */
 #include "cpython/layout.h"
 
-static void *trampolines[2]; /* what sys.settrace() and sys.setprofile() put there */
+static void *trampolines[2]; /* what sys.settrace() and sys.setprofile() put into the fields */
 
 void c_trace_swap(PyThreadState *ts, c_trace *kept)
 {
@@ -44,21 +43,22 @@ void c_trace_remove(PyThreadState *ts)
         PyEval_SetProfile(NULL, NULL);
 }
 
-static void *function_of(PyThreadState *ts, int which)
+static void *trace_function_of(PyThreadState *ts, int which)
 {
     return which == C_TRACE ? (void *)ts->c_tracefunc : (void *)ts->c_profilefunc;
 }
 
 void c_trace_learn(PyThreadState *ts, int which)
 {
-    if (function_of(ts, which) != NULL)
-        trampolines[which] = function_of(ts, which);
+    if (trace_function_of(ts, which) != NULL)
+        trampolines[which] = trace_function_of(ts, which);
 }
 
 int c_trace_is_known(PyThreadState *ts)
 {
     for (int which = C_TRACE; which <= C_PROFILE; which++) {
-        if (function_of(ts, which) != NULL && function_of(ts, which) == trampolines[which])
+        if (trace_function_of(ts, which) != NULL &&
+            trace_function_of(ts, which) == trampolines[which])
             return 1;
     }
     return 0;

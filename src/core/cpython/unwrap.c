@@ -1,20 +1,19 @@
-/* What a callable comes down to: a Python function and more arguments.
+/* Unwrapping a callable into a Python function and more arguments.
  *
- * A tasklet that begins in a Python function has nothing of C below it, so it can
- * leave without a C stack.  Bound methods, functools.partial objects and objects
- * with a __call__ written in Python are C code that does nothing but call such a
- * function; they are opened here, one in the other, before the tasklet begins.
- * What a subclass of partial does, and where a partial leaves places free (3.14),
- * is left to itself; so are classes, whose C code has work to do afterwards.
+ * A tasklet that begins in a Python function has no C code below it, so it can be suspended without
+ * a C stack.  Bound methods, functools.partial objects and objects with a __call__ written in
+ * Python are C code that only calls such a function; they are unwrapped here, one inside the other,
+ * before the tasklet begins.  Not unwrapped are subclasses of partial, a partial with placeholders
+ * (3.14), and classes, whose C code has work to do afterwards.
  */
 #include "cpython/cpython.h"
 
-#define DEPTH 64
+#define MAX_DEPTH 64
 
 static PyObject *partial_type, *placeholder;
 
-/* In front of the positional arguments. */
-static int put_in_front(c_call *call, PyObject *const *items, Py_ssize_t count)
+/* Puts `count` items in front of the positional arguments. */
+static int prepend_arguments(c_call *call, PyObject *const *items, Py_ssize_t count)
 {
     Py_ssize_t had = PyTuple_GET_SIZE(call->args);
     PyObject *args = PyTuple_New(count + had);
@@ -28,8 +27,8 @@ static int put_in_front(c_call *call, PyObject *const *items, Py_ssize_t count)
     return 0;
 }
 
-/* The keywords of a partial come first, and those of the call take their places. */
-static PyObject *merged(const c_call *call, PyObject *keywords)
+/* The keywords of a partial, overridden by those of the call. */
+static PyObject *merge_keywords(const c_call *call, PyObject *keywords)
 {
     PyObject *found = PyDict_Copy(keywords);
     Py_ssize_t names = call->kwnames ? PyTuple_GET_SIZE(call->kwnames) : 0;
@@ -41,7 +40,7 @@ static PyObject *merged(const c_call *call, PyObject *keywords)
     return found;
 }
 
-/* All keywords of the call are those of the dict. */
+/* Replaces all keywords of the call by those of the dict. */
 static int set_keywords(c_call *call, PyObject *dict)
 {
     Py_ssize_t names = call->kwnames ? PyTuple_GET_SIZE(call->kwnames) : 0, at = 0, n = 0;
@@ -68,23 +67,23 @@ static int add_keywords(c_call *call, PyObject *keywords)
 {
     if (PyDict_GET_SIZE(keywords) == 0)
         return 0;
-    PyObject *all = merged(call, keywords);
+    PyObject *all = merge_keywords(call, keywords);
     int code = all != NULL ? set_keywords(call, all) : -1;
     Py_XDECREF(all);
     return code;
 }
 
-/* ---- one step: 1 opened, 0 nothing to be opened, -1 with an exception set ------------- */
+/* ---- one step: 1 unwrapped, 0 nothing to unwrap, -1 with an exception set -------------- */
 
-static int open_bound(c_call *call, PyObject *function, PyObject *self)
+static int unwrap_bound(c_call *call, PyObject *function, PyObject *self)
 {
-    if (put_in_front(call, &self, 1) < 0)
+    if (prepend_arguments(call, &self, 1) < 0)
         return -1;
     Py_SETREF(call->func, Py_NewRef(function));
     return 1;
 }
 
-static int is_open(PyObject *args)
+static int has_placeholder(PyObject *args)
 {
     for (Py_ssize_t i = 0; placeholder != NULL && i < PyTuple_GET_SIZE(args); i++)
         if (PyTuple_GET_ITEM(args, i) == placeholder)
@@ -92,17 +91,19 @@ static int is_open(PyObject *args)
     return 0;
 }
 
-static int open_partial(c_call *call)
+static int unwrap_partial(c_call *call)
 {
     static PyObject *names[3];
     PyObject *func = c_get_attribute(call->func, &names[0], "func");
     PyObject *args = c_get_attribute(call->func, &names[1], "args");
     PyObject *keywords = c_get_attribute(call->func, &names[2], "keywords");
     int code = func != NULL && args != NULL && keywords != NULL ? 0 : -1;
-    if (code == 0 && PyTuple_CheckExact(args) && PyDict_CheckExact(keywords) && !is_open(args)) {
+    if (code == 0 && PyTuple_CheckExact(args) && PyDict_CheckExact(keywords) &&
+        !has_placeholder(args)) {
         code = add_keywords(call, keywords);
         if (code == 0)
-            code = put_in_front(call, ((PyTupleObject *)args)->ob_item, PyTuple_GET_SIZE(args));
+            code =
+                prepend_arguments(call, ((PyTupleObject *)args)->ob_item, PyTuple_GET_SIZE(args));
         if (code == 0) {
             Py_SETREF(call->func, Py_NewRef(func));
             code = 1;
@@ -114,18 +115,18 @@ static int open_partial(c_call *call)
     return code;
 }
 
-/* The __call__ of its type, if that is a Python function. */
-static int open_instance(c_call *call)
+/* Unwraps an object if the __call__ of its type is a Python function. */
+static int unwrap_instance(c_call *call)
 {
     static PyObject *kept;
     PyObject *name = c_interned_name(&kept, "__call__");
     if (name == NULL)
         return -1;
     PyObject *found = _PyType_Lookup(Py_TYPE(call->func), name);
-    return found != NULL && PyFunction_Check(found) ? open_bound(call, found, call->func) : 0;
+    return found != NULL && PyFunction_Check(found) ? unwrap_bound(call, found, call->func) : 0;
 }
 
-/* functools is there when there is one of its objects. */
+/* functools can be imported without effect when one of its objects exists. */
 static int is_partial(PyObject *object)
 {
     if (partial_type == NULL && strcmp(Py_TYPE(object)->tp_name, "functools.partial") == 0) {
@@ -140,13 +141,13 @@ static int is_partial(PyObject *object)
 
 int c_unwrap_slow(c_call *call)
 {
-    for (int i = 0; i < DEPTH && !PyFunction_Check(call->func); i++) {
+    for (int i = 0; i < MAX_DEPTH && !PyFunction_Check(call->func); i++) {
         int code;
         if (PyMethod_Check(call->func))
-            code =
-                open_bound(call, PyMethod_GET_FUNCTION(call->func), PyMethod_GET_SELF(call->func));
+            code = unwrap_bound(call, PyMethod_GET_FUNCTION(call->func),
+                                PyMethod_GET_SELF(call->func));
         else
-            code = is_partial(call->func) ? open_partial(call) : open_instance(call);
+            code = is_partial(call->func) ? unwrap_partial(call) : unwrap_instance(call);
         if (code <= 0)
             return code;
     }

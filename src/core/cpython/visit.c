@@ -1,15 +1,14 @@
-/* What the garbage collector and a curious reader may see of a suspended tasklet.
+/* What the garbage collector and debuggers see of a suspended tasklet.
  *
- * Each frame that the tasklet owns is visited with the slots that are in use:
- * all locals, and the value stack as far as its depth is known.  Frames that
- * belong to generators are left out, because their generator visits them (twice
- * would make the collector free what lives).  Visiting too little is safe, a
- * cycle then stays; visiting too much is not.
+ * Each frame that the tasklet owns is visited with the slots that are in use: all locals, and the
+ * value stack as far as its depth is known.  Frames that belong to generators are left out, because
+ * their generator visits them (visiting them twice would make the collector free live objects).
+ * Visiting too little is safe, a cycle then stays; visiting too much is not.
  *
- * A generator that runs in the tasklet ends with it.  If the collector finds both
- * and comes to the generator first, it would try to close it and print that it
- * "is already executing".  So a visit marks such generators as finalized already,
- * and the mark goes when the tasklet goes on.
+ * A generator that runs in the tasklet ends with it.  If the collector finds both and comes to the
+ * generator first, it would try to close it and print that it "is already executing".  So a visit
+ * marks such generators as finalized already (their finalizers are suppressed), and the marks are
+ * removed when the tasklet resumes.
  */
 #include "cpython/layout.h"
 
@@ -49,7 +48,7 @@ int c_state_visit(c_state *state, int started, visitproc visit, void *arg)
         return 0;
     for (c_frame *f = state->frame; f != NULL; f = f->previous) {
         if (f->owner == FRAME_OWNED_BY_GENERATOR) {
-            state->hushed = 1;
+            state->finalizers_suppressed = 1;
             set_finalized((PyObject *)frame_generator(f), 1);
         }
         if (f->owner != FRAME_OWNED_BY_THREAD)
@@ -63,7 +62,7 @@ int c_state_visit(c_state *state, int started, visitproc visit, void *arg)
 
 void c_state_allow_finalizers(c_state *state)
 {
-    state->hushed = 0;
+    state->finalizers_suppressed = 0;
     for (c_frame *f = state->frame; f != NULL; f = f->previous) {
         if (f->owner == FRAME_OWNED_BY_GENERATOR)
             set_finalized((PyObject *)frame_generator(f), 0);
@@ -75,7 +74,7 @@ void c_finalize_again(PyObject *object)
     set_finalized(object, 0);
 }
 
-static int describe(const c_frame *f, PyObject **code, int *line)
+static int describe_innermost(const c_frame *f, PyObject **code, int *line)
 {
     while (f != NULL && frame_is_entry(f))
         f = f->previous;
@@ -90,15 +89,15 @@ static int describe(const c_frame *f, PyObject **code, int *line)
 
 int c_suspended_location(const c_state *state, PyObject **code, int *line)
 {
-    return describe(state->frame, code, line);
+    return describe_innermost(state->frame, code, line);
 }
 
 int c_running_location(PyThreadState *ts, PyObject **code, int *line)
 {
-    return describe(thread_frame(ts), code, line);
+    return describe_innermost(thread_frame(ts), code, line);
 }
 
-static int activations(const c_frame *f)
+static int count_activations(const c_frame *f)
 {
     int count = 0;
     for (; f != NULL; f = f->previous)
@@ -106,11 +105,11 @@ static int activations(const c_frame *f)
     return count;
 }
 
-/* The main tasklet, which has no chunk of ours, is entered through the interpreter
- * itself: its first activation is nobody's caller. */
+/* The main tasklet, which has no chunk of ours, is entered through the interpreter itself: its
+ * first activation is not counted. */
 int c_nesting_level(PyThreadState *ts, const c_state *state, int running)
 {
-    int count = activations(running ? thread_frame(ts) : state->frame);
+    int count = count_activations(running ? thread_frame(ts) : state->frame);
     if (state->rest == C_BELOW && state->root != NULL)
         return count;
     return count > 0 ? count - 1 : 0;
@@ -124,7 +123,8 @@ int c_recursion_depth(PyThreadState *ts, const c_state *state, int running)
     return count;
 }
 
-/* The frame is asked for as if it were the running one.  No collection meanwhile. */
+/* PyThreadState_GetFrame is called with the frame as the running one; no garbage collection may run
+ * meanwhile. */
 PyObject *c_frame_object(PyThreadState *ts, const c_state *state)
 {
     if (state->frame == NULL)

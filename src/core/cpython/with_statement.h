@@ -1,6 +1,6 @@
 /* What soft_rules.c must know of with_statement.c. */
-#ifndef LOOMLET_WITH_H
-#define LOOMLET_WITH_H
+#ifndef LOOMLET_WITH_STATEMENT_H
+#define LOOMLET_WITH_STATEMENT_H
 
 #include "cpython/layout.h"
 

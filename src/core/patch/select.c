@@ -111,7 +111,7 @@ static int fill_from_lists(poll_query *q, int set)
 
 static PyObject *ask_select(poll_query *q)
 {
-    PyCFunction original = patch_select_originals.select.stock->ml_meth;
+    PyCFunction original = patch_select_originals.select.builtin->ml_meth;
     return ((patch_fast_call)(void (*)(void))original)(q->self, q->args, 4);
 }
 

@@ -27,7 +27,7 @@ static PyObject *select_select(PyObject *module, PyObject *const *args, Py_ssize
     s_sched *s = nargs == 3 || nargs == 4 ? patch_scheduler() : NULL;
     if (s == NULL || bind_patch_timeout(nargs == 4 ? args[3] : NULL, 1e9, &timeout) < 0 ||
         timeout == 0) {
-        PyCFunction original = ORIGINAL(select).stock->ml_meth;
+        PyCFunction original = ORIGINAL(select).builtin->ml_meth;
         return ((patch_fast_call)(void (*)(void))original)(module, args, nargs);
     }
     for (int i = 0; i < 3 && (i == 0 || lists[i - 1] != NULL); i++)

@@ -36,7 +36,7 @@ static PyObject *time_sleep(PyObject *module, PyObject *const *args, Py_ssize_t 
         return NULL;
     }
     if (s == NULL || bind_patch_timeout(args[0], 1e9, &nanoseconds) < 0 || nanoseconds < 0)
-        return sleep_original.stock->ml_meth(module, args[0]);
+        return sleep_original.builtin->ml_meth(module, args[0]);
     if (PySys_Audit("time.sleep", "O", args[0]) < 0)
         return NULL;
     c_call_site site = BIND_SITE(module, args, nargs, time_sleep);
