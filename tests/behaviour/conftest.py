@@ -114,7 +114,8 @@ def python() -> Callable[..., subprocess.CompletedProcess[str]]:
     """Runs a program text in an interpreter of its own and returns what became of it."""
 
     def run(program: str, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-X", "faulthandler", "-c", textwrap.dedent(program), *args]
+        command = [sys.executable, "-X", "faulthandler", "-W", "error"]
+        command += ["-c", textwrap.dedent(program), *args]
         options: dict[str, Any] = {"capture_output": True, "text": True, "timeout": 120}
         return subprocess.run(command, env={**os.environ, **env}, check=False, **options)
 

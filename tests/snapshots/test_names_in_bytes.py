@@ -84,6 +84,8 @@ def test_other_names_are_not_found() -> None:
         importlib.import_module("loomlet.snapshot.linked")
 
 
+# What has been frozen is dropped where it waits.
+@pytest.mark.filterwarnings("ignore:tasklet .* was collected while blocked:ResourceWarning")
 @pytest.mark.skipif(not _core.soft(), reason="nothing is soft here")
 def test_new_bytes_name_stable_places(tmp_path: Path) -> None:
     """Public modules, and few private ones."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import socket
@@ -53,17 +54,18 @@ def dump(pid: int) -> Dump:
 
 
 def _connect(pid: int) -> socket.socket:
-    connection = socket.socket(socket.AF_UNIX)
-    connection.settimeout(PATIENCE)
     error: OSError = FileNotFoundError()
-    for path in _paths(pid):
-        try:
-            connection.connect(path)
-        except OSError as failure:
-            error = failure
-            continue
-        return connection
-    connection.close()
+    with contextlib.ExitStack() as stack:
+        connection = stack.enter_context(socket.socket(socket.AF_UNIX))
+        connection.settimeout(PATIENCE)
+        for path in _paths(pid):
+            try:
+                connection.connect(path)
+            except OSError as failure:
+                error = failure
+                continue
+            stack.pop_all()
+            return connection
     raise _failure(pid, error)
 
 

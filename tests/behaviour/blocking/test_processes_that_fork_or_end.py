@@ -237,7 +237,7 @@ def test_ctrl_c_ends_the_wait_at_exit():
         loomlet.schedule()
         print("ends", flush=True)
         """
-    command = [sys.executable, "-c", textwrap.dedent(program)]
+    command = [sys.executable, "-W", "error", "-c", textwrap.dedent(program)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         assert child.stdout is not None
         child.stdout.readline()
@@ -263,7 +263,7 @@ def test_ctrl_c_reaches_main_while_it_waits():
         except KeyboardInterrupt:
             print("interrupted", flush=True)
         """
-    command = [sys.executable, "-c", textwrap.dedent(program)]
+    command = [sys.executable, "-W", "error", "-c", textwrap.dedent(program)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         assert child.stdout is not None
         child.stdout.readline()

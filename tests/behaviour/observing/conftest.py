@@ -23,7 +23,7 @@ def command() -> Callable[..., Done]:
     """Runs `python -m loomlet` with these arguments."""
 
     def run(*args: object, cwd: Path | None = None, **env: str) -> Done:
-        line = [sys.executable, "-m", "loomlet", *map(str, args)]
+        line = [sys.executable, "-W", "error", "-m", "loomlet", *map(str, args)]
         options: dict[str, Any] = {"capture_output": True, "text": True, "timeout": 120}
         return subprocess.run(line, env={**os.environ, **env}, cwd=cwd, check=False, **options)
 
@@ -48,7 +48,7 @@ def begin() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     started = []
 
     def start(program: str, *args: object, **env: str) -> subprocess.Popen[str]:
-        line = [sys.executable, "-c", textwrap.dedent(program), *map(str, args)]
+        line = [sys.executable, "-W", "error", "-c", textwrap.dedent(program), *map(str, args)]
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         options: dict[str, Any] = {"stderr": subprocess.PIPE, "text": True, **pipes}
         process = subprocess.Popen(line, env={**os.environ, **env}, **options)

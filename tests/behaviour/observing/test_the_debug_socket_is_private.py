@@ -186,8 +186,9 @@ def test_programs_may_close_unknown_descriptors(folder, python):
                     told = "no dump"
             print(told)
             for one, other in pairs:
-                one.sendall(b"x")
-                assert other.recv(1) == b"x"
+                with one, other:
+                    one.sendall(b"x")
+                    assert other.recv(1) == b"x"
 
         loomlet.run(main)
         """

@@ -85,7 +85,7 @@ def run_file(tmp_path):
     def run(program, *words):
         path = tmp_path / "program.py"
         path.write_text(textwrap.dedent(program))
-        line = [sys.executable, *words, str(path)]
+        line = [sys.executable, "-W", "error", *words, str(path)]
         return subprocess.run(
             line, capture_output=True, text=True, check=False, timeout=120, env=os.environ
         )
