@@ -108,7 +108,7 @@ def test_a_c_file_includes_only_what_lies_below() -> None:
                 continue
             if not (tree.CORE / header).is_file():
                 wrong.append(f"{tree.in_core(path)}: {header} does not exist")
-            elif not may_include(tree.in_core(path), header) and "sched/guests" not in header:
+            elif not may_include(tree.in_core(path), header):
                 wrong.append(f"{tree.in_core(path)}: {header}")
     tree.assert_none(wrong, "a C file includes what lies above or beside it, or is private")
 

@@ -4,6 +4,7 @@
  * module has handed its functions down, the exception is a plain RuntimeError.
  */
 #include "bind/errors.h"
+#include "sched/guests/thread_identity.h"
 
 static PyObject *make_error, *report_failure, *warn_abandoned, *exit_types;
 /* The exit exception of another API: see bind_add_exit(). */

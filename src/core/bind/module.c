@@ -56,8 +56,8 @@ static int add_stackless_types(PyObject *module)
 
 static int add_stackless(PyObject *module)
 {
-    s_hook.stackless_error = bind_stackless_error;
-    s_hook.handled = bind_stackless_handle_error;
+    s_stackless_hook.error = bind_stackless_error;
+    s_stackless_hook.handled = bind_stackless_handle_error;
     s_hook.refused = bind_stackless_keep_garbage;
     n_hook.bomb = &bind_bomb_type;
     n_hook.explode = bind_bomb_exception;
@@ -119,7 +119,7 @@ static int exec_module(PyObject *module)
         return -1;
     s_register_guests();
     s_hook.type = &bind_tasklet_type;
-    s_hook.before_slices = bind_patch_builtin_locks;
+    s_preempt_hook.before_slices = bind_patch_builtin_locks;
     c_chunk_cache_install();
     if (c_safepoint_learn() < 0 || bind_replace_tracing() < 0)
         return -1;

@@ -51,10 +51,10 @@ Py_ssize_t n_channel_contents(n_channel *ch, enum n_channel_part part, PyObject 
 static const s_wait_kind *kind_of(const s_tasklet *t, int sends, int iterates)
 {
     if (sends)
-        return t->stackless ? &n_stackless_sending : &n_sending;
+        return t->stackless.rules ? &n_stackless_sending : &n_sending;
     if (iterates)
-        return t->stackless ? &n_stackless_iterating : &n_iterating;
-    return t->stackless ? &n_stackless_receiving : &n_receiving;
+        return t->stackless.rules ? &n_stackless_iterating : &n_iterating;
+    return t->stackless.rules ? &n_stackless_receiving : &n_receiving;
 }
 
 /* It does not wait: its call returns `value` (stolen) or raises `error` (stolen); with neither

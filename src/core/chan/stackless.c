@@ -87,7 +87,7 @@ static inline int may_act(s_sched *s, n_channel *ch, b_link *queue, int directio
 /* After may_act: it is not cancelled. */
 static inline int may_wait(s_sched *s, n_channel *ch)
 {
-    if (B_UNLIKELY(s->current->block_trap))
+    if (B_UNLIKELY(s->current->stackless.block_trap))
         return S_E_BLOCK_TRAP;
     if (B_UNLIKELY(ch->closing))
         return S_E_CLOSED;
@@ -229,7 +229,8 @@ static PyObject *notify_after(s_sched *s, n_channel *ch, int sending, PyObject *
  * while it is queued already. */
 static inline int has_listener(s_sched *s)
 {
-    return B_UNLIKELY(n_hook.notify != NULL) && (s->in_callback || s->current->state == S_RUNNING);
+    return B_UNLIKELY(n_hook.notify != NULL) &&
+           (s->stackless.in_callback || s->current->state == S_RUNNING);
 }
 
 /* With a partner of another thread, the notification follows the action: if the action waits after
@@ -238,7 +239,7 @@ static B_COLD PyObject *send_notifying(s_sched *s, n_channel *ch, PyObject *valu
                                        const c_call_site *site, int *code)
 {
     s_tasklet *me = s->current;
-    if (s->in_callback) {
+    if (s->stackless.in_callback) {
         Py_DECREF(value);
         *code = S_E_RECURSIVE;
         return NULL;
@@ -299,7 +300,7 @@ static B_INLINE PyObject *receive_value(s_sched *s, n_channel *ch, const c_call_
 static B_COLD PyObject *receive_notifying(s_sched *s, n_channel *ch, const c_call_site *site,
                                           int *code)
 {
-    if (s->in_callback) {
+    if (s->stackless.in_callback) {
         *code = S_E_RECURSIVE;
         return NULL;
     }

@@ -169,7 +169,7 @@ static void put_scheduler(void *unused)
     d_put_field((uint64_t)d_is_running(s, s->current));
     d_put_field(milliseconds(here.now - s->current->since));
     d_put_field((uint64_t)here.ready);
-    d_put_field(milliseconds(longest->ticks));
+    d_put_field(milliseconds(longest->milliseconds));
     d_put_field(longest->id);
     d_put("\t");
     d_put(longest->name);

@@ -156,7 +156,7 @@ static lookup *new_lookup(s_sched *s, const i_resolve_query *q)
     lookup *l = c_out_of_memory() ? NULL : PyMem_RawCalloc(1, sizeof(*l) + host + service);
     if (l == NULL)
         return NULL;
-    *l = (lookup){.work.run = make_lookup, .completion.open = complete_lookup, .owner = s};
+    *l = (lookup){.work.run = make_lookup, .completion.complete = complete_lookup, .owner = s};
     memcpy(l->kind, q->kind, sizeof(l->kind));
     copy_word(&l->service, copy_word(&l->host, l->words, q->host, host), q->service, service);
     l->asked = Py_NewRef(q->asked);

@@ -240,7 +240,7 @@ static void release_identity(s_tasklet *t)
 
 void patch_identities_init(void)
 {
-    s_hook.leaves = release_identity;
+    s_identity_dropped = release_identity;
 }
 
 /* ---- joining ------------------------------------------------------------------------------- */

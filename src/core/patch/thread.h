@@ -3,6 +3,7 @@
 #define LOOMLET_PATCH_THREAD_H
 
 #include "patch/patch.h"
+#include "sched/guests/thread_identity.h"
 
 /* ---- thread.c ------------------------------------------------------------------------------ */
 

@@ -1,16 +1,13 @@
-/* What one tasklet may do to another: insert, remove, run, throw, join.
+/* What one tasklet may do to another: insert, remove, run, throw.
  *
- * Operations on a tasklet of another thread become letters to that thread, but
- * for those that need its result here, which are refused.  A tasklet that is
- * thrown into leaves whatever it waits for, runs at once and raises there; the
- * caller goes on when it has ended or blocked again.
+ * Operations on a tasklet of another thread become messages to that thread, except those that need
+ * their result here, which are refused.  A tasklet that is thrown into leaves whatever it waits
+ * for, runs at once and raises there; the caller continues when it has ended or blocked again.
  *
- * A tasklet that has paused itself by the native face waits to be inserted, for
- * ever if need be; its kind is s_pausing.  Every other paused one has none, and
- * such a main tasklet of the Stackless face goes on when nobody else can.
+ * A tasklet that has paused itself by the native API waits until it is inserted, for ever if need
+ * be; its kind is s_pausing.  Every other paused one has none, and such a main tasklet of the
+ * Stackless API runs when no other can.
  */
-#include "sched/guests/snapshot.h"
-#include "sched/guests/stackless_run.h"
 #include "sched/internal.h"
 
 const s_wait_kind s_pausing = {.name = "pause"};
@@ -19,10 +16,10 @@ int s_insert(s_sched *s, s_tasklet *t)
 {
     if (t->state == S_DONE)
         return S_E_DEAD;
-    if (t->state == S_BLOCKED && !s_is_run_caller(t))
+    if (t->state == S_BLOCKED && !s_is_insertable(t))
         return S_E_BLOCKED;
     if (t->owner != s)
-        return s_post_message(t->owner, S_ASK_INSERT, t, NULL);
+        return s_post_message(t->owner, s_handle_insert, t, NULL);
     if (t->state == S_BLOCKED) {
         s_interrupt(s, t, NULL);
         t->wait.value = Py_NewRef(Py_None);
@@ -35,15 +32,6 @@ int s_insert(s_sched *s, s_tasklet *t)
     Py_INCREF((PyObject *)t);
     s_ready(s, t);
     return S_OK;
-}
-
-void s_unqueue(s_tasklet *t)
-{
-    b_unlink(&t->wait.link);
-    t->state = S_PAUSED;
-    if (t->kind != NULL && t->kind->refused == NULL)
-        t->kind = NULL;
-    Py_DECREF((PyObject *)t);
 }
 
 int s_remove(s_sched *s, s_tasklet *t)
@@ -60,11 +48,11 @@ int s_remove(s_sched *s, s_tasklet *t)
     return S_OK;
 }
 
-/* Takes `t` out of its queue, so that the caller owns it and can run it now; it passes for
- * running meanwhile.  `place` is what it stood behind in the run queue, or the tail. */
-static int claim(s_sched *s, s_tasklet *t, b_link **place)
+/* Takes `t` out of its queue, so that the caller owns it and can run it now; it passes for running
+ * meanwhile.  `behind` is what it stood behind in the run queue, or the tail. */
+static int claim_to_run(s_sched *s, s_tasklet *t, b_link **behind)
 {
-    *place = t->state == S_READY ? t->wait.link.prev : s->ready.prev;
+    *behind = t->state == S_READY ? t->wait.link.prev : s->ready.prev;
     switch (t->state) {
     case S_BLOCKED:
         if (!t->kind->detach(t))
@@ -74,7 +62,7 @@ static int claim(s_sched *s, s_tasklet *t, b_link **place)
     case S_READY:
         b_unlink(&t->wait.link);
         break;
-    case S_RUNNING: /* claimed by who has called us, at the end of a chain */
+    case S_RUNNING: /* claimed at the other end of a chain of calls that led here */
         return 0;
     default:
         Py_INCREF((PyObject *)t);
@@ -107,8 +95,8 @@ PyObject *s_run_after_me_with(s_sched *s, s_tasklet *t, PyObject *mine, const c_
     return s_transfer(s, t, site);
 }
 
-/* From now on only its holders keep the current tasklet; our reference goes at
- * the first pick after the switch (s_next_slow). */
+/* From now on only the references of others keep the current tasklet; ours is dropped at the first
+ * pick after the switch (s_next_slow). */
 static void pause_current(s_sched *s, PyObject *mine, const s_wait_kind *kind)
 {
     s_tasklet *me = s->current;
@@ -120,11 +108,11 @@ static void pause_current(s_sched *s, PyObject *mine, const s_wait_kind *kind)
     s->budget = 1;
 }
 
-/* The next one is chosen, so no Python code runs before the switch: what somebody else
- * holds anyway need not wait for the next pick. */
-static PyObject *leave_for(s_sched *s, s_tasklet *next, const c_call_site *site)
+/* The next one is chosen, so no Python code runs before the switch: a reference that is not the
+ * last one need not wait for the next pick. */
+static PyObject *pause_and_run(s_sched *s, s_tasklet *next, const c_call_site *site)
 {
-    if (s->leaving == s->current && next != s->current && s_hook.switching == NULL &&
+    if (s->leaving == s->current && next != s->current && !s_announcing &&
         c_decref_shared((PyObject *)s->current))
         s->leaving = NULL;
     return s_transfer(s, next, site);
@@ -139,7 +127,7 @@ static PyObject *pause_with(s_sched *s, PyObject *mine, const s_wait_kind *kind,
         return NULL;
     }
     pause_current(s, mine, kind);
-    return leave_for(s, s_next_slow(s), site);
+    return pause_and_run(s, s_next_slow(s), site);
 }
 
 PyObject *s_pause(s_sched *s, const c_call_site *site, int *code)
@@ -153,7 +141,7 @@ PyObject *s_pause_removed(s_sched *s, PyObject *mine, const c_call_site *site, i
 }
 
 /* The claimed `t` runs now. */
-static PyObject *run_claimed(s_sched *s, s_tasklet *t, b_link *place, int how,
+static PyObject *run_claimed(s_sched *s, s_tasklet *t, b_link *behind, int how,
                              const c_call_site *site)
 {
     s_tasklet *me = s->current;
@@ -166,29 +154,29 @@ static PyObject *run_claimed(s_sched *s, s_tasklet *t, b_link *place, int how,
         pause_current(s, Py_NewRef(Py_None), how & S_RING ? NULL : &s_pausing);
     }
     if (how & S_RING)
-        s_rotate_queue(s, place);
-    return leave_for(s, t, site);
+        s_rotate_queue(s, behind);
+    return pause_and_run(s, t, site);
 }
 
 PyObject *s_run_now(s_sched *s, s_tasklet *t, int how, const c_call_site *site, int *code)
 {
-    b_link *place;
+    b_link *behind;
     *code = S_OK;
     s_read_inbox(s);
     if (t->state == S_DONE)
         *code = S_E_DEAD;
-    else if (t->state == S_BLOCKED && !s_is_run_caller(t))
+    else if (t->state == S_BLOCKED && !s_is_insertable(t))
         *code = S_E_BLOCKED;
     else if (t->owner != s)
-        *code = how & S_STAY ? s_post_message(t->owner, S_ASK_RUN, t, NULL) : S_E_THREAD;
+        *code = how & S_STAY ? s_post_message(t->owner, s_handle_run, t, NULL) : S_E_THREAD;
     else if (s->trap)
         *code = S_E_TRAPPED;
-    else if (t != s->current && !claim(s, t, &place))
+    else if (t != s->current && !claim_to_run(s, t, &behind))
         *code = S_E_TRAPPED;
     else if (t != s->current) {
         if (t->wait.value == NULL && t->error == NULL)
             t->wait.value = Py_NewRef(Py_None);
-        return run_claimed(s, t, place, how, site);
+        return run_claimed(s, t, behind, how, site);
     }
     return *code < 0 ? NULL : Py_NewRef(Py_None);
 }
@@ -196,7 +184,7 @@ PyObject *s_run_now(s_sched *s, s_tasklet *t, int how, const c_call_site *site, 
 PyObject *s_throw(s_sched *s, s_tasklet *t, PyObject *error, int how, const c_call_site *site,
                   int *code)
 {
-    b_link *place;
+    b_link *behind;
     *code = S_OK;
     s_read_inbox(s);
     if (t == s->current) {
@@ -208,20 +196,22 @@ PyObject *s_throw(s_sched *s, s_tasklet *t, PyObject *error, int how, const c_ca
     if (t->state == S_DONE)
         *code = S_E_DEAD;
     else if (t->owner != s)
-        return (*code = s_post_message(t->owner, S_ASK_THROW, t, error)) < 0 ? NULL
-                                                                             : Py_NewRef(Py_None);
+        return (*code = s_post_message(t->owner, s_handle_throw, t, error)) < 0
+                   ? NULL
+                   : Py_NewRef(Py_None);
     else if (s->trap)
         *code = S_E_TRAPPED;
     if (*code < 0) {
         Py_DECREF(error);
         return NULL;
     }
-    if (!claim(s, t, &place)) /* its wake-up is on the way: the exception follows it */
-        return (*code = s_post_message(s, S_ASK_THROW, t, error)) < 0 ? NULL : Py_NewRef(Py_None);
+    if (!claim_to_run(s, t, &behind)) /* its wake-up is on the way: the exception follows it */
+        return (*code = s_post_message(s, s_handle_throw, t, error)) < 0 ? NULL
+                                                                         : Py_NewRef(Py_None);
     s_refuse(s, t);
     Py_XSETREF(t->error, error);
     t->kind = NULL;
-    return run_claimed(s, t, place, how, site);
+    return run_claimed(s, t, behind, how, site);
 }
 
 int s_throw_later(s_sched *s, s_tasklet *t, PyObject *error)
@@ -229,93 +219,41 @@ int s_throw_later(s_sched *s, s_tasklet *t, PyObject *error)
     if (t->owner == s)
         s_read_inbox(s);
     if (t->owner != s || t->state == S_RUNNING)
-        return s_post_message(t->owner, S_ASK_THROW, t, error);
+        return s_post_message(t->owner, s_handle_throw, t, error);
     s_refuse(s, t);
     s_raise_in(s, t, error);
     return S_OK;
 }
 
-/* ---- join ---------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------------------ */
 
-static int join_detach(s_tasklet *t)
+void s_handle_insert(s_sched *s, s_tasklet *t, PyObject *unused)
 {
-    return s_leave_queue(t, &((s_tasklet *)t->on)->lock);
+    (void)unused;
+    if (t->state == S_PAUSED || s_is_insertable(t))
+        s_insert(s, t);
 }
 
-static int join_target(const s_tasklet *t, int i, s_target *found)
+void s_handle_remove(s_sched *s, s_tasklet *t, PyObject *unused)
 {
-    s_tasklet *joined = t->on;
-    found->object = (PyObject *)joined;
-    found->holder = joined->id;
-    return i == 0;
+    (void)s, (void)unused;
+    if (t->state == S_READY)
+        s_unqueue(t);
 }
 
-static const s_wait_kind joining = {
-    .name = "join", .detach = join_detach, .target = join_target, .anywhere = 1};
-
-static PyObject *outcome(s_tasklet *t, int want_result)
+void s_handle_run(s_sched *s, s_tasklet *t, PyObject *unused)
 {
-    if (t->failure != NULL) {
-        PyErr_SetObject((PyObject *)Py_TYPE(t->failure), t->failure);
-        return NULL;
-    }
-    return Py_NewRef(want_result && t->result ? t->result : Py_None);
-}
-
-/* Queues me with the target, unless it has ended meanwhile: then 0. */
-static int queue_join(s_tasklet *me, s_tasklet *t, int want_result)
-{
-    c_lock_take(&t->lock);
-    int alive = t->state != S_DONE;
-    if (alive) {
-        if (!b_linked(&t->joiners))
-            b_list_init(&t->joiners);
-        Py_XSETREF(me->wait.value, want_result ? Py_NewRef(Py_None) : NULL);
-        s_enqueue(me, &t->joiners, &joining, t);
-    }
-    c_lock_give(&t->lock);
-    return alive;
-}
-
-PyObject *s_join(s_sched *s, s_tasklet *t, int64_t until, int want_result, const c_call_site *site,
-                 int *code)
-{
-    s_tasklet *me = s->current;
-    *code = S_OK;
-    if (t->state == S_DONE)
-        return outcome(t, want_result);
-    if ((*code = t == me ? S_E_CURRENT : s_may_block(s)) < 0)
-        return NULL;
-    if ((*code = s_deadline_set(s, me, until)) < 0)
-        return NULL;
-    if (queue_join(me, t, want_result))
-        return s_suspend(s, site);
-    s_deadline_drop(s, me);
-    return outcome(t, want_result);
-}
-
-int s_join_again(s_sched *s, s_tasklet *t, s_tasklet *target, int want_result, int64_t until)
-{
-    int code = target == t ? S_E_SNAPSHOT : s_deadline_set(s, t, until);
-    if (code < 0)
-        return code;
-    Py_INCREF((PyObject *)t);
-    if (queue_join(t, target, want_result))
-        return S_OK;
-    s_deadline_drop(s, t);
-    Py_XSETREF(t->error, Py_XNewRef(target->failure));
-    PyObject *result = want_result && target->result ? target->result : Py_None;
-    Py_XSETREF(t->wait.value, Py_NewRef(result));
-    s_ready(s, t);
-    return S_OK;
-}
-
-int s_request_interrupt(s_sched *s, s_tasklet *t, PyObject *error)
-{
-    if (t->owner == s)
-        return s_interrupt(s, t, error);
-    int code = s_post_message(t->owner, S_ASK_INTERRUPT, t, error);
-    return code < 0 ? code : 1;
+    (void)unused;
+    if (s_is_insertable(t))
+        s_insert(s, t);
+    if (t->state == S_READY)
+        b_unlink(&t->wait.link);
+    else if (t->state == S_PAUSED)
+        Py_INCREF((PyObject *)t);
+    else
+        return;
+    t->state = S_READY;
+    b_prepend(&s->ready, &t->wait.link);
 }
 
 int s_find_location(s_sched *s, s_tasklet *t, PyObject **code, int *line)

@@ -5,9 +5,18 @@
 
 #define MOST 12
 
-static const s_guest *guests[MOST + 1]; /* NULL behind the last */
+/* Calls EVENT of each guest that has it; of those with a bit, if `t` has it too. */
+#define FOR_EACH(g, event)                                                                         \
+    for (const s_guest *const *at = guests, *g; (g = *at) != NULL; at++)                           \
+        if (g->event != NULL)
+#define FOR_ATTACHED(t, g, event)                                                                  \
+    FOR_EACH(g, event)                                                                             \
+    if ((t)->attached & g->bit)
 
-#define EACH_GUEST(g) (const s_guest **at = guests, *g; (g = *at) != NULL; at++)
+int s_announcing;
+s_ended *s_report_child_ended;
+
+static const s_guest *guests[MOST + 1]; /* NULL after the last */
 
 void s_register_guest(const s_guest *guest)
 {
@@ -18,76 +27,137 @@ void s_register_guest(const s_guest *guest)
     }
     B_CHECK(count < MOST);
     guests[count] = guest;
+    if (guest->child_ended != NULL)
+        s_report_child_ended = guest->child_ended;
 }
 
 void s_report_leave(s_sched *s, s_tasklet *t)
 {
-    for
-        EACH_GUEST(g)
-        {
-            if (t->attached & g->bit && g->leave != NULL)
-                g->leave(s, t);
-        }
+    FOR_ATTACHED(t, g, leave)
+    g->leave(s, t);
 }
 
 void s_report_enter(s_sched *s, s_tasklet *t)
 {
-    for
-        EACH_GUEST(g)
-        {
-            if (t->attached & g->bit && g->enter != NULL)
-                g->enter(s, t);
-        }
+    FOR_ATTACHED(t, g, enter)
+    g->enter(s, t);
 }
 
 void s_report_resume(s_sched *s, s_tasklet *t)
 {
-    for
-        EACH_GUEST(g)
-        {
-            if (t->attached & g->bit && g->resume != NULL)
-                g->resume(s, t);
-        }
+    FOR_ATTACHED(t, g, resume)
+    g->resume(s, t);
+}
+
+int s_report_is_silent(const s_tasklet *t, PyObject *failure)
+{
+    FOR_ATTACHED(t, g, is_silent)
+    {
+        int answer = g->is_silent(t, failure);
+        if (answer)
+            return answer;
+    }
+    return 0;
 }
 
 void s_report_drop(s_sched *s, s_tasklet *t)
 {
-    for
-        EACH_GUEST(g)
-        {
-            if (t->attached & g->bit)
-                g->drop(s, t);
-        }
+    FOR_ATTACHED(t, g, drop)
+    g->drop(s, t);
 }
 
 int s_report_visit(s_tasklet *t, visitproc visit, void *arg)
 {
-    for
-        EACH_GUEST(g)
-        {
-            int stop = t->attached & g->bit && g->visit != NULL ? g->visit(t, visit, arg) : 0;
-            if (stop)
-                return stop;
-        }
+    FOR_ATTACHED(t, g, visit)
+    {
+        int answer = g->visit(t, visit, arg);
+        if (answer)
+            return answer;
+    }
     return 0;
 }
 
-void s_report_begin(s_sched *s)
+void s_report_failed(s_sched *s, s_tasklet *t, PyObject *failure)
 {
-    for
-        EACH_GUEST(g)
-        {
-            if (g->begin != NULL)
-                g->begin(s);
-        }
+    FOR_EACH(g, failed)
+    g->failed(s, t, failure);
+}
+
+void s_report_departed(s_sched *s, s_tasklet *t)
+{
+    FOR_EACH(g, departed)
+    g->departed(s, t);
+}
+
+void s_report_thread_begins(s_sched *s)
+{
+    FOR_EACH(g, thread_begins)
+    g->thread_begins(s);
+}
+
+void s_report_thread_ending(s_sched *s)
+{
+    FOR_EACH(g, thread_ending)
+    g->thread_ending(s);
+}
+
+void s_report_thread_ended(s_sched *s)
+{
+    FOR_EACH(g, thread_ended)
+    g->thread_ended(s);
+}
+
+void s_report_announce(s_sched *s, s_tasklet *from, s_tasklet *to)
+{
+    FOR_EACH(g, announce)
+    g->announce(s, from, to);
 }
 
 void s_report_picked(s_sched *s, s_tasklet *next)
 {
-    for
-        EACH_GUEST(g)
-        {
-            if (g->picked != NULL)
-                g->picked(s, next);
-        }
+    FOR_EACH(g, picked)
+    g->picked(s, next);
+}
+
+s_tasklet *s_report_overdue(s_sched *s)
+{
+    FOR_EACH(g, overdue)
+    {
+        s_tasklet *next = g->overdue(s);
+        if (next != NULL)
+            return next;
+    }
+    return NULL;
+}
+
+int s_report_empty_queue(s_sched *s)
+{
+    FOR_EACH(g, queue_is_empty)
+    {
+        if (g->queue_is_empty(s))
+            return 1;
+    }
+    return 0;
+}
+
+int s_report_deadlock(s_sched *s)
+{
+    FOR_EACH(g, deadlock)
+    {
+        if (g->deadlock(s))
+            return 1;
+    }
+    return 0;
+}
+
+void s_report_sleep(s_sched *s)
+{
+    FOR_EACH(g, sleep)
+    g->sleep(s);
+}
+
+void s_report_wake(s_sched *s)
+{
+    FOR_EACH(g, wake)
+    g->wake(s);
 }

@@ -1,39 +1,37 @@
 /* Nothing is ready: sleep, and find out whether anything ever will be.
  *
- * The thread sleeps with the GIL released until mail, a signal, the first timer, or a
- * descriptor that somebody waits for (poll.c).  A sleep is at most a quarter of a second long when
- * it has no other end, because a signal may have been taken by another thread, and because a thread
- * that ends tells nobody: then signals and the deadlock rule are looked at again.
+ * The thread sleeps with the GIL released until a message, a signal, the first timer, or a
+ * descriptor that a tasklet waits for (poll.c).  A sleep without another end lasts a quarter of a
+ * second at most, because a signal may have been taken by another thread, and because a thread that
+ * ends notifies no other: then signals and the deadlock rule are looked at again.
  *
- * Eager.  Before it sleeps the thread stays awake for a moment where that has been of use
- * lately (b_spin.h), with the GIL released, and then until the GIL is free.  Two that answer each
- * other, over a socket or a thread of the pool, save two wake-ups for each message, which cost
- * more than the rest of it.
+ * Spin.  Before it sleeps the thread stays awake for a moment where that has been of use lately
+ * (b_spin.h), with the GIL released, and then until the GIL is free.  Two threads that answer each
+ * other, over a socket or through the pool, save two wake-ups for each message, which cost more
+ * than the rest of it.
  *
- * Deadlock: this scheduler has no timer, nobody waits for a descriptor, and no other Python thread
- * is awake outside loomlet that could wake somebody.  Threads of the pool that have nothing to do
- * are no such threads (is_alone).  A scheduler whose tasklets wait for a function leaves it to the
- * function's own thread to find out: should that wait inside loomlet, it looks too.  The main
- * tasklet gets the error, because it is the one that can report it; the others stay as they are.
+ * Deadlock: this scheduler has no timer, no tasklet waits for a descriptor, and no other Python
+ * thread is awake outside loomlet that could wake one.  Idle threads of the pool do not count as
+ * awake (is_alone).  A scheduler whose tasklets wait for a function leaves it to the function's own
+ * thread to find out: should that wait inside loomlet, it looks too.  The main tasklet gets the
+ * error, because it is the one that can report it; the others stay as they are.
  *
- * A scheduler whose tasklets wait for a parcel is never asleep for ever: its sender is no thread of
- * Python's, and would not be counted.
+ * A scheduler whose tasklets wait for a completion is never asleep for ever: its sender is no
+ * thread of Python's, and would not be counted.
  *
- * A virtual clock jumps to the first timer instead.  It lets other threads in each time: one that
- * is waited for by looking again and again has only that to go on.
+ * A virtual clock jumps to the first timer instead.  It lets other threads run each time: a thread
+ * that is waited for by polling has no other chance.
  *
- * Whatever must reach somebody while all sleep (a signal's exception, the
- * deadlock) goes to the main tasklet.
+ * What must reach a tasklet while all sleep (a signal's exception, the deadlock) goes to the main
+ * one.
  */
-#include "sched/guests/preempt.h"
-#include "sched/guests/stackless_run.h"
 #include "sched/internal.h"
 
 #define LONGEST 250000000
 
-/* A sleeper with mail has been woken and only has not run yet.  In this order: it
- * says that it is awake before it takes its mail. */
-static int is_awake(PyThreadState *other)
+/* A sleeper with messages has been woken but has not run yet.  In this order: it says that it is
+ * awake before it reads its inbox. */
+static int is_thread_awake(PyThreadState *other)
 {
     s_sched *s = s_sched_of(other);
     return s == NULL || __atomic_load_n(&s->has_messages, __ATOMIC_SEQ_CST) ||
@@ -43,7 +41,7 @@ static int is_awake(PyThreadState *other)
 /* Stops when more are awake than may be. */
 static int count_awake(PyThreadState *other, void *left)
 {
-    return is_awake(other) && --*(int *)left < 0;
+    return is_thread_awake(other) && --*(int *)left < 0;
 }
 
 /* The pool's idle threads are counted with the others and taken off again: none of them may have
@@ -59,34 +57,18 @@ static int is_alone(s_sched *s)
            (s_hook.resting(&idle_then) == before && idle - left <= idle_then);
 }
 
-/* One that another thread has just claimed gets the error with the mail. */
-void s_raise_in(s_sched *s, s_tasklet *t, PyObject *error)
-{
-    Py_INCREF(error);
-    if (t->state == S_READY) {
-        Py_XSETREF(t->error, error);
-    } else if (t->state == S_PAUSED) {
-        Py_INCREF((PyObject *)t);
-        s_ready(s, t);
-        Py_XSETREF(t->error, error);
-    } else if (!s_interrupt(s, t, error)) {
-        s_post_message(s, S_ASK_THROW, t, Py_NewRef(error));
-    }
-    Py_DECREF(error);
-}
-
-static void tell_main_raised(s_sched *s)
+static void raise_pending_in_main(s_sched *s)
 {
     s_raise_in(s, s->main, PyErr_GetRaisedException());
 }
 
-static void deadlocked(s_sched *s)
+static void report_deadlock(s_sched *s)
 {
-    if (s_run_deadlock(s))
+    if (s_report_deadlock(s))
         return;
     PyObject *error = s_hook.error(S_E_DEADLOCK, (PyObject *)s->main);
     if (error == NULL)
-        tell_main_raised(s);
+        raise_pending_in_main(s);
     else
         s_raise_in(s, s->main, error);
 }
@@ -103,11 +85,11 @@ static void sleep_until(s_sched *s, int64_t until)
         p_park_cancel(&s->parker);
         return;
     }
-    s_slices_sleep(s);
+    s_report_sleep(s);
     PyThreadState *ts = PyEval_SaveThread();
     p_park_adaptive(&s->parker, &s->spin, until < cap ? until : cap, c_gil_spin);
     PyEval_RestoreThread(ts);
-    s_slices_wake(s);
+    s_report_wake(s);
 }
 
 void s_idle(s_sched *s)
@@ -128,7 +110,7 @@ void s_idle(s_sched *s)
         if (s->call_waits == 0 && is_alone(s) &&
             !__atomic_load_n(&s->has_messages, __ATOMIC_SEQ_CST)) {
             s->asleep = 0;
-            deadlocked(s);
+            report_deadlock(s);
             return;
         }
     }
@@ -137,5 +119,5 @@ void s_idle(s_sched *s)
     s_intervals_wake(s);
     __atomic_store_n(&s->asleep, 0, __ATOMIC_SEQ_CST);
     if (PyErr_CheckSignals() < 0)
-        tell_main_raised(s);
+        raise_pending_in_main(s);
 }

@@ -31,7 +31,6 @@
  */
 #include <errno.h>
 
-#include "sched/guests/preempt.h"
 #include "sched/internal.h"
 
 #define EVENTS 64
@@ -105,7 +104,7 @@ void s_poll_sleep(s_sched *s, int64_t until)
         p_poller_cancel(&s->poller);
         return;
     }
-    s_slices_sleep(s);
+    s_report_sleep(s);
     PyThreadState *ts = PyEval_SaveThread();
     int64_t watch = b_spin_time(&s->spin), began = p_now();
     int count = p_poller_wait(&s->poller, events, EVENTS, watch, until);
@@ -113,7 +112,7 @@ void s_poll_sleep(s_sched *s, int64_t until)
         c_gil_spin(began + watch);
     b_spin_learn(&s->spin, watch, p_now() - began);
     PyEval_RestoreThread(ts);
-    s_slices_wake(s);
+    s_report_wake(s);
     if (count > 0)
         s_hook.io_ready(s, events, count);
 }

@@ -1,16 +1,14 @@
-/* The run queue: who runs next, and how a tasklet gets back into it.
+/* The run queue: which tasklet runs next.
  *
- * First in, first out.  The clock, the mail and descriptors are looked at when the
- * queue is empty and after every 61 picks, so that a busy queue cannot hold back
- * timers, other threads or peers.  With a seed the next one is picked at random instead, the
- * same every time for the same seed: what tests explore orders with.
+ * First in, first out.  The clock, the inbox and descriptors are looked at when the queue is empty
+ * and after every 61 picks, so that a busy queue cannot hold back timers, other threads or peers.
+ * With a seed the next one is picked at random instead, the same every time for the same seed: what
+ * tests explore orders with.
  *
- * While the slow path runs, Python code may be called (timers, signals, error
- * objects, destructors).  The tasklet that is about to stop is queued already,
- * so that code must not switch: `trap` is up.
+ * While the slow path runs, Python code may be called (timers, signals, error objects,
+ * destructors). The tasklet that is about to stop is queued already, so that code must not switch:
+ * `trap` is raised.
  */
-#include "sched/events.h"
-#include "sched/guests/stackless_run.h"
 #include "sched/internal.h"
 
 static uint64_t next_random(s_sched *s)
@@ -32,7 +30,7 @@ static b_link *random_link(s_sched *s)
     return at;
 }
 
-static s_tasklet *pick(s_sched *s)
+static s_tasklet *pick_ready(s_sched *s)
 {
     b_link *link = b_first(&s->ready);
     if (link == NULL)
@@ -61,10 +59,10 @@ s_tasklet *s_next_slow(s_sched *s)
             s_poll_if_due(s);
         if (s->spares)
             s_stacks_trim(s);
-        next = B_UNLIKELY(s->picks == 1) ? s_run_overdue(s) : NULL;
+        next = B_UNLIKELY(s->overdue) ? s_report_overdue(s) : NULL;
         if (next == NULL)
-            next = pick(s);
-        if (next == NULL && !s_run_wake_caller(s))
+            next = pick_ready(s);
+        if (next == NULL && !s_report_empty_queue(s))
             s_idle(s);
     } while (next == NULL);
     if (B_UNLIKELY(s->picks == 1))
@@ -73,78 +71,11 @@ s_tasklet *s_next_slow(s_sched *s)
     return next;
 }
 
-static void wake_here(s_sched *s, s_tasklet *t)
+void s_unqueue(s_tasklet *t)
 {
-    t->kind = NULL;
-    s_deadline_drop(s, t);
-    s_ready(s, t);
-}
-
-/* 0 when that thread has ended: then the tasklet is nobody's. */
-static int send_home(s_sched *home, s_tasklet *t)
-{
-    p_lock_take(&home->inbox_lock);
-    int closed = home->closed;
-    if (!closed) {
-        b_append(&home->woken, &t->wait.link);
-        __atomic_store_n(&home->has_messages, 1, __ATOMIC_SEQ_CST);
-    }
-    p_lock_give(&home->inbox_lock);
-    return !closed;
-}
-
-s_sched *s_wake_on_owner(s_tasklet *t)
-{
-    s_sched *home = t->owner;
-    if (send_home(home, t))
-        return home;
-    s_arrive(t);
-    t->kind = NULL;
+    b_unlink(&t->wait.link);
     t->state = S_PAUSED;
-    Py_DECREF((PyObject *)t);
-    return NULL;
-}
-
-void s_wake_slow(s_sched *s, s_tasklet *t)
-{
-    if (t->owner == s) {
-        wake_here(s, t);
-        return;
-    }
-    s_sched *home = s_wake_on_owner(t);
-    if (home != NULL)
-        s_wake_thread(home);
-}
-
-int s_interrupt(s_sched *s, s_tasklet *t, PyObject *error)
-{
-    if (t->state != S_BLOCKED || !t->kind->detach(t)) {
-        Py_XDECREF(error);
-        return 0;
-    }
-    Py_CLEAR(t->wait.value);
-    Py_XSETREF(t->error, error);
-    s_wake(s, t);
-    return 1;
-}
-
-static int length(const b_link *queue)
-{
-    int count = 0;
-    for (b_link *at = queue->next; at != NULL && at != queue; at = at->next)
-        count++;
-    return count;
-}
-
-/* What is told to end may wait here again: then it stays. */
-void s_forget_waiters(b_link *queue)
-{
-    for (int count = length(queue); count > 0 && !b_list_empty(queue); count--) {
-        s_tasklet *t = B_CONTAINER(queue->next, s_wait, link)->task;
-        if (!t->kind->detach(t))
-            break;
-        t->state = S_PAUSED;
+    if (t->kind != NULL && t->kind->refused == NULL)
         t->kind = NULL;
-        Py_DECREF((PyObject *)t);
-    }
+    Py_DECREF((PyObject *)t);
 }

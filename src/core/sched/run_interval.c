@@ -1,38 +1,37 @@
-/* Since when, and who has held the core longest.
+/* Since when a tasklet runs or waits, and which one has run longest at a stretch.
  *
- * Each tasklet has the time when it got or left the core, and a scheduler the time as it
- * was last looked at: a switch copies one into the other and compares.  It is looked at
- * by the slow path of the run queue (with the coarse clock), around each sleep of the
- * thread, and by the watchdog thread while a slice runs (preempt.c), which sees to it
- * that the time goes on though a tasklet computes.  No thread wakes up for it.  Without
- * slices what comes out may be late by as long as one tasklet held the core.
+ * Each tasklet has the time when it began or ceased to run, and a scheduler the time as it was last
+ * read: a switch copies one into the other and compares.  It is read by the slow path of the run
+ * queue (with the coarse clock), around each sleep of the thread, and by the monitor thread while a
+ * slice runs (guests/preempt.c), which sees to it that the time advances while a tasklet computes.
+ * No thread wakes up for it.  Without slices an interval may be recorded late, by as long as one
+ * tasklet ran.
  *
- * A thread sleeps inside the wait of its current tasklet.  That one has left the core
- * before (`idled`), and the switch that follows must not say so again: `notice` is 0
- * then, so that it comes here.
+ * A thread sleeps inside the wait of its current tasklet.  That one has ceased to run before
+ * (`idled`), and the switch that follows must not say so again: `notice` is 0 then, so that it
+ * comes here.
  *
- * On the scheduler's own thread; the watchdog writes `tick` alone.
+ * On the scheduler's own thread; the monitor writes `coarse_now` alone.
  *
- * Rejected: the exact clock at each switch, 20 ns of 90; a thread that counts time all
- * the time, which wakes idle machines; one count for all threads, which lies in another
- * core's cache.
+ * Rejected: the exact clock at each switch, 20 ns of 90; a thread that counts time all the time,
+ * which wakes idle machines; one count for all threads, which is in another processor core's cache.
  */
 #include <stdio.h>
 
 #include "sched/internal.h"
 
-#define LEAST 10 /* ticks: no shorter hold is worth a note */
+#define LEAST 10 /* coarse milliseconds: no shorter interval is worth a note */
 
-static void open_notice(s_sched *s)
+static void reset_notice(s_sched *s)
 {
     s->idled = 0;
-    s->notice = s->longest.ticks < LEAST ? LEAST : s->longest.ticks + 1;
+    s->notice = s->longest.milliseconds < LEAST ? LEAST : s->longest.milliseconds + 1;
 }
 
 void s_intervals_init(s_sched *s)
 {
     s->coarse_now = s_coarse_ms(p_now());
-    open_notice(s);
+    reset_notice(s);
 }
 
 size_t s_peek_name(const s_tasklet *t, char *to, size_t room)
@@ -49,13 +48,13 @@ size_t s_peek_name(const s_tasklet *t, char *to, size_t room)
     return used;
 }
 
-static void note(s_sched *s, const s_tasklet *t, uint32_t ticks)
+static void record_longest(s_sched *s, const s_tasklet *t, uint32_t milliseconds)
 {
     s_run_interval *r = &s->longest;
     c_location place;
     int more, left = t->saved_as != S_LIVE || t->state != S_RUNNING; /* else it has ended */
     int found = left ? c_peek_frames(NULL, &t->c, &place, 1, &more) : 0;
-    *r = (s_run_interval){.ticks = ticks, .id = t->id};
+    *r = (s_run_interval){.milliseconds = milliseconds, .id = t->id};
     s_peek_name(t, r->name, sizeof(r->name));
     if (found) {
         r->line = c_peek_line(&place);
@@ -64,16 +63,16 @@ static void note(s_sched *s, const s_tasklet *t, uint32_t ticks)
     }
 }
 
-/* The coarse clock may be behind the watchdog's: such a hold is none. */
+/* The coarse clock may be behind the monitor's: then there was no interval. */
 B_COLD uint32_t s_note_interval(s_sched *s, const s_tasklet *t, uint32_t now)
 {
     int32_t held = (int32_t)(now - t->since);
     if (s->idled) {
         now = t->since;
     } else if (held >= 0 && t != s->idler) {
-        note(s, t, (uint32_t)held);
+        record_longest(s, t, (uint32_t)held);
     }
-    open_notice(s);
+    reset_notice(s);
     return now;
 }
 
@@ -96,6 +95,6 @@ void s_interval_continue(s_sched *s, s_tasklet *t)
 {
     if (!s->idled)
         return;
-    open_notice(s);
+    reset_notice(s);
     t->since = s->coarse_now;
 }

@@ -14,53 +14,9 @@
  * code may run.
  */
 #include "base/track.h"
-#include "sched/events.h"
 #include "sched/internal.h"
 
-#define SPARES 16
-#define PERIOD 16 /* ticks */
 #define SCRIBBLED 16384
-
-p_stack *s_stack_take(s_sched *s)
-{
-    p_stack *stack = s->spare;
-    if (B_LIKELY(stack != NULL)) {
-        s->spare = stack->next;
-        if (--s->spares < s->spares_idle)
-            s->spares_idle = s->spares;
-        return stack;
-    }
-    stack = c_out_of_memory() ? NULL : p_stack_new();
-    if (stack != NULL && stack->limits[0] == 0)
-        c_stack_limits_init(s->ts, stack);
-    return stack;
-}
-
-/* May be called while still running on the stack: it is reused by this thread only. */
-void s_stack_give(s_sched *s, p_stack *stack)
-{
-    stack->next = s->spare;
-    s->spare = stack;
-    s->spares++;
-}
-
-/* Of those that nobody has needed for a while half go back to the pool of all threads, their
- * pages to the system; a few stay.  What is needed again at once costs two calls of the system
- * and faults each time. */
-void s_stacks_trim(s_sched *s)
-{
-    if (s->spares <= SPARES || s->coarse_now - s->trimmed < PERIOD)
-        return;
-    for (int excess = (s->spares_idle - SPARES + 1) / 2; excess > 0; excess--) {
-        p_stack *stack = s->spare->next;
-        s->spare->next = stack->next;
-        s->spares--;
-        p_stack_trim(stack);
-        p_stack_free(stack);
-    }
-    s->spares_idle = s->spares;
-    s->trimmed = s->coarse_now;
-}
 
 static B_INLINE void make_current(s_sched *s, s_tasklet *t)
 {
@@ -261,8 +217,8 @@ static B_COLD PyObject *transfer_slow(s_sched *s, s_tasklet *me, s_tasklet *next
                                       const c_call_site *site)
 {
     c_soft_point point;
-    if (B_UNLIKELY(s_hook.switching != NULL))
-        s_tell_switch(s, me, next);
+    if (B_UNLIKELY(s_announcing))
+        s_report_announce(s, me, next);
     int why = me->is_main ? C_MAIN : site == NULL ? C_FROM_C : C_NEVER;
     point.top = -1;
     if (s->only_hard) {

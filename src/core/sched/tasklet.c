@@ -1,30 +1,14 @@
-/* The life of a tasklet: made, ended, collected, freed.
+/* The life of a tasklet: made, bound again, ended, visited by the collector, freed.
  *
- * End.  The result or the exception stays with the tasklet for join() and
- * result(); its frames' memory, context and function go at once.  An exception
- * that nobody waits for is handed to the error handler while the tasklet still
- * is the current one.  What is destroyed afterwards may run Python code, so the
- * scheduler first becomes its own idle self: the dead tasklet's data stack is
- * gone.
- *
- * Collection.  A blocked tasklet that nothing can reach is found by the
- * collector (its queue visits it, it visits its frames).  Its finalizer throws
- * TaskletExit into it and lets it run at once, while the collector's caller waits
- * at the head of the run queue; where nothing may switch, it runs a little
- * later.  If it blocks again, the next collection drops its frames; one that
- * keeps a C stack gets TaskletExit again instead, each time.  A Stackless one that
- * pauses itself instead of ending has nobody left who could go on asking: it is
- * asked ten times in a row and then shown to the program.
+ * End.  The result or the exception stays with the tasklet for join() and result(); its frames'
+ * memory, context and function are freed at once.  An exception that no tasklet waits for is handed
+ * to the error handler while the tasklet still is the current one.  What is destroyed afterwards
+ * may run Python code, so the idler becomes current first: the dead tasklet's data stack is gone.
  */
 #include "heap/heap.h"
-#include "sched/events.h"
-#include "sched/guests/scope.h"
-#include "sched/guests/stackless_run.h"
 #include "sched/internal.h"
 
-#define EXITS 10 /* how often one that refuses is asked to end */
-
-static int first_chunk(s_sched *s, s_tasklet *t)
+static int make_first_chunk(s_sched *s, s_tasklet *t)
 {
     size_t size = h_chunk_size(c_code_key(t->func), c_chunk_size_for(t->func));
     void *chunk = c_malloc(size);
@@ -52,13 +36,13 @@ static int pass_arguments(s_tasklet *t, PyObject *func, PyObject *args, PyObject
     return code;
 }
 
-/* Only the chunk is of the home thread's kind; the rest is the caller's. */
+/* The chunk is laid out for the owner's thread; the rest is the caller's. */
 static int make_call(s_sched *s, s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames)
 {
     t->wait.task = t;
     int code = pass_arguments(t, func, args, kwnames);
     if (code == S_OK)
-        code = first_chunk(s, t);
+        code = make_first_chunk(s, t);
     if (code < 0)
         return code;
     t->c.context = c_context_copy(s->ts);
@@ -93,9 +77,8 @@ void s_unbound_init(s_sched *s, s_tasklet *t)
     s_registry_add(s, t);
 }
 
-int s_rebind(s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames)
+int s_rebind(s_sched *s, s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames)
 {
-    s_sched *s = s_self();
     if (s == NULL)
         return S_E_SET;
     s_unbind(t);
@@ -143,7 +126,7 @@ int s_main_init(s_sched *s, s_tasklet *t)
     return S_OK;
 }
 
-static int suspended(const s_tasklet *t)
+static int is_saved(const s_tasklet *t)
 {
     return s_is_soft(t) || t->saved_as == S_C_STACK;
 }
@@ -171,7 +154,7 @@ int s_visit(s_tasklet *t, visitproc visit, void *arg)
         if (stop)
             return stop;
     }
-    if (t->is_main || (t->started && !suspended(t)))
+    if (t->is_main || (t->started && !is_saved(t)))
         return 0;
     return c_state_visit(&t->c, t->started, visit, arg);
 }
@@ -205,11 +188,10 @@ static void wake_joiners(s_sched *s, s_tasklet *t)
     }
 }
 
-/* Ends a tasklet, or a thread, without a word. */
+/* Ends the tasklet without a report. */
 static int is_silent(const s_tasklet *t, PyObject *failure)
 {
-    return s_hook.is_exit(failure) ||
-           (s_is_thread(t) && PyErr_GivenExceptionMatches(failure, PyExc_SystemExit));
+    return s_hook.is_exit(failure) || (t->attached && s_report_is_silent(t, failure));
 }
 
 /* Ends the program, not a tasklet. */
@@ -219,9 +201,9 @@ static int is_for_main(PyObject *failure)
            PyErr_GivenExceptionMatches(failure, PyExc_SystemExit);
 }
 
-/* Stores how it ended.  A failure that nobody waits for goes to the error handler,
- * or to the main tasklet. */
-static void conclude(s_sched *s, s_tasklet *t, PyObject *result)
+/* Stores how it ended.  A failure that no tasklet waits for goes to the error handler, or to the
+ * main tasklet. */
+static void store_outcome(s_sched *s, s_tasklet *t, PyObject *result)
 {
     PyObject *failure = result == NULL ? PyErr_GetRaisedException() : NULL;
     int silent = failure != NULL && is_silent(t, failure);
@@ -233,8 +215,8 @@ static void conclude(s_sched *s, s_tasklet *t, PyObject *result)
     if (failure == NULL || silent || watched)
         return;
     s->reporting = s->trap;
-    if (t->stackless)
-        s_run_failed(s, t, failure);
+    if (t->stackless.rules)
+        s_report_failed(s, t, failure);
     else if (is_for_main(failure))
         s_raise_in(s, s->main, Py_NewRef(failure));
     else
@@ -242,7 +224,7 @@ static void conclude(s_sched *s, s_tasklet *t, PyObject *result)
     s->reporting = 0;
 }
 
-/* The scheduler itself becomes current: no tasklet's data stack is in use. */
+/* The idler becomes current: no tasklet's data stack is in use. */
 void s_become_idle(s_sched *s)
 {
     s->current = s->idler;
@@ -261,7 +243,7 @@ void s_finish(s_sched *s, s_tasklet *t, PyObject *result)
 {
     s->trap++;
     s_end_interval(s, t);
-    conclude(s, t, result);
+    store_outcome(s, t, result);
     if (B_UNLIKELY(t->attached))
         s_report_drop(s, t);
     c_lock_take(&t->lock);
@@ -273,13 +255,13 @@ void s_finish(s_sched *s, s_tasklet *t, PyObject *result)
     s_free_state(t);
     wake_joiners(s, t);
     if (t->owned)
-        s_scope_child_ended(s, t);
+        s_report_child_ended(s, t);
     Py_XSETREF(t->func, Py_XNewRef(c_function_name(t->func))); /* what its name is made of */
     Py_CLEAR(t->scope);
-    if (t->stackless)
+    if (t->stackless.rules)
         forget_outcome(t);
-    if (B_UNLIKELY(s_hook.switching != NULL))
-        Py_XSETREF(s->departed, (s_tasklet *)Py_NewRef((PyObject *)t));
+    if (B_UNLIKELY(s_announcing))
+        s_report_departed(s, t);
     Py_DECREF((PyObject *)t);
     s->trap--;
 }
@@ -307,85 +289,6 @@ void s_clear(s_tasklet *t)
     Py_CLEAR(t->error);
     Py_CLEAR(t->scope);
     Py_CLEAR(t->wait.value);
-}
-
-static void exit_later(s_sched *s, s_tasklet *t, PyObject *error)
-{
-    Py_INCREF((PyObject *)t);
-    Py_XSETREF(t->error, error);
-    if (t->owner == s) {
-        s_ready(s, t);
-    } else {
-        t->state = S_BLOCKED;
-        s_wake(s, t);
-    }
-}
-
-/* Takes an unreachable tasklet out of whatever garbage it waits in. */
-static void take_from_garbage(s_tasklet *t)
-{
-    if (t->state == S_BLOCKED && t->kind->detach(t))
-        Py_DECREF((PyObject *)t);
-    t->state = S_PAUSED;
-    t->kind = NULL;
-}
-
-static void exit_now(s_sched *s, s_tasklet *t, PyObject *error)
-{
-    int code;
-    Py_XDECREF(s_throw(s, t, error, S_STAY, NULL, &code));
-    if (PyErr_Occurred())
-        PyErr_WriteUnraisable((PyObject *)t);
-}
-
-/* Whether nobody but its C stack keeps it. */
-static int refuses_to_end(const s_tasklet *t)
-{
-    return t->stackless && t->saved_as == S_C_STACK && t->state == S_PAUSED;
-}
-
-static void insist(s_sched *s, s_tasklet *t)
-{
-    PyObject *error;
-    for (int asked = 1; asked < EXITS && refuses_to_end(t); asked++) {
-        if ((error = s_hook.error(S_E_KILLED, (PyObject *)t)) == NULL)
-            break;
-        exit_now(s, t, error);
-    }
-    if (refuses_to_end(t))
-        s_hook.refused(t);
-}
-
-void s_finalize(s_tasklet *t)
-{
-    if (t->is_main || !t->started || !suspended(t) || c_is_finalizing())
-        return;
-    if (t->state == S_READY) /* the finalizer of another one has woken it */
-        return;
-    s_sched *s = s_self();
-    PyObject *pending = PyErr_GetRaisedException(), *error = NULL;
-    if (s != NULL) {
-        if (!t->stackless)
-            s_hook.abandoned(t);
-        error = s_hook.error(S_E_KILLED, (PyObject *)t);
-    }
-    if (error == NULL) {
-        PyErr_WriteUnraisable((PyObject *)t);
-        PyErr_SetRaisedException(pending);
-        return;
-    }
-    take_from_garbage(t);
-    if (s_is_soft(t))
-        s_adopt(s, t);
-    if (s->trap || t->owner != s) {
-        exit_later(s, t, error);
-    } else {
-        exit_now(s, t, error);
-        insist(s, t);
-    }
-    if (t->saved_as == S_C_STACK)
-        c_finalize_again((PyObject *)t);
-    PyErr_SetRaisedException(pending);
 }
 
 static void free_fields(s_tasklet *t)

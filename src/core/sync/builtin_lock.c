@@ -10,6 +10,7 @@
  * The tasklets of the thread that forked are not: an RLock that one of them holds stays held, but
  * for the one that forks.
  */
+#include "sched/guests/thread_identity.h"
 #include "sync/builtin_lock_queue.h"
 
 #include "cpython/builtin_lock.h"

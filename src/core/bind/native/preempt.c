@@ -132,7 +132,7 @@ static PyObject *set_stall_callback(PyObject *module, PyObject *args)
         bind_read_seconds(after, &nanoseconds) < 0)
         return NULL;
     Py_XSETREF(stall_callback, Py_NewRef(callback));
-    s_hook.stalled = call_stall_callback;
+    s_preempt_hook.stalled = call_stall_callback;
     __atomic_store_n(&s_stall_after, nanoseconds, __ATOMIC_RELAXED);
     Py_RETURN_NONE;
 }

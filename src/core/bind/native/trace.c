@@ -4,6 +4,7 @@
  * At import the C functions behind both names are replaced.  The replacements record to which
  * tasklet the trace function belongs and call the originals.
  */
+#include "sched/guests/trace.h"
 #include "bind/native/native.h"
 
 static PyCFunction originals[2];

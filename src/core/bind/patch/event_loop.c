@@ -4,6 +4,7 @@
  * runners and event loops all call it when a loop starts and stops running.  Interpreters share the
  * C function of a method definition: in one that is not ours the original is called.
  */
+#include "sched/guests/event_loop.h"
 #include "bind/patch/patch.h"
 
 static PyCFunction set_running_loop_original;

@@ -163,7 +163,7 @@ static int stackless_set_block_trap(PyObject *self, PyObject *value, void *unuse
     (void)unused;
     int flag = bind_read_flag(value, "block_trap must be set to a bool or integer");
     if (flag >= 0)
-        SELF->block_trap = (unsigned char)flag;
+        SELF->stackless.block_trap = (unsigned char)flag;
     return flag < 0 ? -1 : 0;
 }
 
@@ -185,13 +185,13 @@ static PyObject *change_flag(PyObject *self, unsigned char *flag, int wanted)
 PyObject *bind_stackless_set_atomic(PyObject *self, PyObject *flag)
 {
     int wanted = bind_read_flag(flag, "set_atomic needs exactly one bool or integer");
-    return change_flag(self, &SELF->atomic, wanted);
+    return change_flag(self, &SELF->stackless.atomic, wanted);
 }
 
 PyObject *bind_stackless_set_ignore_nesting(PyObject *self, PyObject *flag)
 {
     int wanted = bind_read_flag(flag, "set_ignore_nesting needs exactly one bool or integer");
-    return change_flag(self, &SELF->ignore_nesting, wanted);
+    return change_flag(self, &SELF->stackless.ignore_nesting, wanted);
 }
 
 /* ---- frames ------------------------------------------------------------------------------ */
@@ -415,7 +415,7 @@ PyGetSetDef bind_stackless_tasklet_getset[] = {
      PyDoc_STR("What the pending call of this tasklet will return; a bomb in it is raised."), NULL},
     {"block_trap", stackless_get_flag, stackless_set_block_trap,
      PyDoc_STR("While true, an operation that would block raises RuntimeError."),
-     (void *)offsetof(s_tasklet, block_trap)},
+     (void *)offsetof(s_tasklet, stackless.block_trap)},
     {"trace_function", bind_get_trace, bind_set_trace,
      PyDoc_STR("The trace function of this tasklet, as sys.settrace() sets it, or None."), NULL},
     {"profile_function", bind_get_trace, bind_set_trace,
@@ -426,8 +426,8 @@ PyGetSetDef bind_stackless_tasklet_getset[] = {
     {"blocked", stackless_get_blocked, NULL, PyDoc_STR("Waits on a channel or another tasklet."),
      NULL},
     {"scheduled", stackless_get_scheduled, NULL, PyDoc_STR("In the run queue, or blocked."), NULL},
-    {"atomic", FLAG(atomic)},
-    {"ignore_nesting", FLAG(ignore_nesting)},
+    {"atomic", FLAG(stackless.atomic)},
+    {"ignore_nesting", FLAG(stackless.ignore_nesting)},
     {"is_current", stackless_get_is_current, NULL, PyDoc_STR("Runs now, on its own thread."), NULL},
     {"restorable", read_on_owner, NULL, PyDoc_STR("nesting_level is 0."), (void *)read_restorable},
     {"nesting_level", read_on_owner, NULL,

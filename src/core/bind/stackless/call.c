@@ -68,7 +68,7 @@ static int begin_run(s_tasklet *t, int alive, PyObject *func, PyObject *items, P
     PyObject *called = func;
     if (claim_tasklet(t, alive, &called) < 0)
         return -1;
-    int code = s_rebind(t, called, items, names);
+    int code = s_rebind(s_self(), t, called, items, names);
     if (called != func)
         Py_DECREF(called);
     if (code == S_E_THREAD)
@@ -135,7 +135,7 @@ PyObject *bind_stackless_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     s_sched *s = s_self();
     PyObject *self = s != NULL ? type->tp_alloc(type, 0) : NULL;
     if (self != NULL) {
-        SELF->stackless = 1;
+        SELF->stackless.rules = 1;
         s_unbound_init(s, SELF);
     }
     return self;

@@ -8,6 +8,7 @@
  * which then does not happen (or has happened, with a partner on another thread).
  */
 #include "bind/stackless/stackless.h"
+#include "sched/guests/switch_listener.h"
 
 typedef struct {
     PyObject *function; /* NULL: none */
@@ -66,10 +67,10 @@ static int call_channel_callback(s_sched *s, n_channel *ch, int sending, int wai
     if (function == NULL)
         return S_OK;
     s->trap++;
-    s->in_callback++;
+    s->stackless.in_callback++;
     PyObject *done = PyObject_CallFunction(function, "OOii", (PyObject *)ch, (PyObject *)s->current,
                                            sending, waits);
-    s->in_callback--;
+    s->stackless.in_callback--;
     s->trap--;
     Py_DECREF(function);
     if (done == NULL)

@@ -84,11 +84,12 @@ static int has_thread_id(PyThreadState *other, void *id)
  * inwards; None when run() was never called. */
 static PyObject *list_run_callers(s_sched *s)
 {
-    if (s == NULL || !s->watched)
+    if (s == NULL || !s->stackless.run_called)
         return Py_NewRef(Py_None);
     s_tasklet *effective = s_run_effective_caller(s);
     PyObject *list = Py_BuildValue("[O]", effective != NULL ? (PyObject *)effective : Py_None);
-    for (b_link *at = s->watches.prev; list != NULL && at != &s->watches; at = at->prev) {
+    for (b_link *at = s->stackless.run_callers.prev;
+         list != NULL && at != &s->stackless.run_callers; at = at->prev) {
         if (PyList_Append(list, (PyObject *)s_of_link(at)) < 0)
             Py_CLEAR(list);
     }

@@ -140,7 +140,8 @@ static PyObject *stackless_pickle_flags(PyObject *module, PyObject *const *args,
 {
     (void)module;
     s_sched *s = s_self();
-    return s ? change_flags("pickle_flags", &s->pickle_flags, args, nargs, kwnames) : NULL;
+    return s ? change_flags("pickle_flags", &s->stackless.pickle_flags, args, nargs, kwnames)
+             : NULL;
 }
 
 static PyObject *stackless_pickle_flags_default(PyObject *module, PyObject *const *args,
@@ -209,7 +210,7 @@ static PyObject *stackless_gc_untrack(PyObject *module, PyObject *object)
 
 static int follows_stackless(const s_tasklet *t)
 {
-    return t->stackless;
+    return t->stackless.rules;
 }
 
 /* _stackless_install(TaskletExit): main tasklets follow the rules of Stackless from now on. */

@@ -46,7 +46,7 @@ static PyObject *stackless_tasklet_remove(PyObject *self, PyObject *unused)
     if (SELF->owner->current == SELF)
         return bind_stackless_fail(S_E_CURRENT, self);
     int code = SELF->owner == s ? s_remove(s, SELF)
-                                : s_post_message(SELF->owner, S_ASK_REMOVE, SELF, NULL);
+                                : s_post_message(SELF->owner, s_handle_remove, SELF, NULL);
     return code < 0 ? bind_stackless_fail(code, self) : Py_NewRef(self);
 }
 

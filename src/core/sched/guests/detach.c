@@ -1,27 +1,16 @@
 /* Stackless tasklets whose thread ends.
  *
- * What no C frame holds outlives its thread: it leaves the run queue and goes to
- * `s_detached_owner`, a scheduler that never runs, until some thread adopts it.  One that
- * waits in a queue that belongs to no thread stays there; if a partner comes before
- * a thread does, it is paused with what it got.  All others, which keep a C stack or
- * wait for their thread's own clock, are killed with the native ones (s_kill_all).
- * Dead ones go too, because the structure of an ended scheduler serves the next thread.
+ * A tasklet that no C frame holds outlives its thread: it leaves the run queue and goes to
+ * `s_detached_owner`, a scheduler that never runs, until some thread adopts it.  One that waits in
+ * a queue that belongs to no thread stays there; if a partner comes before a thread does, it is
+ * paused with what it got.  All others, which keep a C stack or wait for their thread's own clock,
+ * are killed with the native ones (s_kill_all).  Dead ones go too, because the structure of an
+ * ended scheduler serves the next thread.
  *
- * All leave while the other threads are stopped: no partner is about to send one to
- * the thread that ends.  What has been sent by then is read before; what comes later
- * finds the mailbox closed (mail.c).
+ * All leave while the other threads are stopped: no partner is about to send one to the thread that
+ * ends.  What has been sent by then is read before; what comes later finds the inbox closed.
  */
-#include "sched/guests/stackless_run.h"
 #include "sched/internal.h"
-
-s_sched s_detached_owner = {.ready = {&s_detached_owner.ready, &s_detached_owner.ready},
-                            .all = {&s_detached_owner.all, &s_detached_owner.all},
-                            .dead = {&s_detached_owner.dead, &s_detached_owner.dead},
-                            .watches = {&s_detached_owner.watches, &s_detached_owner.watches},
-                            .woken = {&s_detached_owner.woken, &s_detached_owner.woken},
-                            .messages_end = &s_detached_owner.messages,
-                            .closed = 1,
-                            .ended = 1};
 
 typedef struct {
     s_sched *s;
@@ -29,18 +18,18 @@ typedef struct {
     Py_ssize_t count;
 } departure;
 
-static int is_soft(const departure *d, const s_tasklet *t)
+static int may_outlive(const departure *d, const s_tasklet *t)
 {
-    return t->stackless && t->owner == d->s && t->state != S_DONE &&
+    return t->stackless.rules && t->owner == d->s && t->state != S_DONE &&
            (s_is_soft(t) || t->saved_as == S_NOT_STARTED);
 }
 
-/* Callers of run() are paused: there is nobody to wake them. */
-static void pause_watching(departure *d)
+/* Callers of run() are paused: nothing will wake them. */
+static void pause_run_callers(departure *d)
 {
     for (Py_ssize_t i = 0; i < d->count; i++) {
         s_tasklet *t = d->found[i];
-        if (is_soft(d, t) && s_is_run_caller(t) && t->kind->detach(t)) {
+        if (may_outlive(d, t) && s_is_insertable(t) && t->kind->detach(t)) {
             t->state = S_PAUSED;
             t->kind = NULL;
             Py_DECREF((PyObject *)t);
@@ -48,20 +37,20 @@ static void pause_watching(departure *d)
     }
 }
 
-static int may_leave(const s_tasklet *t)
+static int may_leave_thread(const s_tasklet *t)
 {
     return t->state == S_READY || t->state == S_PAUSED ||
            (t->state == S_BLOCKED && t->kind->anywhere && t->timer == NULL);
 }
 
 /* The array owns them too, so none is destroyed here. */
-static void depart(void *arg)
+static void leave_thread(void *arg)
 {
     departure *d = arg;
     d->s->ending = 1;
     for (Py_ssize_t i = 0; i < d->count; i++) {
         s_tasklet *t = d->found[i];
-        if (!is_soft(d, t) || !may_leave(t))
+        if (!may_outlive(d, t) || !may_leave_thread(t))
             continue;
         if (t->state == S_READY)
             s_unqueue(t);
@@ -69,23 +58,25 @@ static void depart(void *arg)
     }
 }
 
-void s_detach_all(s_sched *s)
+static void detach_all(s_sched *s)
 {
     departure d = {s, NULL, 0};
+    if (s->current != s->main)
+        return;
     s_read_inbox(s);
     d.count = s_tasklets(s, &d.found);
-    pause_watching(&d);
-    c_while_world_stopped(depart, &d);
+    pause_run_callers(&d);
+    c_while_world_stopped(leave_thread, &d);
     for (Py_ssize_t i = 0; i < d.count; i++)
         Py_DECREF((PyObject *)d.found[i]);
     if (d.count >= 0)
         PyMem_RawFree(d.found);
 }
 
-static void forget_dead(void *arg)
+static void disown_dead(void *arg)
 {
     s_sched *s = arg;
-    for (b_link *at; (at = b_first(&s->dead)) != NULL;) {
+    for (b_link *at; (at = b_first(&s->stackless.dead)) != NULL;) {
         b_unlink(at);
         B_CONTAINER(at, s_tasklet, all)->owner = &s_detached_owner;
     }
@@ -93,9 +84,11 @@ static void forget_dead(void *arg)
     s->main->state = S_DONE;
 }
 
-void s_detach_dead(s_sched *s)
+static void detach_dead(s_sched *s)
 {
-    c_while_world_stopped(forget_dead, s);
+    c_while_world_stopped(disown_dead, s);
     if (s->current == s->main)
         Py_CLEAR(s->current);
 }
+
+const s_guest s_detach_guest = {.thread_ending = detach_all, .thread_ended = detach_dead};

@@ -1,15 +1,17 @@
-/* Running event loops of asyncio per tasklet: what one runs is seen in no other.
+/* Running event loops of asyncio: what runs in one tasklet is seen in no other.
  *
- * A tasklet in which a loop runs owns a record, t->event_loop.  While the tasklet runs, what the
- * loop has put into the thread state lies there, and the record holds what others see: nothing.
- * When it stops, wherever that is (a wait in the loop's own selector, a blocking call in a
- * coroutine, the end of a time slice), the two are exchanged, and when it goes on they are
- * exchanged again.
+ * A tasklet in which an event loop runs owns a record, t->event_loop.  While the tasklet runs, what
+ * the event loop has put into the thread state is there, and the record holds what others see:
+ * nothing.  When it stops, wherever that is (a wait in the event loop's own selector, a blocking
+ * call in a coroutine, the end of a time slice), the two are exchanged, and when it runs again they
+ * are exchanged back.
  *
- * Such a tasklet is always suspended hard, so that both happen in one function (switch.c) and
- * nobody else's switches need a test.  s->soft, which is 2 while it runs, sends it there.
+ * Such a tasklet is always suspended hard, so that both are reported and no other switch needs a
+ * test (s->only_hard).
  */
-#include "sched/events.h"
+#include "sched/guests/event_loop.h"
+
+#include "sched/internal.h"
 
 static void set_only_hard(s_sched *s, int why)
 {

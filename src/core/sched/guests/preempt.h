@@ -6,10 +6,19 @@
 
 #include "sched/sched.h"
 
+/* What preemption asks of the rooms above it; NULL: nothing. */
+typedef struct {
+    /* Before time slices begin, again and again: 0, or -1 with an exception. */
+    int (*before_slices)(void);
+    /* One call of C held the scheduler that long; runs as that tasklet, after the call. */
+    void (*stalled)(s_tasklet *t, int64_t nanoseconds);
+} s_preempt_hooks;
+extern s_preempt_hooks s_preempt_hook;
+
 /* Before a tasklet is interrupted for the first time: 0, or -1 with an exception. */
 static inline int s_slices_prepare(void)
 {
-    return s_hook.before_slices != NULL ? s_hook.before_slices() : 0;
+    return s_preempt_hook.before_slices != NULL ? s_preempt_hook.before_slices() : 0;
 }
 /* Time slices: from now on a tasklet that has run for a slice while another one is
  * ready goes to the tail.  0, S_E_MEMORY. */
@@ -23,9 +32,17 @@ int s_slices_counted(s_sched *s, int64_t checks);
 #define S_DELAYS 1024
 int s_slices_delays(s_sched *s, int64_t *delays);
 
-/* s_run_expired is called when the current tasklet has run for that many checks
- * without a switch, or, with `total`, when all together have.  0, S_E_MEMORY. */
-int s_budget_begin(s_sched *s, int64_t ticks, int total);
+/* How many safepoints tasklets may pass, for run() of the Stackless API. */
+typedef struct {
+    int64_t safepoints; /* 0: there is no budget */
+    int total;          /* counted of all tasklets together, else of one that does not switch */
+    int ignore_nesting; /* it may expire inside C callers too */
+    /* It is used up, at a safepoint where the current tasklet may be interrupted.  Returns when the
+     * tasklet runs again: 0, or -1 with the exception that was thrown into it. */
+    int (*expire)(s_sched *s, const c_call_site *safepoint);
+} s_budget;
+/* 0, S_E_MEMORY. */
+int s_budget_begin(s_sched *s, const s_budget *budget);
 void s_budget_end(s_sched *s);
 
 /* What kept the current tasklet from being interrupted is over: delivers what was
@@ -44,13 +61,7 @@ static inline void s_nopreempt_leave(s_sched *s, s_tasklet *t)
         s_deliver_due(s);
 }
 
-/* The scheduler begins or ends to sleep: nothing is to be watched meanwhile. */
-void s_slices_sleep(s_sched *s);
-void s_slices_wake(s_sched *s);
-/* The scheduler's thread ends. */
-void s_slices_forget(s_sched *s);
-
-/* How long the core may be held in one call of C before s_hook.stalled is told. */
+/* How long one call of C may hold a scheduler before `stalled` is called. */
 extern int64_t s_stall_after;
 
 /* At interpreter exit: the watchdog thread ends, and no new one begins. */

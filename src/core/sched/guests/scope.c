@@ -47,10 +47,16 @@ static int add_groups(s_tasklet *t, const s_scope *stop, PyObject *todo)
     return code;
 }
 
+static void handle_cancel(s_sched *s, s_tasklet *t, PyObject *unused)
+{
+    (void)unused;
+    s_scope_notify(s, t);
+}
+
 static int tell_one(s_sched *s, s_tasklet *t, const s_scope *stop, PyObject *todo)
 {
     if (t->owner != s)
-        return s_post_message(t->owner, S_ASK_CANCEL, t, NULL);
+        return s_post_message(t->owner, handle_cancel, t, NULL);
     if (add_groups(t, stop, todo) < 0)
         return -1;
     t->cancelled = (unsigned char)s_scope_effective(innermost(t));
@@ -116,7 +122,7 @@ static int changed(s_sched *s, s_scope *scope, int is_cancel)
     if (t == NULL)
         tell_children(s, scope);
     else if (t->owner != s)
-        code = s_post_message(t->owner, S_ASK_CANCEL, t, NULL);
+        code = s_post_message(t->owner, handle_cancel, t, NULL);
     else if (!is_cancel || !s_scope_outer(scope))
         tell(s, t, scope->parent);
     Py_XDECREF((PyObject *)t);
@@ -354,7 +360,7 @@ static int note_failure(s_scope *group, s_tasklet *t)
 
 /* The waiter is woken before the cancel can reach it: the last child's failure then
  * costs it one wake, not two. */
-void s_scope_child_ended(s_sched *s, s_tasklet *t)
+static void child_ended(s_sched *s, s_tasklet *t)
 {
     s_scope *group = group_of(t);
     if (group == NULL || group->children == NULL)
@@ -486,3 +492,5 @@ void s_scope_clear(s_scope *scope)
     Py_CLEAR(scope->children);
     Py_CLEAR(scope->failed);
 }
+
+const s_guest s_scope_guest = {.child_ended = child_ended};

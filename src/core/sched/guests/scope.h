@@ -24,7 +24,7 @@
  * Threads.  A scope belongs to the thread of its task, but anyone may cancel it,
  * and children may live anywhere.  `lock` guards task, state, called, children and
  * waiter; a tasklet's flag is written on its own thread only, others send it a
- * letter (S_ASK_CANCEL: look again).  A scope whose task was moved away while its
+ * message (look again).  A scope whose task was moved away while its
  * timer was armed leaves the timer behind; it then fires for nothing.
  *
  * Rejected: down links from scope to scope (a set insertion for each `with`); every
@@ -82,8 +82,6 @@ void s_scope_notify(s_sched *s, s_tasklet *t);
 
 /* `t`, new and of this thread, becomes a child: 0 or S_E_. */
 int s_scope_adopt(s_scope *group, s_tasklet *t);
-/* An owned tasklet has ended. */
-void s_scope_child_ended(s_sched *s, s_tasklet *t);
 /* Waits until there are no children; `shielded`: though cancelled.  Where it cannot wait, the group
  * is cancelled and left. */
 PyObject *s_scope_wait(s_sched *s, s_scope *group, int shielded, const c_call_site *site,

@@ -103,7 +103,7 @@ static int begin_fresh(s_tasklet *t, const s_snapshot *image)
 {
     int code = s_claim_for_rebinding(t, 0, NULL);
     if (code == S_OK)
-        code = s_rebind(t, image->func, image->args, image->kwnames);
+        code = s_rebind(s_self(), t, image->func, image->args, image->kwnames);
     if (code == S_OK && image->context != NULL)
         Py_XSETREF(t->c.context, Py_NewRef(image->context));
     return code;

@@ -38,11 +38,4 @@ void s_snapshot_clear(s_snapshot *image);
  * (then S_E_SNAPSHOT). */
 int s_snapshot_restore(s_tasklet *t, const s_snapshot *image, const char **wrong);
 
-/* Nanoseconds that a blocked tasklet still waits, or S_FOREVER. */
-int64_t s_deadline_left(s_sched *s, const s_tasklet *t);
-
-/* A paused tasklet of this thread waits again: 0 or S_E_.  Who need not wait is runnable. */
-int s_sleep_again(s_sched *s, s_tasklet *t, int64_t nanoseconds);
-int s_join_again(s_sched *s, s_tasklet *t, s_tasklet *target, int want_result, int64_t until);
-
 #endif

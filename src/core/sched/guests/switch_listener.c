@@ -1,82 +1,93 @@
-/* A listener that is told of every switch, and the switch trap.
+/* A listener that is called at every switch, and the switch trap.
  *
- * Without a listener nothing is looked at: while there is one, no scheduler's
- * `soft` is 1, so each switch takes transfer_slow, which tells it; and `budget` is
- * used up at each pick, so that the pick after a tasklet's end, which is no
- * transfer, goes through s_next_slow, which tells it too.  A scheduler of another
- * thread hears of a new listener after the picks that it has begun to count.
+ * While there is a listener, switches are announced and take the slow way (s_slow_switches), and so
+ * does each pick of the run queue: no switch leads from a tasklet that has ended to the next one,
+ * so that is announced at the pick.  A scheduler of another thread announces from the picks on that
+ * it has begun to count.
  *
- * The listener runs Python code as the tasklet that is left, which is still the
- * current one (one that has ended is made to look so).  What comes next is chosen
- * already and in no queue, so nothing may switch, and it must not be taken out of a
- * queue either: it passes for running meanwhile.
+ * The listener runs Python code as the tasklet that is left, which is still the current one (one
+ * that has ended is made to look so).  What comes next is chosen already and in no queue, so
+ * nothing may switch, and it must not be taken out of a queue either: it passes for running
+ * meanwhile.
  *
- * The level of switch_trap() is kept apart from `trap`, in which it counts once, so
- * that our own callbacks do not show in it.
+ * The level of switch_trap() is kept apart from `trap`, in which it counts once, so that our own
+ * callbacks do not show in it.
  */
-#include "sched/events.h"
+#include "sched/guests/switch_listener.h"
+
 #include "sched/internal.h"
 
-static void tell(s_sched *s, s_tasklet *from, s_tasklet *to)
+static void (*listener)(s_sched *s, s_tasklet *from, s_tasklet *to);
+
+static void call_listener(s_sched *s, s_tasklet *from, s_tasklet *to)
 {
-    void (*switching)(s_sched *, s_tasklet *, s_tasklet *) = s_hook.switching;
+    void (*switching)(s_sched *, s_tasklet *, s_tasklet *) = listener;
     unsigned char state = to->state;
     if (switching == NULL) /* another thread has just taken it off */
         return;
     to->state = S_RUNNING;
     s->trap++;
-    s->in_callback++;
+    s->stackless.in_callback++;
     switching(s, from, to);
-    s->in_callback--;
+    s->stackless.in_callback--;
     s->trap--;
     to->state = state;
 }
 
-void s_tell_switch(s_sched *s, s_tasklet *from, s_tasklet *to)
+static void announce_switch(s_sched *s, s_tasklet *from, s_tasklet *to)
 {
-    if (!s->in_callback)
-        tell(s, from, to);
+    if (!s->stackless.in_callback)
+        call_listener(s, from, to);
 }
 
-void s_tell_departed(s_sched *s, s_tasklet *to)
+static void announce_thread(s_sched *s)
 {
-    s_tasklet *from = s->departed, *current = s->current;
-    s->departed = NULL;
-    if (s_hook.switching != NULL && current == s->idler) {
+    announce_switch(s, NULL, s->main);
+}
+
+static void keep_departed(s_sched *s, s_tasklet *t)
+{
+    Py_XSETREF(s->stackless.departed, (s_tasklet *)Py_NewRef((PyObject *)t));
+}
+
+static void announce_departed(s_sched *s, s_tasklet *to)
+{
+    s_tasklet *from = s->stackless.departed, *current = s->current;
+    if (from == NULL)
+        return;
+    s->stackless.departed = NULL;
+    if (current == s->idler) {
         s->current = from;
-        tell(s, from, to);
+        call_listener(s, from, to);
         s->current = current;
     }
     Py_DECREF((PyObject *)from);
 }
 
+static void forget_departed(s_sched *s)
+{
+    Py_CLEAR(s->stackless.departed);
+}
+
+const s_guest s_listener_guest = {.thread_begins = announce_thread,
+                                  .announce = announce_switch,
+                                  .departed = keep_departed,
+                                  .picked = announce_departed,
+                                  .thread_ended = forget_departed};
+
 void s_listen(void (*switching)(s_sched *s, s_tasklet *from, s_tasklet *to))
 {
-    int before = s_hook.switching != NULL;
-    s_hook.switching = switching;
-    if (before != (switching != NULL))
-        s_slow_switches(switching != NULL ? 1 : -1);
+    int before = s_announcing;
+    listener = switching;
+    s_announcing = switching != NULL;
+    if (before != s_announcing)
+        s_slow_switches(s_announcing ? 1 : -1);
 }
-
-static void thread_begins(s_sched *s)
-{
-    if (s_hook.switching != NULL)
-        s_tell_switch(s, NULL, s->main);
-}
-
-/* No switch leads from a tasklet that has ended to the next one. */
-static void departed_picked(s_sched *s, s_tasklet *next)
-{
-    if (s->departed != NULL)
-        s_tell_departed(s, next);
-}
-
-const s_guest s_listener_guest = {.begin = thread_begins, .picked = departed_picked};
 
 int s_switch_trap(s_sched *s, int change)
 {
-    int before = s->trapped;
-    s->trapped += change;
-    s->trap += (s->trapped != 0) - (before != 0);
+    int before = s->stackless.trapped;
+    s->stackless.trapped += change;
+    s->trap += (s->stackless.trapped != 0) - (before != 0);
     return before;
 }

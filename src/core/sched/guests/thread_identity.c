@@ -1,50 +1,53 @@
 /* What a tasklet has that code of the standard library expects a thread to have.
  *
  * The record, t->identity, is made when the first such thing is asked for: values of
- * threading.local, or being a thread, with an identity of its own.  So a switch knows nothing of
- * it, and a tasklet that needs nothing of the kind pays for one pointer.
+ * threading.local, or being a thread with an ident of its own.  So a switch knows nothing of it,
+ * and a tasklet that needs nothing of the kind pays for one pointer.
  *
  * When the tasklet has ended, it gives up all of it while it still is the current one: the values
- * of its locals are destroyed as its own, and whoever joins the thread goes on afterwards.
+ * of its locals are destroyed as its own, and a tasklet that joins the thread runs afterwards.
  */
-#include "sched/events.h"
+#include "sched/guests/thread_identity.h"
+
 #include "sched/internal.h"
+
+s_identity_handler *s_identity_dropped;
 
 s_identity *s_identity_make(s_tasklet *t)
 {
     if (t->identity != NULL)
         return t->identity;
-    s_identity *own = c_calloc(sizeof(*own));
-    PyObject *key = own ? PyLong_FromUnsignedLongLong(s_identity_number(t)) : NULL;
+    s_identity *identity = c_calloc(sizeof(*identity));
+    PyObject *key = identity ? PyLong_FromUnsignedLongLong(s_identity_number(t)) : NULL;
     if (key == NULL) {
-        PyMem_Free(own);
+        PyMem_Free(identity);
         PyErr_NoMemory();
         return NULL;
     }
-    own->key = key;
+    identity->key = key;
     t->attached |= S_HAS_IDENTITY;
-    return t->identity = own;
+    return t->identity = identity;
 }
 
 static int visit_identity(s_tasklet *t, visitproc visit, void *arg)
 {
-    const s_identity *own = t->identity;
-    Py_VISIT(own->locals);
-    Py_VISIT(own->end);
-    Py_VISIT(own->handle);
+    const s_identity *identity = t->identity;
+    Py_VISIT(identity->locals);
+    Py_VISIT(identity->end);
+    Py_VISIT(identity->handle);
     return 0;
 }
 
 static void free_identity(s_tasklet *t)
 {
-    s_identity *own = t->identity;
+    s_identity *identity = t->identity;
     t->identity = NULL;
     t->attached &= (unsigned char)~S_HAS_IDENTITY;
-    Py_XDECREF(own->locals);
-    Py_XDECREF(own->end);
-    Py_XDECREF(own->handle);
-    Py_DECREF(own->key);
-    PyMem_Free(own);
+    Py_XDECREF(identity->locals);
+    Py_XDECREF(identity->end);
+    Py_XDECREF(identity->handle);
+    Py_DECREF(identity->key);
+    PyMem_Free(identity);
 }
 
 /* Destructors of its values run on its own stack, which can wait for a lock. */
@@ -54,8 +57,8 @@ static void drop_identity(s_sched *s, s_tasklet *t)
     int running = s != NULL && s->current == t;
     if (running)
         s->reporting = s->trap;
-    if (s_hook.leaves != NULL && !c_is_finalizing())
-        s_hook.leaves(t);
+    if (s_identity_dropped != NULL && !c_is_finalizing())
+        s_identity_dropped(t);
     free_identity(t);
     if (running)
         s->reporting = 0;
@@ -76,5 +79,13 @@ void s_retire(s_sched *s, s_tasklet *t)
         s_registry_remove(t);
 }
 
-const s_guest s_identity_guest = {
-    .bit = S_HAS_IDENTITY, .drop = drop_identity, .visit = visit_identity};
+/* A thread ends silently by SystemExit. */
+static int is_silent_for_thread(const s_tasklet *t, PyObject *failure)
+{
+    return s_is_thread(t) && PyErr_GivenExceptionMatches(failure, PyExc_SystemExit);
+}
+
+const s_guest s_identity_guest = {.bit = S_HAS_IDENTITY,
+                                  .is_silent = is_silent_for_thread,
+                                  .drop = drop_identity,
+                                  .visit = visit_identity};

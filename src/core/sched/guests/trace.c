@@ -1,17 +1,17 @@
-/* Trace and profile functions per tasklet: sys.settrace() in one is seen in no other.
+/* Trace and profile functions of each tasklet: sys.settrace() in one is seen in no other.
  *
- * A tasklet that has called sys.settrace or sys.setprofile owns a record, t->trace.
- * While it runs, its functions lie in the thread state and the record holds what
- * was there before; a switch away exchanges the two, a switch back does so again.
- * With nobody's functions on, the thread state is as if tasklets did not exist:
- * what C code sets there (a coverage tool) or what was on before loomlet was imported
- * (a debugger) stays on for every tasklet of the thread.
+ * A tasklet that has called sys.settrace or sys.setprofile owns a record, t->trace.  While it runs,
+ * its functions are in the thread state and the record holds what was there before; a switch away
+ * exchanges the two, a switch back does so again.  While no tasklet has functions of its own, the
+ * thread state is as if tasklets did not exist: what C code sets there (a coverage tool) or what
+ * was on before loomlet was imported (a debugger) stays on for every tasklet of the thread.
  *
- * While there is a record anywhere no scheduler's `soft` is 1, so that every switch
- * takes transfer_slow, and every pick s_next_slow: see switch_listener.c.  The record is made
- * when a function is set, so a switch allocates nothing.
+ * While there is a record anywhere, switches and picks take the slow way (s_slow_switches), where
+ * they are reported.  The record is made when a function is set, so a switch allocates nothing.
  */
-#include "sched/events.h"
+#include "sched/guests/trace.h"
+
+#include "sched/internal.h"
 
 static int give_record(s_tasklet *t)
 {
@@ -127,7 +127,7 @@ static int visit_functions(s_tasklet *t, visitproc visit, void *arg)
 }
 
 const s_guest s_trace_guest = {.bit = S_HAS_TRACE,
-                               .begin = adopt_thread_functions,
+                               .thread_begins = adopt_thread_functions,
                                .leave = swap_functions,
                                .enter = swap_functions,
                                .picked = picked_after_end,

@@ -1,0 +1,93 @@
+/* The finalizer of a tasklet.
+ *
+ * A blocked tasklet that nothing can reach is found by the collector (its queue visits it, it
+ * visits its frames).  Its finalizer throws TaskletExit into it and lets it run at once, while the
+ * collector's caller waits at the head of the run queue; where nothing may switch, it runs a little
+ * later.  If it blocks again, the next collection drops its frames; one that keeps a C stack gets
+ * TaskletExit again instead, each time.  A Stackless one that pauses itself instead of ending
+ * cannot be reached by any later request: it is asked to end ten times in a row and then shown to
+ * the program.
+ */
+#include "sched/internal.h"
+
+#define EXITS 10 /* how often one that refuses is asked to end */
+
+static void exit_later(s_sched *s, s_tasklet *t, PyObject *error)
+{
+    Py_INCREF((PyObject *)t);
+    Py_XSETREF(t->error, error);
+    if (t->owner == s) {
+        s_ready(s, t);
+    } else {
+        t->state = S_BLOCKED;
+        s_wake(s, t);
+    }
+}
+
+/* Takes an unreachable tasklet out of whatever garbage it waits in. */
+static void take_from_garbage(s_tasklet *t)
+{
+    if (t->state == S_BLOCKED && t->kind->detach(t))
+        Py_DECREF((PyObject *)t);
+    t->state = S_PAUSED;
+    t->kind = NULL;
+}
+
+static void exit_now(s_sched *s, s_tasklet *t, PyObject *error)
+{
+    int code;
+    Py_XDECREF(s_throw(s, t, error, S_STAY, NULL, &code));
+    if (PyErr_Occurred())
+        PyErr_WriteUnraisable((PyObject *)t);
+}
+
+/* Its C stack is all that keeps it. */
+static int refuses_to_end(const s_tasklet *t)
+{
+    return t->stackless.rules && t->saved_as == S_C_STACK && t->state == S_PAUSED;
+}
+
+static void insist_on_end(s_sched *s, s_tasklet *t)
+{
+    PyObject *error;
+    for (int asked = 1; asked < EXITS && refuses_to_end(t); asked++) {
+        if ((error = s_hook.error(S_E_KILLED, (PyObject *)t)) == NULL)
+            break;
+        exit_now(s, t, error);
+    }
+    if (refuses_to_end(t))
+        s_hook.refused(t);
+}
+
+void s_finalize(s_tasklet *t)
+{
+    if (t->is_main || !t->started || !(s_is_soft(t) || t->saved_as == S_C_STACK) ||
+        c_is_finalizing())
+        return;
+    if (t->state == S_READY) /* the finalizer of another one has woken it */
+        return;
+    s_sched *s = s_self();
+    PyObject *pending = PyErr_GetRaisedException(), *error = NULL;
+    if (s != NULL) {
+        if (!t->stackless.rules)
+            s_hook.abandoned(t);
+        error = s_hook.error(S_E_KILLED, (PyObject *)t);
+    }
+    if (error == NULL) {
+        PyErr_WriteUnraisable((PyObject *)t);
+        PyErr_SetRaisedException(pending);
+        return;
+    }
+    take_from_garbage(t);
+    if (s_is_soft(t))
+        s_adopt(s, t);
+    if (s->trap || t->owner != s) {
+        exit_later(s, t, error);
+    } else {
+        exit_now(s, t, error);
+        insist_on_end(s, t);
+    }
+    if (t->saved_as == S_C_STACK)
+        c_finalize_again((PyObject *)t);
+    PyErr_SetRaisedException(pending);
+}

@@ -1,0 +1,38 @@
+/* What a tasklet has that code expects a thread to have: see thread_identity.c. */
+#ifndef LOOMLET_SCHED_THREAD_IDENTITY_H
+#define LOOMLET_SCHED_THREAD_IDENTITY_H
+
+#include "sched/types.h"
+
+/* t->identity.  All owned, NULL where there is none. */
+typedef struct s_identity {
+    PyObject *key;    /* s_identity_number(), as an int */
+    PyObject *locals; /* weak references to the locals that hold values for it: a list */
+    PyObject *end;    /* a lock that is held until it has ended */
+    PyObject *handle; /* of threading, from 3.13 on */
+    int is_thread;    /* it was started as a thread, and is one for all code that asks */
+} s_identity;
+
+/* Set by an upper room: the tasklet has ended, or will not run again; nothing that belongs to its
+ * identity may stay behind. */
+typedef void s_identity_handler(s_tasklet *t);
+extern s_identity_handler *s_identity_dropped;
+
+/* The tasklet's record, made if there is none; NULL with an exception. */
+s_identity *s_identity_make(s_tasklet *t);
+/* In the child of a fork: it never runs again, and what it holds stays held. */
+void s_retire(s_sched *s, s_tasklet *t);
+
+/* Whether it was started as a thread. */
+static inline int s_is_thread(const s_tasklet *t)
+{
+    return t->identity != NULL && t->identity->is_thread;
+}
+
+/* Its ident where tasklets have one: odd, which that of no thread is. */
+static inline unsigned long long s_identity_number(const s_tasklet *t)
+{
+    return t->id * 2 + 1;
+}
+
+#endif

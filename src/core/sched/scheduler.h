@@ -1,0 +1,20 @@
+/* The scheduler of a thread, made when it is first asked for: see scheduler.c. */
+#ifndef LOOMLET_SCHED_SCHEDULER_H
+#define LOOMLET_SCHED_SCHEDULER_H
+
+#include "sched/types.h"
+
+s_sched *s_self_make(void);
+
+/* The calling thread's scheduler; NULL with an exception set without memory. */
+static inline s_sched *s_self(void)
+{
+    s_sched *s = s_self_;
+    return __builtin_expect(s != NULL, 1) ? s : s_self_make();
+}
+
+/* Ends every tasklet of this scheduler but the current one; their `finally` runs. */
+int s_kill_all(s_sched *s);
+void s_after_fork(void);
+
+#endif

@@ -1,0 +1,194 @@
+/* The end of a wait: waking, interrupting, deadlines.
+ *
+ * A tasklet of this thread goes to the tail of the run queue.  One of another thread goes to that
+ * thread's inbox; its wait kind and deadline are the owner's business and stay until it is read
+ * there.
+ *
+ * An exception can be raised in a tasklet that is ready, paused or blocked.  One that runs, or that
+ * another thread has just claimed, gets it as a message: it is queued by the time the message is
+ * handled, or gets the message again.
+ *
+ * A deadline is a timer of its own that owns a reference to its tasklet: a tasklet that has one is
+ * never garbage.
+ */
+#include "sched/internal.h"
+
+/* ---- waking -------------------------------------------------------------------------- */
+
+static void wake_here(s_sched *s, s_tasklet *t)
+{
+    t->kind = NULL;
+    s_deadline_drop(s, t);
+    s_ready(s, t);
+}
+
+s_sched *s_wake_on_owner(s_tasklet *t)
+{
+    s_sched *owner = t->owner;
+    if (s_post_woken(owner, t))
+        return owner;
+    s_arrive(t);
+    t->kind = NULL;
+    t->state = S_PAUSED;
+    Py_DECREF((PyObject *)t);
+    return NULL;
+}
+
+void s_wake_slow(s_sched *s, s_tasklet *t)
+{
+    if (t->owner == s) {
+        wake_here(s, t);
+        return;
+    }
+    s_sched *owner = s_wake_on_owner(t);
+    if (owner != NULL)
+        s_wake_thread(owner);
+}
+
+static int count_waiters(const b_link *queue)
+{
+    int count = 0;
+    for (b_link *at = queue->next; at != NULL && at != queue; at = at->next)
+        count++;
+    return count;
+}
+
+/* A tasklet that is told to end may wait here again: then it stays. */
+void s_forget_waiters(b_link *queue)
+{
+    for (int count = count_waiters(queue); count > 0 && !b_list_empty(queue); count--) {
+        s_tasklet *t = B_CONTAINER(queue->next, s_wait, link)->task;
+        if (!t->kind->detach(t))
+            break;
+        t->state = S_PAUSED;
+        t->kind = NULL;
+        Py_DECREF((PyObject *)t);
+    }
+}
+
+/* ---- exceptions ---------------------------------------------------------------------- */
+
+int s_interrupt(s_sched *s, s_tasklet *t, PyObject *error)
+{
+    if (t->state != S_BLOCKED || !t->kind->detach(t)) {
+        Py_XDECREF(error);
+        return 0;
+    }
+    Py_CLEAR(t->wait.value);
+    Py_XSETREF(t->error, error);
+    s_wake(s, t);
+    return 1;
+}
+
+void s_handle_interrupt(s_sched *s, s_tasklet *t, PyObject *error)
+{
+    s_interrupt(s, t, error);
+}
+
+int s_request_interrupt(s_sched *s, s_tasklet *t, PyObject *error)
+{
+    if (t->owner == s)
+        return s_interrupt(s, t, error);
+    int code = s_post_message(t->owner, s_handle_interrupt, t, error);
+    return code < 0 ? code : 1;
+}
+
+void s_raise_in(s_sched *s, s_tasklet *t, PyObject *error)
+{
+    Py_INCREF(error);
+    if (t->state == S_READY) {
+        Py_XSETREF(t->error, error);
+    } else if (t->state == S_PAUSED) {
+        Py_INCREF((PyObject *)t);
+        s_ready(s, t);
+        Py_XSETREF(t->error, error);
+    } else if (!s_interrupt(s, t, error)) {
+        s_post_message(s, s_handle_throw, t, Py_NewRef(error));
+    }
+    Py_DECREF(error);
+}
+
+static void throw_into_waiting(s_sched *s, s_tasklet *t, PyObject *error)
+{
+    if (t->state == S_READY)
+        b_unlink(&t->wait.link);
+    else
+        Py_INCREF((PyObject *)t);
+    s_ready(s, t);
+    Py_XSETREF(t->error, error);
+    s_refuse(s, t);
+}
+
+/* The tasklet goes to the tail with the exception. */
+void s_handle_throw(s_sched *s, s_tasklet *t, PyObject *error)
+{
+    if (t->state == S_DONE) {
+        Py_DECREF(error);
+    } else if (t->state == S_RUNNING || t->state == S_BLOCKED) {
+        if (t->state == S_RUNNING || !s_interrupt(s, t, Py_NewRef(error)))
+            s_post_message(s, s_handle_throw, t, Py_NewRef(error));
+        Py_DECREF(error);
+    } else {
+        throw_into_waiting(s, t, error);
+    }
+}
+
+/* ---- deadlines ----------------------------------------------------------------------- */
+
+static void deadline_expired(s_sched *s, s_timer *timer)
+{
+    s_tasklet *t = timer->owner;
+    if (t->state != S_BLOCKED)
+        return;
+    if (t->kind->late != NULL) {
+        PyObject *value = Py_NewRef(t->kind->late);
+        if (s_interrupt(s, t, NULL))
+            t->wait.value = value;
+        else
+            Py_DECREF(value);
+        return;
+    }
+    PyObject *error = s_hook.error(S_E_TIMEOUT, (PyObject *)t);
+    if (error == NULL)
+        error = PyErr_GetRaisedException();
+    s_interrupt(s, t, error);
+}
+
+int s_deadline_with(s_sched *s, s_tasklet *t, int64_t when, void (*fire)(s_sched *, s_timer *))
+{
+    s_timer *timer = c_calloc(sizeof(*timer));
+    if (timer == NULL)
+        return S_E_MEMORY;
+    timer->fire = fire;
+    timer->owner = t;
+    if (s_timer_arm(s, timer, when) < 0) {
+        PyMem_Free(timer);
+        return S_E_MEMORY;
+    }
+    t->timer = timer;
+    Py_INCREF((PyObject *)t);
+    return S_OK;
+}
+
+int s_deadline_set(s_sched *s, s_tasklet *t, int64_t when)
+{
+    return when == S_FOREVER ? S_OK : s_deadline_with(s, t, when, deadline_expired);
+}
+
+void s_deadline_drop(s_sched *s, s_tasklet *t)
+{
+    if (t->timer == NULL)
+        return;
+    s_timer_disarm(s, t->timer);
+    PyMem_Free(t->timer);
+    t->timer = NULL;
+    Py_DECREF((PyObject *)t);
+}
+
+int64_t s_deadline_left(s_sched *s, const s_tasklet *t)
+{
+    if (t->timer == NULL)
+        return S_FOREVER;
+    int64_t left = t->timer->node.when - s_now(s);
+    return left > 0 ? left : 0;
+}

@@ -1,0 +1,85 @@
+/* How a wait ends: a tasklet is woken with a value or an exception, by its own thread or another.
+ *
+ * Whoever ends a wait has claimed the tasklet before (taken it out of the queue it waits in).  The
+ * theory is in wake.c.
+ */
+#ifndef LOOMLET_SCHED_WAKE_H
+#define LOOMLET_SCHED_WAKE_H
+
+#include "sched/types.h"
+
+/* Makes a claimed tasklet runnable, whoever owns it.  Takes the reference. */
+void s_wake_slow(s_sched *s, s_tasklet *t);
+static inline void s_wake(s_sched *s, s_tasklet *t)
+{
+    if (__builtin_expect(t->owner != s || t->timer != NULL, 0)) {
+        s_wake_slow(s, t);
+        return;
+    }
+    t->kind = NULL;
+    s_ready(s, t);
+}
+
+/* The same for a tasklet of another thread, whose thread is not woken yet: the scheduler to be
+ * woken for that by s_wake_thread, attached or not; NULL when no thread can run it any more. */
+s_sched *s_wake_on_owner(s_tasklet *t);
+
+/* Wakes the thread of a scheduler whose messages are visible. */
+void s_wake_poller(s_sched *to);
+static inline void s_wake_thread(s_sched *to)
+{
+    if (__atomic_load_n(&to->polls, __ATOMIC_SEQ_CST))
+        s_wake_poller(to);
+    else
+        p_unpark(&to->parker);
+}
+
+/* Ends the wait of a blocked tasklet with `error` (stolen).  1 when it did. */
+int s_interrupt(s_sched *s, s_tasklet *t, PyObject *error);
+/* The same from any thread: on another one than its owner's it is requested, and 1 is returned. */
+int s_request_interrupt(s_sched *s, s_tasklet *t, PyObject *error);
+/* Makes `t` raise `error` (stolen) next, whether it is ready, paused or blocked. */
+void s_raise_in(s_sched *s, s_tasklet *t, PyObject *error);
+/* Handlers of messages (inbox.h): the same two for a tasklet of another thread. */
+void s_handle_interrupt(s_sched *s, s_tasklet *t, PyObject *error);
+void s_handle_throw(s_sched *s, s_tasklet *t, PyObject *error);
+/* Pauses the waiters of a queue that is destroyed: nothing can wake them there. */
+void s_forget_waiters(b_link *queue);
+
+/* Gives the current tasklet's wait a deadline: 0 or S_E_MEMORY.  S_FOREVER: none. */
+int s_deadline_set(s_sched *s, s_tasklet *t, int64_t when);
+/* The same, but `fire` says what happens then. */
+int s_deadline_with(s_sched *s, s_tasklet *t, int64_t when, void (*fire)(s_sched *, s_timer *));
+void s_deadline_drop(s_sched *s, s_tasklet *t);
+/* Nanoseconds that a blocked tasklet still waits, or S_FOREVER. */
+int64_t s_deadline_left(s_sched *s, const s_tasklet *t);
+
+/* Another thread has ended the wait: what the wait itself owns is freed. */
+static inline void s_arrive(s_tasklet *t)
+{
+    if (t->kind != NULL && t->kind->arrived != NULL)
+        t->kind->arrived(t);
+}
+
+/* A tasklet that another thread has claimed and given something runs on its owner. */
+static inline void s_wake_arrived(s_sched *s, s_tasklet *t)
+{
+    const s_wait_kind *given = t->kind != NULL ? t->kind->given : NULL;
+    s_arrive(t);
+    s_wake(s, t);
+    t->kind = given;
+}
+
+/* An exception comes before `t` has run again: what it was woken with is dropped.  A kind that
+ * wants to know woke it with True, and whatever makes it ready later gives it another value or
+ * kind. */
+static inline void s_refuse(s_sched *s, s_tasklet *t)
+{
+    const s_wait_kind *kind = t->kind;
+    int unseen = t->wait.value == Py_True;
+    Py_CLEAR(t->wait.value);
+    if (unseen && kind != NULL && kind->refused != NULL)
+        kind->refused(s, t);
+}
+
+#endif
