@@ -1,17 +1,17 @@
-"""await_, to_tasklet, result: one side waits for the other.
+"""await_, to_tasklet, result: tasklets wait for coroutines, and coroutines for tasklets.
 
-A tasklet that waits in await_() waits for a channel, into which the loop puts something when the
-task has ended.  Nothing but that ends the wait by itself.  When an exception does, a kill, a throw,
-a cancelled scope or a time that is over, the task is cancelled and waited for, out of all scopes;
-a second kill or throw ends that too, and the task is left to the loop.  Which exception goes on:
-the one that came, unless the coroutine failed on its way out; then that one, as from a `finally`.
-What a task has returned before a cancel or in spite of it goes on instead of Cancelled, or it would
-be lost, such as a connection out of a pool: the scope raises again at the next operation.  A kill
-or a throw comes once and takes precedence.
+A tasklet in await_() waits for a channel, into which the loop puts a value when the task has ended.
+If an exception ends the wait (a kill, a throw, a cancelled scope, a timeout), the task is cancelled
+and waited for, outside of all scopes; a second kill or throw ends that wait too, and the task is
+left to the loop.  The exception propagates, unless the coroutine fails while it is cancelled; then
+that failure does, as from a `finally`.  If the task returns before the cancel or in spite of it,
+its result is returned instead of raising Cancelled, because it would be lost otherwise (a
+connection from a pool, for example); the scope raises again at the next operation.  A kill or a
+throw comes once and takes precedence.
 
-A coroutine that waits for a tasklet waits for a future, which a second tasklet sets: it alone can
-wait for the first one in whatever state that is.  Cancelled, it kills the tasklet and waits for its
-end; a second cancel ends that too.
+A coroutine that waits for a tasklet waits for a future, which a second tasklet sets: only a tasklet
+can wait for another one in any state.  If it is cancelled, it kills the tasklet and waits for its
+end; a second cancel ends that wait too.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from loomlet import _core
 from loomlet.aio._event_loop import EventLoop
-from loomlet.aio._loop_runner import Host, host
+from loomlet.aio._loop_runner import LoopRunner, runner
 from loomlet.errors import Cancelled, TaskletError, TaskletExit
 
 __all__ = ["await_", "result", "to_tasklet"]
@@ -35,12 +35,14 @@ T = TypeVar("T")
 
 
 class _Call:
-    """One await_(): what is to be run, and what became of it."""
+    """One call of await_(): the coroutine, its task, and the outcome."""
 
-    __slots__ = ("context", "coroutine", "ended", "host", "lost", "task", "tasklet")
+    __slots__ = ("context", "coroutine", "ended", "lost", "runner", "task", "tasklet")
 
-    def __init__(self, host: Host, coroutine: Coroutine[Any, Any, Any], context: Context) -> None:
-        self.host = host
+    def __init__(
+        self, runner: LoopRunner, coroutine: Coroutine[Any, Any, Any], context: Context
+    ) -> None:
+        self.runner = runner
         self.tasklet = _core.current()
         self.coroutine: Coroutine[Any, Any, Any] | None = coroutine
         self.context = context
@@ -49,12 +51,12 @@ class _Call:
         self.ended = _core.Channel(1)
 
     def begin(self) -> None:
-        """In the loop: makes the task, unless the call was given up before."""
+        """Runs in the loop: creates the task, unless the call was given up before."""
         coroutine, self.coroutine = self.coroutine, None
         if coroutine is None:
             return
         try:
-            self.task = self.host.loop.create_task(coroutine, context=self.context)
+            self.task = self.runner.loop.create_task(coroutine, context=self.context)
         except BaseException as error:
             coroutine.close()
             self.lost = error
@@ -63,7 +65,7 @@ class _Call:
             self.task.add_done_callback(self.ended.try_send)
 
     def failure(self) -> BaseException | None:
-        """What the task has ended with, if that is an exception of its own."""
+        """The exception of the task, if it has failed."""
         task = self.task
         return task.exception() if task and task.done() and not task.cancelled() else None
 
@@ -75,19 +77,19 @@ class _Call:
         return task.exception() is None
 
     def lose(self, why: str) -> None:
-        """In the child of a fork: there is nobody who could end it."""
+        """In the child of a fork, where no loop can complete the call."""
         self.lost = TaskletError(why)
         self._drop()
         self.ended.try_send(None)
 
     def give_up(self) -> None:
-        """The wait was ended: cancels the task and waits; raises what the task raises then."""
+        """After an interrupted wait: cancels the task and waits; raises the task's exception."""
         self._drop()
         if self.task is None or self.task.done() or self.lost is not None:
             self.failure()
             return
-        self.host.leaving.add(self.task)
-        self.task.add_done_callback(self.host.leaving.discard)
+        self.runner.leaving.add(self.task)
+        self.task.add_done_callback(self.runner.leaving.discard)
         self.task.cancel()
         with _core.CancelScope(shield=True):
             self.ended.receive()
@@ -95,7 +97,7 @@ class _Call:
             self.outcome()
 
     def _drop(self) -> None:
-        """It is not begun any more."""
+        """From now on the coroutine will not be started."""
         coroutine, self.coroutine = self.coroutine, None
         if coroutine is not None:
             coroutine.close()
@@ -129,21 +131,21 @@ def await_(awaitable: Awaitable[T], /) -> T:
     """Runs a coroutine, or waits for any awaitable, in the event loop of this thread.
 
     The calling tasklet waits, the others run.  Returns the result or raises the exception;
-    asyncio.CancelledError when somebody else cancels the coroutine.  The coroutine sees the context
-    variables of the tasklet; what it sets there, the tasklet does not see.
+    asyncio.CancelledError if other code cancels the coroutine.  The coroutine sees the context
+    variables of the tasklet; the tasklet does not see what the coroutine sets.
 
     kill(), throw(), a cancelled scope and a timeout cancel the coroutine and wait for its end; a
-    second kill() or throw() leaves it alone.  TaskletError in a coroutine: use `await` there.
+    second kill() or throw() does not wait.  TaskletError in a coroutine: use `await` there.
     """
     if asyncio._get_running_loop() is not None:
         raise TaskletError(
-            "expected a tasklet in which no event loop runs, found a coroutine; "
-            "use `await` there, and to_tasklet() for plain functions that call await_()"
+            "await_() cannot be called in a coroutine; use `await` there, and to_tasklet() for "
+            "plain functions that call await_()"
         )
-    call = _Call(host(), _coroutine(awaitable), copy_context())
-    call.host.calls.add(call)
+    call = _Call(runner(), _coroutine(awaitable), copy_context())
+    call.runner.calls.add(call)
     try:
-        call.host.loop.call_soon(call.begin)
+        call.runner.loop.call_soon(call.begin)
         try:
             call.ended.receive()
         except BaseException as error:
@@ -152,7 +154,7 @@ def await_(awaitable: Awaitable[T], /) -> T:
                 raise
         return call.outcome()  # type: ignore[no-any-return]
     finally:
-        call.host.calls.discard(call)
+        call.runner.calls.discard(call)
         del call  # no cycle through the traceback of what is raised
 
 
@@ -168,50 +170,50 @@ async def to_tasklet(func: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs)
 async def result(tasklet: _core.Tasklet, /) -> Any:
     """Waits until a tasklet has ended; returns its result or raises its exception.
 
-    asyncio.CancelledError when the tasklet was killed.  Cancelling kills the tasklet and waits for
-    its end; `await asyncio.shield(result(tasklet))` leaves it alone.
+    asyncio.CancelledError if the tasklet was killed.  Cancelling kills the tasklet and waits for
+    its end; `await asyncio.shield(result(tasklet))` does not kill it.
     """
-    watch = _Watch(_loop(), tasklet)
+    join = _Join(_loop(), tasklet)
     try:
-        await watch.end()
+        await join.end()
         return tasklet.result()
     except (TaskletExit, Cancelled):
         raise asyncio.CancelledError from None
     except asyncio.CancelledError:
         if tasklet.state != "done":
             tasklet.kill()
-            await watch.end()
+            await join.end()
             with contextlib.suppress(TaskletExit, Cancelled):
                 tasklet.result()
         raise
     finally:
-        watch.watcher.kill()
+        join.joiner.kill()
 
 
 def _loop() -> EventLoop:
     loop = asyncio.get_running_loop()
     if not isinstance(loop, EventLoop):
         raise TaskletError(
-            f"expected a coroutine of a loomlet.aio.EventLoop, found one of {loop!r}; no tasklet "
-            "runs while that loop waits: give asyncio.Runner the loop_factory aio.EventLoop"
+            f"{loop!r} is not a loomlet.aio.EventLoop, so no tasklet runs while it waits; give "
+            "asyncio.Runner the loop_factory aio.EventLoop"
         )
     return loop
 
 
-class _Watch:
-    """Tells a coroutine of the end of a tasklet; a tasklet waits for it from the beginning on."""
+class _Join:
+    """Lets a coroutine wait for the end of a tasklet, which a second tasklet joins."""
 
-    __slots__ = ("future", "loop", "tasklet", "watcher")
+    __slots__ = ("future", "joiner", "loop", "tasklet")
 
     def __init__(self, loop: EventLoop, tasklet: _core.Tasklet) -> None:
         self.loop = loop
         self.tasklet = tasklet
         self.future: asyncio.Future[None] | None = None
-        self.watcher = _core.spawn(self._join)
-        self.watcher.run()
+        self.joiner = _core.spawn(self._join)
+        self.joiner.run()
 
     async def end(self) -> None:
-        """Returns when it has ended; may be called again after a cancel."""
+        """Returns when the tasklet has ended; may be called again after a cancel."""
         if self.tasklet.state != "done":
             self.future = self.loop.create_future()
             await self.future

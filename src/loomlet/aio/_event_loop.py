@@ -1,18 +1,17 @@
-"""EventLoop: asyncio's selector loop, whose wait parks a tasklet instead of a thread.
+"""EventLoop: asyncio's selector loop, whose wait suspends a tasklet instead of a thread.
 
-The selector's epoll descriptor can be waited for itself.  So select(timeout) first waits for that
-descriptor, as every tasklet waits, and then asks without waiting what is ready.  When nothing is to
-be waited for it yields once: a loop and tasklets that always have something to do take turns, with
-time slices and without.
+The selector's epoll descriptor can itself be waited for.  So select(timeout) first waits for that
+descriptor, like any tasklet, and then polls which descriptors are ready.  With a timeout of 0 it
+yields once, so a busy loop and busy tasklets alternate, with time slices and without.
 
-Other tasklets of the thread may call call_soon() and call_at(), and whatever ends there (set_result
-of a future): a loop that waits is woken.  It is woken by an exception, which costs no system call.
-Between the moment at which the loop decides how long to wait and its wait nobody else runs: neither
-this file nor asyncio.base_events is interrupted by a time slice.
+Other tasklets of the thread may call call_soon() and call_at(), and functions that call these
+(set_result of a future): a waiting loop is woken.  An exception wakes it, which costs no system
+call.  No other tasklet runs between the moment at which the loop decides how long to wait and its
+wait: no time slice interrupts this file or asyncio.base_events.
 
-time() is loomlet.now(), which under a virtual clock is virtual.
+time() is loomlet.now(), which is virtual under a virtual clock.
 
-A scope around the whole loop (`with timeout(5): asyncio.run(...)`) is told once: Cancelled leaves
+A scope around the whole loop (`with timeout(5): asyncio.run(...)`) raises once: Cancelled leaves
 run_forever(); the runner then cancels its tasks, and these may wait while they clean up.
 """
 
@@ -33,7 +32,7 @@ __all__ = ["EventLoop", "Forked", "Selector"]
 
 Ts = TypeVarTuple("Ts")
 
-# How long a loop that ends holds the thread while it waits; then the others have a turn.
+# How long a closing loop holds its thread while it waits, before other tasklets run.
 PAUSE = 0.005
 
 _core._own_loops(
@@ -56,18 +55,18 @@ class Selector(selectors.DefaultSelector):
 
     def __init__(self) -> None:
         super().__init__()
-        self._door: _core.Descriptor | None = _core.Descriptor(self.fileno())
+        self._descriptor: _core.Descriptor | None = _core.Descriptor(self.fileno())
         self.parked: _core.Tasklet | None = None
-        self.asked = False  # to end, by close()
-        self.killed = False  # told so, in a wait
+        self.close_requested = False
+        self.killed = False  # in a wait
         self.ending = False
         self.forked = False
         self._shield = False
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        """What is ready; waits for at most that many seconds."""
+        """The ready descriptors; waits for at most that many seconds."""
         if self.ending:
-            most = self._give_way(timeout)
+            most = self._yield_to_others(timeout)
         else:
             most = 0
             self._wait(timeout)
@@ -79,7 +78,7 @@ class Selector(selectors.DefaultSelector):
         now = timeout is not None and timeout <= 0
         deadline = None if timeout is None or now else _core.now() + timeout
         try:
-            if self.asked:
+            if self.close_requested:
                 raise TaskletExit
             with _core.CancelScope(deadline, self._shield):
                 if now:
@@ -96,15 +95,15 @@ class Selector(selectors.DefaultSelector):
             raise
 
     def _park(self) -> None:
-        assert self._door is not None
+        assert self._descriptor is not None
         self.parked = _core.current()
         try:
-            self._door.wait_readable()
+            self._descriptor.wait_readable()
         finally:
             self.parked = None
 
-    def _give_way(self, timeout: float | None) -> float:
-        """Lets the other tasklets run; how long may then be waited.  A kill has been heard."""
+    def _yield_to_others(self, timeout: float | None) -> float:
+        """Lets the other tasklets run; returns how long to wait then.  Ignores further kills."""
         with contextlib.suppress(TaskletExit):
             _core.schedule()
         return PAUSE if timeout is None else min(timeout, PAUSE)
@@ -116,14 +115,14 @@ class Selector(selectors.DefaultSelector):
             parked._interrupt(Woken())
 
     def close(self) -> None:
-        """Gives the descriptor up; nobody waits any more."""
-        door, self._door = self._door, None
-        if door is not None:
-            door.detach()
+        """Releases the descriptor; no tasklet waits for it any more."""
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            descriptor.detach()
         super().close()
 
     def after_fork(self) -> None:
-        """In the child: what the parent waits for is forgotten, not touched; its set is shared."""
+        """In the child: forgets the epoll set without changing it, because the parent shares it."""
         self.forked = True
         parked, self.parked = self.parked, None
         if parked is not None:
@@ -135,11 +134,11 @@ class Selector(selectors.DefaultSelector):
 class EventLoop(asyncio.SelectorEventLoop):
     """EventLoop(): asyncio's selector loop; while it waits, the other tasklets of the thread run.
 
-    Each thread has one for await_(); one more can be had for a program's own
+    Each thread has one for await_(); a program may create another one, for its own
     `asyncio.Runner(loop_factory=aio.EventLoop)`.
     """
 
-    _closed = True  # asyncio asks when a loop is freed, also one whose selector could not be had
+    _closed = True  # for asyncio's finalizer, in case the selector could not be created
 
     def __init__(self) -> None:
         self.selector = Selector()
@@ -157,7 +156,7 @@ class EventLoop(asyncio.SelectorEventLoop):
     def call_soon(
         self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.Handle:
-        """As asyncio's; may also be called by another tasklet of the thread."""
+        """Like asyncio's; other tasklets of the thread may call it too."""
         if self.selector.parked is not None:
             self.selector.wake()
         return super().call_soon(callback, *args, context=context)
@@ -169,7 +168,7 @@ class EventLoop(asyncio.SelectorEventLoop):
         *args: *Ts,
         context: Context | None = None,
     ) -> asyncio.TimerHandle:
-        """As asyncio's; may also be called by another tasklet of the thread."""
+        """Like asyncio's; other tasklets of the thread may call it too."""
         if self.selector.parked is not None:
             self.selector.wake()
         return super().call_at(when, callback, *args, context=context)

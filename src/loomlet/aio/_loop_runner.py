@@ -1,16 +1,16 @@
 """The event loop of a thread, and the tasklet that runs it.
 
 The tasklet is in no scope and has an empty context; its name is "asyncio".  It runs the loop until
-it is killed, which happens at the end of run() and of the thread, or asked by close().
+it is killed, at the end of run() or of the thread, or until close() is called.
 
-What raises KeyboardInterrupt or SystemExit out of a task leaves asyncio's run_forever().  If
-await_() waits for that task, that call raises it; else a tasklet does, so that it reaches the main
-tasklet as it would from any tasklet.  The loop goes on.  A TaskletExit that a coroutine met in
-a blocking call ends that task only: the loop cannot tell it from the task's own.
+A KeyboardInterrupt or SystemExit in a task leaves asyncio's run_forever().  If await_() waits for
+that task, that call raises it; else a tasklet does, so that it reaches the main tasklet as from any
+tasklet.  The loop continues.  A TaskletExit that a coroutine met in a blocking call ends that task
+only: the loop cannot distinguish it from the task's own.
 
-asyncio waits for the threads of the executor in one more thread, which it joins.  A loop that ends
-must not block so: run() kills it again and again till nothing can go on.  So a bare thread does it
-here, which nobody joins, and which can be begun while the calling thread ends.
+asyncio waits for the threads of the executor in one more thread, which it joins.  A closing loop
+must not block like that: run() would kill it until it gives up.  So here a bare thread does it,
+which is not joined, and which can be started while the calling thread ends.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ from loomlet.errors import TaskletError, TaskletExit
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Host", "close", "get_loop", "host"]
+__all__ = ["LoopRunner", "close", "get_loop", "runner"]
 
 
-class Host:
-    """A loop, its tasklet, and the calls of await_() that wait for it."""
+class LoopRunner:
+    """A loop, the tasklet that runs it, and the calls of await_() that wait for it."""
 
     def __init__(self) -> None:
         self.loop = EventLoop()
         self.calls: set[Any] = set()
         self.forking: set[asyncio.Task[Any]] = set()
-        self.leaving: set[asyncio.Task[Any]] = set()  # cancelled by the calls that began them
+        self.leaving: set[asyncio.Task[Any]] = set()  # cancelled by the calls that created them
         self.tasklet = Context().run(_core.spawn, self._drive)
         self.tasklet.name = "asyncio"
-        self.tasklet.run()  # one that has not begun would be killed without closing anything
+        self.tasklet.run()  # an unstarted one would be killed without closing anything
 
     @property
     def alive(self) -> bool:
-        """Whether calls can still be made."""
+        """Whether it accepts calls."""
         return self.tasklet.state != "done" and not self.loop.selector.ending
 
     def _drive(self) -> None:
@@ -55,7 +55,7 @@ class Host:
             while not self.loop.selector.killed:
                 self._run()
             self.loop.selector.ending = True
-            if not self.loop.selector.asked:
+            if not self.loop.selector.close_requested:
                 self.end_calls()
             while not self._wind_up():
                 pass
@@ -70,7 +70,7 @@ class Host:
             if self.loop.selector.forked:
                 raise
         except BaseException as error:
-            self.loop.selector.killed |= isinstance(error, Exception)  # it cannot wait any more
+            self.loop.selector.killed |= isinstance(error, Exception)  # it can no longer wait
             self._pass_on(error)
 
     def _pass_on(self, error: BaseException) -> None:
@@ -78,13 +78,13 @@ class Host:
             _core.spawn(_raise, error)
 
     def end_calls(self) -> None:
-        """Who waits for a loop that is killed ends with it."""
+        """Kills the tasklets that wait for a killed loop."""
         for call in [*self.calls]:
             if not call.tasklet.is_main:
                 call.tasklet.kill()
 
     def _wind_up(self) -> bool:
-        """Ends what there is in the loop; False if a kill came meanwhile, which is no news."""
+        """Ends the tasks of the loop; False if another kill interrupted that."""
         try:
             self.loop.run_until_complete(_end_all(self.leaving))
         except TaskletExit:
@@ -96,69 +96,69 @@ class Host:
         return True
 
     def close(self) -> None:
-        """Ends the loop and waits for that."""
-        self.loop.selector.asked = True
+        """Ends the loop and waits for its end."""
+        self.loop.selector.close_requested = True
         self.loop.selector.wake()
         self.tasklet.join()
 
     def after_fork(self) -> None:
-        """In the child: the calls fail, the rest is kept as it is and never touched again."""
+        """In the child: the calls fail; the rest is kept alive and never used again."""
         self.loop.selector.after_fork()
         for task in self.forking:
             task._log_destroy_pending = False  # type: ignore[attr-defined]
         for call in self.calls:
             call.lose(
-                "expected the loop that began this call, found the child of a fork; call again"
+                "await_() was waiting during os.fork(): its loop runs in the parent only; call it "
+                "again in the child"
             )
 
 
-class _Here(threading.local):
-    host: Host | None = None
+class _PerThread(threading.local):
+    runner: LoopRunner | None = None
 
 
-_core._keep_local(_Here)  # of all tasklets of a thread together
-_here = _Here()
-_left_behind: list[Host] = []
+_core._keep_local(_PerThread)  # one for all tasklets of a thread
+_per_thread = _PerThread()
+_of_parents: list[LoopRunner] = []
 
 
-def host() -> Host:
-    """That of the calling thread; begins it if there is none."""
-    found = _here.host
+def runner() -> LoopRunner:
+    """The loop runner of the calling thread; starts it if there is none."""
+    found = _per_thread.runner
     if found is None or not found.alive:
         if found is not None and found.tasklet.state != "done":
-            raise TaskletError("expected an event loop that runs, found one that is being closed")
-        found = _here.host = Host()
+            raise TaskletError("the event loop of this thread is being closed; wait for its end")
+        found = _per_thread.runner = LoopRunner()
     return found
 
 
 def get_loop() -> EventLoop:
-    """The event loop of the calling thread; begins it if there is none.
+    """The event loop of the calling thread; starts it if there is none.
 
-    Another thread may give it work with its call_soon_threadsafe().
+    Other threads may use its call_soon_threadsafe().
     """
-    return host().loop
+    return runner().loop
 
 
 def close() -> None:
-    """Ends the event loop of the calling thread; nothing if there is none.
+    """Ends the event loop of the calling thread, if there is one.
 
     Its tasks are cancelled and waited for, asynchronous generators and the default executor are
     shut down.  The end of run(), of the thread and of the interpreter do the same.  The next call
-    begins a new loop.  TaskletError in a coroutine of that loop.
+    starts a new loop.  TaskletError in a coroutine of that loop.
     """
-    found = _here.host
+    found = _per_thread.runner
     if found is None or found.tasklet.state == "done":
         return
     if _core.current() is found.tasklet:
         raise TaskletError(
-            "expected a tasklet that does not run the loop, found one of its coroutines; "
-            "let whoever began the loop close it"
+            "close() cannot be called in a coroutine of the loop; call it in another tasklet"
         )
     found.close()
 
 
 async def _end_all(cancelled: set[asyncio.Task[Any]]) -> None:
-    """What asyncio.run() does at its end; no task is cancelled a second time."""
+    """Ends the tasks as asyncio.run() does; no task is cancelled a second time."""
     loop = asyncio.get_running_loop()
     tasks = asyncio.all_tasks() - {asyncio.current_task()}
     for task in tasks - cancelled:
@@ -181,7 +181,7 @@ async def _end_executor(loop: asyncio.AbstractEventLoop) -> None:
 
     try:
         _thread.start_new_thread(wait, ())
-    except RuntimeError:  # the interpreter ends: so have the threads
+    except RuntimeError:  # the interpreter is shutting down, so its threads have ended
         executor.shutdown()
     else:
         await ended
@@ -196,7 +196,7 @@ def _report(loop: asyncio.AbstractEventLoop, tasks: Iterable[asyncio.Task[Any]])
 
 
 def _at_exit() -> None:
-    found = _here.host
+    found = _per_thread.runner
     if found is not None and found.alive and _core.current() is not found.tasklet:
         found.end_calls()
         found.close()
@@ -207,20 +207,21 @@ def _raise(error: BaseException) -> None:
 
 
 def _before_fork() -> None:
-    if _here.host is not None:
-        _here.host.forking = asyncio.all_tasks(_here.host.loop)  # unknown to the child of 3.14
+    if _per_thread.runner is not None:
+        # 3.14 forgets them in the child
+        _per_thread.runner.forking = asyncio.all_tasks(_per_thread.runner.loop)
 
 
 def _after_fork_in_parent() -> None:
-    if _here.host is not None:
-        _here.host.forking = set()
+    if _per_thread.runner is not None:
+        _per_thread.runner.forking = set()
 
 
 def _after_fork_in_child() -> None:
-    found, _here.host = _here.host, None
+    found, _per_thread.runner = _per_thread.runner, None
     if found is not None:
         found.after_fork()
-        _left_behind.append(found)
+        _of_parents.append(found)
 
 
 atexit.register(_at_exit)

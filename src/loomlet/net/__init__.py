@@ -14,18 +14,18 @@
 
     run(main)
 
-Time limits are those of every wait: `with timeout(5): ...`, a cancel scope, kill().  Nothing here
-takes a `timeout`, so nothing can be forgotten on the way down.
+Time limits work as for every wait: `with timeout(5): ...`, a cancel scope, kill().  No function
+here takes a `timeout`, so none can forget to pass it on.
 
-Names.  receive_some, send_all and send_eof are trio's words: each says what a call may leave
-undone, which `recv` and `send` do not.  receive_exactly is what protocols with lengths need, and
-asyncio's readexactly.  connect, listen and accept are Go's and everybody's.  Iterating a stream or
-a listener ends when there can be no more, as iterating a channel does.
+Names.  receive_some, send_all and send_eof are trio's words: each says how much a call does, which
+`recv` and `send` do not.  receive_exactly is what protocols with lengths need, asyncio's
+readexactly.  connect, listen and accept are the usual names.  Iterating a stream or a listener ends
+when nothing more can come, as iterating a channel does.
 
 Two tasklets may use one stream, one to send and one to receive.  If several send, each send_all
 goes out in one piece; tasklets of different threads need a lock for that.
 
-TLS is the same calls on another kind of stream: `connect(address, tls=True)`, `listen(address,
+TLS uses the same calls on another kind of stream: `connect(address, tls=True)`, `listen(address,
 tls=context)`, or a TLSStream over a stream.
 """
 
@@ -57,7 +57,7 @@ show_in(__name__, Listener, Stream, connect, listen, pair, resolve)
 
 
 def __getattr__(name: str) -> Any:
-    """TLS is loaded when it is first asked for; it brings the ssl module, which is large."""
+    """Loads TLS on first use, because the ssl module is large."""
     if name not in ("TLSListener", "TLSStream"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from loomlet.net import _tls

@@ -1,9 +1,9 @@
-"""Addresses as people write them, and what the system wants instead.
+"""Addresses as users write them, and as the operating system takes them.
 
-(host, port) is TCP, a path is a UNIX socket.  A numeric host, or none ('' is every interface), is
-taken as it is.  A name is looked up by the C library, whose call blocks: on another thread, so
-that a tasklet waits for it and not its own.  A program that has put a function of its own in the
-place of socket.getaddrinfo has that called, on a thread of the pool of run_blocking().
+(host, port) is TCP, a path is a UNIX socket.  A numeric host, or an empty one (every interface), is
+used as it is.  A name is looked up by the C library, whose call blocks; so it runs on another
+thread, and only the tasklet waits.  If a program has replaced socket.getaddrinfo, its function is
+called on a thread of the pool of run_blocking().
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _KINDS = {int(each): each for each in socket.SocketKind}
 
 
 def candidates(address: Address, passive: bool = False) -> list[Candidate]:
-    """What an address may mean, in the order in which to try; never empty."""
+    """The candidates for an address, in the order in which to try them; never empty."""
     if isinstance(address, str | os.PathLike):
         return [(socket.AF_UNIX, os.fspath(address))]
     if not isinstance(address, tuple) or len(address) != 2:
@@ -42,14 +42,14 @@ def candidates(address: Address, passive: bool = False) -> list[Candidate]:
 def resolve(
     host: str | None, port: int | str | None, *, family: int = 0, type: int = 0, flags: int = 0
 ) -> list[Any]:
-    """What socket.getaddrinfo returns, looked up on another thread while the tasklet waits.
+    """The result of socket.getaddrinfo, looked up on another thread while the tasklet waits.
 
-    Raises socket.gaierror when the name is not known.
+    Raises socket.gaierror if the name is unknown.
     """
-    asked = (host, port, family, type, 0, flags)
+    query = (host, port, family, type, 0, flags)
     if socket.getaddrinfo is not _GETADDRINFO:
-        return _core.run_blocking(socket.getaddrinfo, *asked)
-    found = _core._resolve_name(_socket.getaddrinfo, *asked)
+        return _core.run_blocking(socket.getaddrinfo, *query)
+    found = _core._resolve_name(_socket.getaddrinfo, *query)
     return [(_FAMILIES.get(n, n), _KINDS.get(k, k), *rest) for n, k, *rest in found]
 
 

@@ -1,13 +1,14 @@
-"""connect, listen, pair: how streams and listeners come to be.
+"""connect, listen, pair: creating streams and listeners.
 
-The socket module makes and names the sockets, which no program does often; then they belong to a
-stream.  TCP sends at once (TCP_NODELAY), as in Go and asyncio: who writes small pieces should join
-them, not wait 40 ms for each.  Accepted connections inherit that from their listener.
+The socket module creates and connects the sockets, which is rare compared with using them; then a
+stream takes them over.  TCP sends at once (TCP_NODELAY), as in Go and asyncio: a program that
+writes small pieces should join them, not wait 40 ms for each.  Accepted connections inherit this
+option from their listener.
 
-TLS, which brings the ssl module with it, is loaded when it is first asked for.
+TLS, and the ssl module with it, is loaded on first use.
 
-A UNIX socket whose listener has its queue full refuses with EAGAIN and tells nobody when there is
-room: that is tried again, later each time.
+A UNIX socket whose listener has a full queue refuses with EAGAIN, and there is no event when the
+queue has room: connecting is tried again, after a longer pause each time.
 """
 
 from __future__ import annotations
@@ -48,17 +49,17 @@ def connect(
 ) -> Stream | TLSStream:
     """A stream to (host, port), or to the path of a UNIX socket.
 
-    Where a name means several addresses they are tried in turn; the last failure, an OSError, is
+    If a name stands for several addresses they are tried in turn; the last failure, an OSError, is
     raised.
 
-    With `tls`, a context or True for ssl.create_default_context(), it is a TLSStream after its
-    handshake; the peer has to be `server_hostname`, without it the host.  Raises ssl.SSLError.
+    With `tls`, a context or True for ssl.create_default_context(), the result is a TLSStream after
+    its handshake; the peer must be `server_hostname`, by default the host.  Raises ssl.SSLError.
     """
     if tls is None:
-        return _first(candidates(address), _dial)
+        return _first(candidates(address), _connect_to)
     if server_hostname is None and isinstance(address, tuple):
         server_hostname = address[0]
-    return _greet(_first(candidates(address), _dial), tls, server_hostname)
+    return _start_tls(_first(candidates(address), _connect_to), tls, server_hostname)
 
 
 @overload
@@ -78,9 +79,9 @@ def listen(
 ) -> Listener | TLSListener:
     """A listener at (host, port), '' for every interface and 0 for any port, or at a path.
 
-    `backlog`: how many connections the system holds ready.  `reuse_port`: several listeners may
-    share the port, each gets a part.  The file of a UNIX socket stays after close().  With `tls`,
-    the context of a server, its streams are TLSStreams.
+    `backlog`: how many connections the system queues.  `reuse_port`: several listeners may share
+    the port, each gets some of the connections.  The file of a UNIX socket remains after close().
+    With `tls`, the context of a server, its streams are TLSStreams.
     """
     options = (socket.SO_REUSEADDR, socket.SO_REUSEPORT) if reuse_port else (socket.SO_REUSEADDR,)
 
@@ -100,7 +101,7 @@ def listen(
 
 
 def pair() -> tuple[Stream, Stream]:
-    """Two streams that are connected with each other, by a UNIX socket."""
+    """Two streams connected with each other, by UNIX sockets."""
     one, other = socket.socketpair()
     return Stream(one.detach()), Stream(other.detach())
 
@@ -114,7 +115,7 @@ def _socket(family: int) -> socket.socket:
 
 
 def _first(found: list[tuple[int, Any]], make: Callable[[int, Any], T]) -> T:
-    """make(family, target) of the first candidate with which it succeeds."""
+    """make(family, target) for the first candidate for which it succeeds."""
     *others, last = found
     for family, target in others:
         try:
@@ -124,7 +125,7 @@ def _first(found: list[tuple[int, Any]], make: Callable[[int, Any], T]) -> T:
     return make(*last)
 
 
-def _dial(family: int, target: Any) -> Stream:
+def _connect_to(family: int, target: Any) -> Stream:
     with _socket(family) as sock:
         code = sock.connect_ex(target)
         pause = FIRST_PAUSE
@@ -148,7 +149,7 @@ def _wait_connected(stream: Stream) -> None:
         raise
 
 
-def _greet(
+def _start_tls(
     stream: Stream, tls: ssl.SSLContext | Literal[True], server_hostname: str | None
 ) -> TLSStream:
     try:

@@ -1,8 +1,8 @@
-"""Stream and Listener: the native types, and what is asked of a socket now and then.
+"""Stream and Listener: the native types, and addresses through the socket module.
 
-Sending, receiving and accepting are single calls of the native core, inherited as they are: a
-wrapper in Python would cost more than the system call.  Who waits for what, and what several
-threads may do, is told in src/core/io/io.h.
+Sending, receiving and accepting are single calls of the native core, inherited unchanged: a wrapper
+in Python would cost more than the system call.  How waits work, and what several threads may do, is
+described in src/core/io/io.h.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["Listener", "Stream"]
 
 
 def _ask(fd: int, question: Callable[[socket.socket], Any]) -> Any:
-    """Asks the socket module about a descriptor that stays ours."""
+    """Calls a method of the socket module for a descriptor, which remains ours."""
     with socket.socket(fileno=os.dup(fd)) as borrowed:
         return question(borrowed)
 
@@ -26,15 +26,15 @@ def _ask(fd: int, question: Callable[[socket.socket], Any]) -> Any:
 class Stream(_core.Stream):
     """Stream(fd): bytes both ways over a connected socket, a pipe or a terminal.
 
-    It takes the descriptor over; `Stream(sock.detach())` makes one of a socket.  Close it with
-    close() or `with`: one that is dropped is closed with a ResourceWarning.
+    It takes the descriptor over; `Stream(sock.detach())` turns a socket into a stream.  Close it
+    with close() or `with`: an unreferenced open stream is closed with a ResourceWarning.
     """
 
     __slots__ = ()
 
     @property
     def local(self) -> Any:
-        """The address of this end, as the socket module has it."""
+        """The address of this end, as the socket module gives it."""
         return _ask(self.fileno(), socket.socket.getsockname)
 
     @property
@@ -44,9 +44,9 @@ class Stream(_core.Stream):
 
 
 class Listener(_core.Listener):
-    """Listener(fd): connections to a listening socket, which it takes over.
+    """Listener(fd): accepts connections to a listening socket, which it takes over.
 
-    accept() waits for one; `for stream in listener` ends when it is closed.
+    accept() waits for a connection; `for stream in listener` ends when the listener is closed.
     """
 
     __slots__ = ()
@@ -56,7 +56,7 @@ class Listener(_core.Listener):
 
     @property
     def local(self) -> Any:
-        """The address that it listens at; after listen() with port 0 the true one."""
+        """The address at which it listens; after listen() with port 0 the actual one."""
         return _ask(self.fileno(), socket.socket.getsockname)
 
     if TYPE_CHECKING:

@@ -1,38 +1,38 @@
 """TLS over a stream: OpenSSL through the `ssl` module, which sees memory only and never waits.
 
 Two buffers (ssl.MemoryBIO) lie between OpenSSL and the stream.  An operation is one step of
-OpenSSL, which takes ciphertext out of one buffer and leaves ciphertext in the other; when it says
-that it needs more, somebody waits for the stream, and the step is taken again.
+OpenSSL, which takes ciphertext out of one buffer and leaves ciphertext in the other; if it needs
+more, the tasklet waits for the stream, and the step is repeated.
 
-Which way the ciphertext goes has little to do with who sends and who receives: a handshake, the
-answer to a new key or a renegotiation make a reader write and a writer read.  So each direction of
-the stream has one owner at a time, by a lock, whoever that is:
+The direction of ciphertext is not that of the plaintext: a handshake, a key update or a
+renegotiation make a reader write and a writer read.  So each direction of the stream is protected
+by a lock, whichever tasklet uses it:
 
-  _engine    around every step of OpenSSL and its buffers; nobody waits for the stream under it
-  _filling   who waits for ciphertext.  Who had to wait for this lock takes its step again first,
-             for what it needs may have come meanwhile (`_filled` counts)
-  _flushing  who sends ciphertext, in the order in which OpenSSL made it
-  _sending   a send_all, so that two are not mixed
-  _receiving a receive_..., so that bytes of one receive_exactly go to nobody else
-  _shaking   the handshake
+  _engine    around every step of OpenSSL and its buffers; never held while waiting for the stream
+  _filling   held while waiting for ciphertext.  A tasklet that had to wait for this lock first
+             repeats its step, because its data may have arrived in the meantime (`_filled` counts)
+  _flushing  held while sending ciphertext, in the order in which OpenSSL made it
+  _sending   held by a send_all, so that two are not mixed
+  _receiving held by a receive_..., so that no other gets bytes of a receive_exactly
+  _shaking   held by the handshake
 
-Who reads never waits for the lock of who writes: a peer that takes nothing until it has been read
-from would wait for ever.  The writer sends what the reader has to say, too; if there is none, the
-reader does, before it waits.
+A reader never waits for a lock that a writer holds while it waits: with a peer that reads nothing
+until it has been read from, both would wait for ever.  A writer also sends the ciphertext that a
+reader has produced; without a writer the reader sends it, before it waits.
 
-Interruptions.  Any instruction may be the last one of a tasklet (kill, Ctrl-C), and every wait may
-be ended by a time limit.  What is moved between the stream, the buffers and the list of what is
-unsent is therefore moved by one call of C code (`map`, `extend`), inside which nothing can end it:
-waiting is one thing and taking another.  So a reader may be ended at any time, and the next one
-goes on.  A sender that is ended while ciphertext goes out has sent part of a record, nobody knows
-which: that is `_torn`, and who sends then is told so.
+Interruptions.  A tasklet may end at any instruction (kill, Ctrl-C), and every wait may be ended by
+a time limit.  So data move between the stream, the buffers and the list of unsent parts in one call
+of C code (`map`, `extend`), which cannot be interrupted, and waiting is separate from taking.  A
+reader may therefore be ended at any time, and the next reader continues.  A sender that is ended
+while ciphertext is going out has sent an unknown part of a record: the stream is `_torn`, and later
+sends raise an error.
 
-Threads.  OpenSSL is not entered by two at a time, so a stream may be used from any thread; and
-each send_all goes out in one piece, from whichever.
+Threads.  Only one thread at a time enters OpenSSL, so a stream may be used from any thread; and
+each send_all goes out in one piece.
 
-Rejected: SSLSocket without blocking (it owns its socket, and a wait for its descriptor misses what
-OpenSSL has read already); a tasklet for each direction (three tasklets for a connection, and errors
-that reach nobody); waiting in close() for the peer's goodbye, as nobody does.
+Rejected: a nonblocking SSLSocket (it owns its socket, and a wait for its descriptor misses data
+that OpenSSL has already read); a tasklet for each direction (three tasklets for a connection, and
+errors without a place to go); waiting in close() for the peer's close_notify, which is not usual.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ D = TypeVar("D", bound=Descriptor)
 T = TypeVar("T")
 
 SOME = 65536
-PIECE = 262144  # what is encrypted before it is sent
+PIECE = 262144  # bytes to encrypt before they are sent
 
 
-class _Over(Generic[D]):
-    """What TLS over a stream and over a listener have in common."""
+class _Wrapper(Generic[D]):
+    """The common part of TLS over a stream and over a listener."""
 
     __slots__ = ("__weakref__", "_under")
 
@@ -81,7 +81,7 @@ class _Over(Generic[D]):
         return self._under.fileno()
 
     def close(self) -> None:
-        """Closes it; who waits gets DescriptorClosed, iterations end.  Nothing when closed."""
+        """Closes it; waiting tasklets get DescriptorClosed, iterations end.  May be repeated."""
         self._under.close()
 
     def __enter__(self) -> Self:
@@ -94,16 +94,16 @@ class _Over(Generic[D]):
         return f"<{type(self).__name__} over {self._under!r}>"
 
 
-class TLSStream(_Over[Stream]):
+class TLSStream(_Wrapper[Stream]):
     """TLSStream(stream, context, *, server_side=False, server_hostname=None): TLS over a stream.
 
-    It takes the stream over; net.connect() and net.listen() with `tls` make one.  `context` is an
-    ssl.SSLContext, `server_hostname` whom a client expects.  ValueError when the context wants a
-    name and there is none.
+    It takes the stream over; net.connect() and net.listen() with `tls` create one.  `context` is an
+    ssl.SSLContext, `server_hostname` the name that a client expects.  ValueError if the context
+    checks the name and there is none.
 
     The handshake takes place at the first use, or in handshake().  Receiving raises
-    ssl.SSLEOFError when the connection ends and the peer has not said so: what came before may be
-    cut off.  Any thread; one tasklet may send while another one receives.
+    ssl.SSLEOFError if the connection ends without notice of the peer: data may have been cut off.
+    Any thread; one tasklet may send while another one receives.
     """
 
     __slots__ = (
@@ -135,8 +135,8 @@ class TLSStream(_Over[Stream]):
     ) -> None:
         if context.check_hostname and not server_side and server_hostname is None:
             raise ValueError(
-                "expected a server_hostname for a context that checks it, found None; "
-                "say whom to expect"
+                "expected a server_hostname, because the context checks it, found None; "
+                "give the name of the server"
             )
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self.ssl_object = context.wrap_bio(
@@ -147,15 +147,15 @@ class TLSStream(_Over[Stream]):
         self._sending, self._receiving, self._shaking = Lock(), Lock(), Lock()
         self._filled = 0
         self._unsent: list[bytes] = []
-        self._ahead = bytearray()  # plaintext that send_eof() had to take
+        self._ahead = bytearray()  # plaintext that send_eof() had to read
         self._shaken = self._ended = self._torn = False
         self._broken: ssl.SSLError | None = None
 
-    # ---- what it tells ----
+    # ---- attributes ----
 
     @property
     def local(self) -> Any:
-        """The address of this end, as the socket module has it."""
+        """The address of this end, as the socket module gives it."""
         return self._under.local
 
     @property
@@ -172,96 +172,97 @@ class TLSStream(_Over[Stream]):
         return self.ssl_object.cipher()
 
     def selected_alpn_protocol(self) -> str | None:
-        """The protocol that both ends have agreed on by ALPN; None without."""
+        """The protocol that both ends have agreed on by ALPN, or None."""
         return self.ssl_object.selected_alpn_protocol()
 
     def peer_certificate(self, binary_form: bool = False) -> Any:
-        """The peer's certificate as ssl.SSLSocket.getpeercert() has it.
+        """The peer's certificate as ssl.SSLSocket.getpeercert() gives it.
 
         ValueError before the handshake.
         """
         return self.ssl_object.getpeercert(binary_form)
 
-    # ---- what it does ----
+    # ---- operations ----
 
     def handshake(self) -> None:
-        """Agrees with the peer on keys, which the first use does else; nothing the second time.
+        """Agrees with the peer on keys; otherwise the first use does that.  May be repeated.
 
-        Raises ssl.SSLError, and ssl.SSLCertVerificationError for a certificate that is not to be
-        trusted; the stream is of no use then.  Another one that is interrupted goes on next time.
+        Raises ssl.SSLError, and ssl.SSLCertVerificationError for an untrusted certificate; the
+        stream cannot be used then.  An interrupted handshake is continued by the next call.
         """
         self._operate(self._shaking, TLSStream._shake, None)
 
     def receive_some(self, max_bytes: int = SOME, /) -> bytes:
-        """Waits until something comes and returns it, at most that many bytes.
+        """Waits until data arrive and returns them, at most that many bytes.
 
-        b'' when the peer has ended its side; ssl.SSLEOFError when it has not said so.
+        b'' if the peer has ended its side; ssl.SSLEOFError if it did so without notice.
         """
         if max_bytes < 1:
             raise ValueError(f"expected a number of bytes of at least 1, found {max_bytes}")
         return self._operate(self._receiving, TLSStream._read, max_bytes)
 
     def receive_exactly(self, count: int, /) -> bytes:
-        """Waits until that many bytes have come and returns them.
+        """Waits until that many bytes have arrived and returns them.
 
-        Raises EndOfStream, with what came as its `partial`, when the peer ends its side before.
+        Raises EndOfStream, with the bytes that arrived as its `partial`, if the peer ends its side
+        before.
         """
         if count < 0:
             raise ValueError(f"expected a number of bytes of at least 0, found {count}")
         return self._operate(self._receiving, TLSStream._read_exactly, count)
 
     def receive_into(self, buffer: _Buffer, /) -> int:
-        """Waits until something comes, writes it into the buffer, and returns how many bytes.
+        """Waits until data arrive, writes them into the buffer, and returns how many bytes.
 
-        0 when the peer has ended its side.
+        0 if the peer has ended its side.
         """
         view = memoryview(buffer).cast("B")
         if view.readonly:
-            raise TypeError(f"expected a buffer to write into, found {buffer!r}")
+            raise TypeError(f"expected a writable buffer, found {buffer!r}")
         if not view:
             raise ValueError("expected a buffer with room, found an empty one")
         return self._operate(self._receiving, TLSStream._read_into, view)
 
     def __iter__(self) -> Iterator[bytes]:
-        """What comes, until the peer ends its side or this end is closed."""
+        """The data that arrive, until the peer ends its side or this end is closed."""
         with suppress(DescriptorClosed):
             while data := self.receive_some():
                 yield data
 
     def send_all(self, data: _Buffer, /) -> None:
-        """Sends all of it; waits while the peer does not take it.
+        """Sends all of it; waits while the peer does not read.
 
-        When it is interrupted nobody can tell how much was sent, and the stream may be of no use
-        for sending: the next call says so.
+        If it is interrupted, it is unknown how much was sent, and the stream may be unusable for
+        sending; then the next call raises an error.
         """
         self._operate(self._sending, TLSStream._write, memoryview(data).cast("B"))
 
     def send_eof(self) -> None:
-        """Tells the peer that nothing more will come (close_notify); receiving goes on.
+        """Notifies the peer that nothing more will be sent (close_notify); receiving still works.
 
-        Whether it does is the peer's choice: with TLS 1.2 many end their side as well.
+        The peer may end its side as well, and with TLS 1.2 many do.
         """
         self._operate(self._sending, TLSStream._end, None)
 
     def close(self) -> None:
-        """Closes it; who waits for it gets DescriptorClosed, iterations end.  Never waits.
+        """Closes it; waiting tasklets get DescriptorClosed, iterations end.  Never waits.
 
-        The peer is told (close_notify) if the system takes that at once and no send_all is half
-        done; else its end is not a clean one.  Nothing when it is closed.  Any thread.
+        The peer is notified (close_notify) if the system accepts that at once and no send_all is
+        half done; else the peer sees an unclean end.  May be repeated.  Any thread.
         """
         if self._under.closed:
             return
         try:
-            last = self._last_words()
+            last = self._final_ciphertext()
             with suppress(DescriptorClosed):
                 [mine] = map(Stream, map(Stream.detach, (self._under,)))
                 with mine, suppress(OSError):
                     os.write(mine.fileno(), last)
-                    os.read(mine.fileno(), SOME)  # what nobody has read would make it a reset
+                    os.read(mine.fileno(), SOME)  # unread data would reset the connection
         finally:
             self._under.close()
 
-    # ---- operations, each under its lock ----
+    # ---- operations, each holding its lock ----
 
     def _operate(self, lock: Lock, work: Callable[[TLSStream, A], T], about: A) -> T:
         """work(self, about) after the handshake, under a lock."""
@@ -302,7 +303,7 @@ class TLSStream(_Over[Stream]):
 
     def _write(self, view: memoryview) -> None:
         if self._ended:
-            raise BrokenPipeError(errno.EPIPE, f"expected no send_eof() before, {self!r} had it")
+            raise BrokenPipeError(errno.EPIPE, f"cannot send on {self!r} after send_eof()")
         done = 0
         while done < len(view):
             done += self._step(self.ssl_object.write, view[done:])
@@ -312,13 +313,13 @@ class TLSStream(_Over[Stream]):
 
     def _end(self, _: None) -> None:
         if not self._ended:
-            self._step(self._say_goodbye)
+            self._step(self._send_close_notify)
         self._flush()
 
     # ---- steps of OpenSSL ----
 
     def _step(self, take: Callable[..., T], *args: Any) -> T:
-        """take(*args), a step of OpenSSL, again until nothing has to come before."""
+        """take(*args), a step of OpenSSL, repeated until it needs no more data."""
         while True:
             self._under.fileno()
             if self._broken is not None:
@@ -331,20 +332,20 @@ class TLSStream(_Over[Stream]):
                     pass
                 except ssl.SSLError as error:
                     self._broken = copy.copy(error)
-            with suppress(OSError):  # who reads goes on whatever becomes of what it has to say
+            with suppress(OSError):  # a reader continues even if its own ciphertext cannot be sent
                 self._flush(wait=False)
             if self._broken is None:
                 self._fill(filled)
 
     def _decrypt(self, most: int) -> bytes:
-        """Under _engine.  b'' at a clean end."""
+        """Holding _engine.  b'' at a clean end."""
         try:
             return self.ssl_object.read(most)
         except ssl.SSLZeroReturnError:
             return b""
 
-    def _say_goodbye(self) -> None:
-        """Under _engine.  What has come is taken first: OpenSSL would take it for an error."""
+    def _send_close_notify(self) -> None:
+        """Holding _engine.  Reads pending data first: OpenSSL would treat them as an error."""
         with suppress(ssl.SSLWantReadError):
             while data := self._decrypt(SOME):
                 self._ahead += data
@@ -355,7 +356,7 @@ class TLSStream(_Over[Stream]):
     # ---- between OpenSSL and the stream ----
 
     def _fill(self, filled: int) -> None:
-        """Waits for ciphertext, unless some has come since `filled` was read."""
+        """Waits for ciphertext, unless some has arrived since `filled` was read."""
         with self._filling:
             if self._filled != filled:
                 return
@@ -367,15 +368,15 @@ class TLSStream(_Over[Stream]):
                     self._incoming.write_eof()
 
     def _flush(self, wait: bool = True) -> None:
-        """Sends what OpenSSL has made; or leaves that to who is at it, if it is not to wait."""
+        """Sends the pending ciphertext; without `wait`, leaves it to a sender that is at work."""
         while self._outgoing.pending or self._unsent:
             if not wait and self._flushing.locked():
                 return
             with self._flushing:
                 if self._torn:
                     raise ssl.SSLError(
-                        f"expected a stream on which to send, found {self!r}, one of whose sends "
-                        "was interrupted in the midst of a record; close it"
+                        f"cannot send on {self!r}: a send was interrupted in the middle of a "
+                        "record; close the stream"
                     )
                 self._collect()
                 self._send_unsent()
@@ -385,15 +386,15 @@ class TLSStream(_Over[Stream]):
             self._unsent.extend(iter(self._outgoing.read, b""))
 
     def _send_unsent(self) -> None:
-        """Under _flushing.  It is torn unless all of this is done."""
+        """Holding _flushing.  The stream is torn if this is interrupted."""
         while self._unsent:
             self._torn = True
             self._under.send_all(self._unsent[0])
             del self._unsent[0]
             self._torn = False
 
-    def _last_words(self) -> bytes:
-        """What close() sends."""
+    def _final_ciphertext(self) -> bytes:
+        """The ciphertext that close() sends."""
         locks = (self._flushing, self._engine)
         if not self._shaken or self._torn or self._broken or any(lock.locked() for lock in locks):
             return b""
@@ -404,11 +405,11 @@ class TLSStream(_Over[Stream]):
             return b"".join(self._unsent)
 
 
-class TLSListener(_Over[Listener]):
-    """TLSListener(listener, context): connections to a listener, by TLS.
+class TLSListener(_Wrapper[Listener]):
+    """TLSListener(listener, context): accepts connections by TLS.
 
-    It takes the listener over.  accept() does not wait for the handshake, which the tasklet that
-    uses the connection does first: so nobody holds up the others.
+    It takes the listener over.  accept() does not wait for the handshake; the tasklet that uses the
+    connection does it first, so a slow handshake does not hold up other connections.
     """
 
     __slots__ = ("context",)
@@ -422,14 +423,14 @@ class TLSListener(_Over[Listener]):
         return TLSStream(self._under.accept(), self.context, server_side=True)
 
     def __iter__(self) -> Iterator[TLSStream]:
-        """Connections, until it is closed."""
+        """Connections, until the listener is closed."""
         with suppress(DescriptorClosed):
             while True:
                 yield self.accept()
 
     @property
     def local(self) -> Any:
-        """The address that it listens at; after listen() with port 0 the true one."""
+        """The address at which it listens; after listen() with port 0 the actual one."""
         return self._under.local
 
 

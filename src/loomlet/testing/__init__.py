@@ -1,13 +1,13 @@
-"""Testing concurrent programs without luck: time that jumps, orders that repeat, leaks that show.
+"""Deterministic tests of concurrent programs: virtual time, repeatable run orders, leak checks.
 
     virtual_clock()     sleeps and timeouts take no time and are exact
     seeded(n)           a run order chosen at random, the same for the same n
     explore(test)       runs a function once per seed and names the seed that fails
-    wait_all_blocked()  goes on when every other tasklet waits
+    wait_all_blocked()  returns when every other tasklet waits
     Sequencer()         forces an order on blocks of different tasklets
     assert_no_leaks()   fails when a block leaves tasklets, objects or memory behind
 
-All of them concern the calling thread only.
+All of them apply to the calling thread only.
 """
 
 from loomlet._public import show_in

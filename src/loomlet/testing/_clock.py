@@ -1,15 +1,15 @@
-"""A clock that stands still while anything can run, and jumps when nothing can.
+"""A virtual clock: it stands still while a tasklet can run, and jumps when none can.
 
-Under a virtual clock the scheduler does not sleep: when no tasklet is runnable, time becomes that
-of the next timer.  So a program sees exact times, a test of an hour takes no time, and the order
-of events depends only on the program.
+Under a virtual clock the scheduler does not sleep: when no tasklet is runnable, the time becomes
+that of the next timer.  So a program sees exact times, a test of an hour takes no time, and the
+order of events depends only on the program.
 
-Invariant: time never goes back while the clock is used; when the `with` ends, the clock is the one
-from before.  Timers that were armed under one clock do not mean anything under another: begin the
-clock before the tasklets and end it after them.
+Invariant: the time never goes back while the clock is used; when the `with` ends, the old clock is
+restored.  Timers set under one clock are meaningless under another: begin the clock before the
+tasklets and end it after them.
 
-Rejected: replacing time.time() and friends for the whole process; code outside loomlet would stand
-still without anybody to move it.
+Rejected: replacing time.time() and similar functions for the whole process; time would stand still
+for code outside loomlet.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["VirtualClock", "virtual_clock"]
 
 
 class VirtualClock:
-    """The calling thread's clock while `with virtual_clock()` lasts; made by that function."""
+    """The calling thread's clock during `with virtual_clock()`; created by that function."""
 
     __slots__ = ("_before", "_start")
 
@@ -50,20 +50,19 @@ class VirtualClock:
         return _core.now()
 
     def advance(self, seconds: float) -> None:
-        """Lets time pass at once, as a long computation would.
+        """Advances the time at once, as a long computation would.
 
         Timers that are due then fire at the next switch.  ValueError for a negative number.
         """
         if not seconds >= 0:
-            raise ValueError(f"expected 0 or more seconds, found {seconds!r}; time only goes on")
+            raise ValueError(f"expected 0 or more seconds, found {seconds!r}")
         _core._virtual_clock(_core.now() + seconds)
 
 
 def virtual_clock(start: float = 0.0) -> VirtualClock:
-    """`with virtual_clock() as clock:` gives the calling thread a clock of its own.
+    """`with virtual_clock() as clock:` gives the calling thread a virtual clock.
 
-    It begins at `start` seconds and jumps to the next timer when no tasklet can run.  Around
-    loomlet.run(), or inside it before the first tasklet is spawned.  ValueError for a negative
-    start.
+    It begins at `start` seconds and jumps to the next timer when no tasklet can run.  Use it around
+    loomlet.run(), or inside before the first tasklet is spawned.  ValueError for a negative start.
     """
     return VirtualClock(start)

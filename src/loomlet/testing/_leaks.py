@@ -1,17 +1,17 @@
-"""What does a block leave behind: tasklets, objects, memory?
+"""Leak checks: tasklets, objects and memory that a block leaves behind.
 
-Counted before and after, each time after a full collection, with nothing allocated in between:
-tasklets of this thread that have not ended, objects that the collector knows, blocks of Python's
-allocator (which counts nothing under PYTHONMALLOC=malloc).  Work that is done for the first time
-fills caches (imports, specialised bytecode, memory kept for the next tasklet), which is no leak.
-So do it a few times before, and often enough inside the block that a leak of one block of memory
-each time stands out.  The interpreter's own cache of attributes, which keeps names that C code
-looks up, is emptied before each count.
+Counted before and after the block, each time after a full collection, with nothing allocated in
+between: unfinished tasklets of this thread, objects that the garbage collector tracks, blocks of
+Python's allocator (which counts nothing under PYTHONMALLOC=malloc).  Code that runs for the first
+time fills caches (imports, specialized bytecode, memory kept for the next tasklet), which is not a
+leak.  So run it a few times before, and often enough inside the block that a leak of one memory
+block each time stands out.  The interpreter's own attribute cache, which keeps names that C code
+looks up, is cleared before each count.
 
 Objects are compared type by type: fewer of one type do not hide more of another.
 
-Rejected: holding on to the ids of all objects to tell old from new; addresses are reused, and a
-million ids are themselves a leak to look at.
+Rejected: keeping the ids of all objects to distinguish old from new; addresses are reused, and a
+million ids distort the count themselves.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _COLLECTIONS = 3
 clear_caches = getattr(sys, "_clear_internal_caches", None) or sys._clear_type_cache
 
 
-class _Watch:
+class _LeakCheck:
     __slots__ = ("_after", "_before", "_blocks", "_room", "_tasklets")
 
     def __init__(self, objects: int, blocks: int) -> None:
@@ -41,7 +41,7 @@ class _Watch:
 
     def __enter__(self) -> None:
         self._tasklets.update(tasklet.id for tasklet in _core.tasklets())
-        _count_types(Counter())  # what counting itself needs for the first time
+        _count_types(Counter())  # counting itself fills caches the first time
         _settle()
         _count_types(self._before)
         _settle()
@@ -61,16 +61,16 @@ class _Watch:
         _count_types(self._after)
         grown = self._after - self._before
         if grown.total() > self._room[0]:
-            told = ", ".join(f"{count} {name}" for name, count in grown.most_common(8))
-            raise AssertionError(f"{grown.total()} objects were left behind: {told}")
+            types = ", ".join(f"{count} {name}" for name, count in grown.most_common(8))
+            raise AssertionError(f"{grown.total()} objects were left behind: {types}")
         if blocks > self._room[1]:
             raise AssertionError(f"{blocks} blocks of memory were left behind")
 
     def _check_tasklets(self) -> None:
         left = [tasklet for tasklet in _core.tasklets() if tasklet.id not in self._tasklets]
         if left:
-            told = "".join(f"\n  {errors.describe(tasklet)}" for tasklet in left)
-            raise AssertionError(f"{len(left)} tasklets were left behind:{told}")
+            waits = "".join(f"\n  {errors.describe(tasklet)}" for tasklet in left)
+            raise AssertionError(f"{len(left)} tasklets were left behind:{waits}")
 
 
 def _settle() -> None:
@@ -84,11 +84,12 @@ def _count_types(into: Counter[str]) -> None:
     into.update(type(thing).__qualname__ for thing in gc.get_objects())
 
 
-def assert_no_leaks(objects: int = 0, blocks: int = 200) -> _Watch:
+def assert_no_leaks(objects: int = 0, blocks: int = 200) -> _LeakCheck:
     """`with assert_no_leaks():` raises AssertionError when its block leaves something behind.
 
-    A tasklet of this thread that has not ended; more than `objects` objects that the collector
-    knows (the text names their types); more than `blocks` blocks of memory.  Do the same work a few
-    times before, and more than `blocks` times inside.  An exception of the block passes, unchecked.
+    That is an unfinished tasklet of this thread; more than `objects` objects that the collector
+    tracks (the text names their types); more than `blocks` blocks of memory.  Run the same code a
+    few times before, and more than `blocks` times inside.  An exception of the block propagates
+    without a check.
     """
-    return _Watch(objects, blocks)
+    return _LeakCheck(objects, blocks)

@@ -1,14 +1,15 @@
-"""Run orders that are chosen at random and can be repeated.
+"""Random run orders that can be repeated.
 
-With a seed, the scheduler picks the next tasklet at random among those that are runnable, and looks
-at timers before each pick.  The same program with the same seed runs the same way, so an order that
+With a seed, the scheduler picks the next tasklet at random among the runnable ones, and checks
+timers before each pick.  The same program with the same seed runs the same way, so an order that
 breaks it is a number in a bug report.
 
-explore() is the small cousin of a model checker: it does not enumerate all orders, it draws many.
-For a handful of tasklets with a handful of switches each, a few hundred seeds meet nearly all.
+explore() is a small substitute for a model checker: it does not enumerate all orders, it samples
+many.  For a handful of tasklets with a handful of switches each, a few hundred seeds cover nearly
+all.
 
 Rejected: enumerating the choices depth first.  It needs a deterministic program (no select, no set
-of strings), and grows with the factorial of what the seeds meet early.
+of strings), and grows factorially, while seeds find most orders early.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ class _Seeded:
 def seeded(n: int) -> _Seeded:
     """`with seeded(n):` runs the calling thread's tasklets in a random order made from `n`.
 
-    The same n, the same order.  0 is the ordinary order, first in, first out.  When the block ends
-    the order is the one from before.  ValueError for a negative number.
+    The same n gives the same order.  0 is the ordinary order, first in, first out.  When the block
+    ends the old order is restored.  ValueError for a negative number.
     """
     return _Seeded(n)
 
@@ -55,8 +56,8 @@ def seeded(n: int) -> _Seeded:
 def explore(test: Callable[[], object], seeds: Iterable[int] = range(100)) -> None:
     """Runs test() once for each seed, each time in a loomlet.run() with a virtual clock of its own.
 
-    The first failure is raised as it is, with a note that names the seed; `seeds=[that one]` runs
-    it again.  ValueError when there are no seeds.  Outside loomlet.run() only.
+    The first failure is raised unchanged, with a note that names the seed; `seeds=[that one]` runs
+    it again.  ValueError without seeds.  Outside loomlet.run() only.
     """
     ran = 0
     for seed in seeds:

@@ -1,4 +1,4 @@
-"""Bringing tasklets to a known point: wait until the others wait, or force an order on them.
+"""Bringing tasklets to a known point: wait until all others wait, or force an order on them.
 
 Both replace the sleep that a test would otherwise need "to let the others get there".
 """
@@ -13,10 +13,11 @@ __all__ = ["Sequencer", "wait_all_blocked"]
 
 
 def wait_all_blocked() -> None:
-    """Lets the others run until each of them is blocked or paused; then goes on.
+    """Lets the other tasklets run, and returns when each of them is blocked or paused.
 
-    Counts this thread's tasklets, sleeping ones as blocked: a virtual clock does not move here.
-    Never returns while two tasklets keep each other busy.  Raises Cancelled in a cancelled scope.
+    For this thread's tasklets; sleeping ones count as blocked, so a virtual clock does not move
+    here.  Does not return while two tasklets keep each other busy.  Raises Cancelled in a cancelled
+    scope.
     """
     me = current()
     while any(_can_run(tasklet) for tasklet in _core.tasklets() if tasklet is not me):
@@ -30,9 +31,9 @@ def _can_run(tasklet: Tasklet) -> bool:
 class Sequencer:
     """Forces an order on blocks in different tasklets.
 
-    `with sequencer(n):` waits until the block of every smaller number has ended; numbers are used
-    once, from 0 on.  When one of the waiting blocks is cancelled or killed, those behind it can
-    never come: they raise AssertionError.
+    `with sequencer(n):` waits until the block of every smaller number has ended; each number is
+    used once, from 0 on.  If a waiting block is cancelled or killed, the blocks after it can never
+    run:  they raise AssertionError.
     """
 
     __slots__ = ("_broken", "_taken", "_turns")
@@ -43,7 +44,7 @@ class Sequencer:
         self._broken = False
 
     def __call__(self, position: int) -> _Turn:
-        """The context manager for one position; ValueError when it was asked for before."""
+        """The context manager for a position; ValueError if the position was used before."""
         if position < 0 or position in self._taken:
             raise ValueError(
                 f"expected a new position from 0 on, found {position!r}; use each one once"
@@ -57,8 +58,8 @@ class Sequencer:
     def _check(self) -> None:
         if self._broken:
             raise AssertionError(
-                "expected every block before this one to have its turn, found one that was "
-                "cancelled or killed while it waited; end the test there"
+                "a block before this one was cancelled or killed while it waited for its turn; "
+                "end the test there"
             )
 
     def _wait_for(self, position: int) -> None:
@@ -75,6 +76,7 @@ class Sequencer:
 
 
 class _Turn:
+    # Frames of these methods stand in frozen bytes: their code changes only with the layout kept.
     __slots__ = ("_position", "_sequencer")
 
     def __init__(self, sequencer: Sequencer, position: int) -> None:

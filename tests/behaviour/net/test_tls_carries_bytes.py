@@ -68,7 +68,7 @@ def test_short_reads(mode, tls_pair):
         one.receive_some(0)
     with pytest.raises(ValueError, match="at least 0, found -1"):
         one.receive_exactly(-1)
-    with pytest.raises(TypeError, match="expected a buffer to write into"):
+    with pytest.raises(TypeError, match="expected a writable buffer"):
         one.receive_into(b"abc")
     with pytest.raises(ValueError, match="found an empty one"):
         one.receive_into(bytearray())

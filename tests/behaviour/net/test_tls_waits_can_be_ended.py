@@ -140,7 +140,7 @@ def test_a_timeout_ends_a_write(mode, tls_pair):
     with pytest.raises(TimeoutError), loomlet.timeout(0.01):
         one.send_all(MUCH)
     for _ in range(2):
-        with pytest.raises(ssl.SSLError, match="interrupted in the midst of a record; close it"):
+        with pytest.raises(ssl.SSLError, match="interrupted in the middle of a record; close the stream"):
             one.send_all(b"x")
     with pytest.raises(ssl.SSLError, match="close it"):
         one.send_eof()

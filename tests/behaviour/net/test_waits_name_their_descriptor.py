@@ -38,7 +38,7 @@ def test_it_is_not_frozen(switches, pair):
     one, other = pair
     task = loomlet.spawn(lambda: one.receive_some())
     loomlet.schedule()
-    with pytest.raises(loomlet.FreezeError, match="waits for a descriptor, <Stream fd="):
+    with pytest.raises(loomlet.FreezeError, match="it waits for <Stream fd="):
         loomlet.freeze(task)
     assert loomlet.why_not_freezable(task) is not None
     other.send_all(b"still waits")
