@@ -114,7 +114,7 @@ def test_close_in_a_coroutine_is_refused(mode):
     """The loop cannot end inside itself."""
 
     async def main():
-        with pytest.raises(loomlet.TaskletError, match="cannot be called in a coroutine of the loop"):
+        with pytest.raises(loomlet.TaskletError, match="cannot be called in a coroutine"):
             aio.close()
 
     aio.await_(main())
