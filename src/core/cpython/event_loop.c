@@ -41,11 +41,11 @@ static void swap_references(PyObject **one, PyObject **other)
     *other = mine;
 }
 
-#ifdef C_THREAD_HAS_LOOP
+#ifdef C_THREAD_HAS_EVENT_LOOP
 static void swap_running_loop(PyThreadState *ts, c_event_loop *kept)
 {
-    swap_references(thread_loop(ts), &kept->loop);
-    swap_references(thread_task(ts), &kept->task);
+    swap_references(thread_event_loop(ts), &kept->loop);
+    swap_references(thread_asyncio_task(ts), &kept->task);
 }
 #else
 static void swap_running_loop(PyThreadState *ts, c_event_loop *kept)

@@ -54,7 +54,7 @@ static int can_resume_at(const c_frame_snapshot *snapshot, int unit)
     int depth = snapshot->slots - code->co_nlocalsplus + 1;
     if (unit < 0 || unit >= code_units(code) || depth < 1 || depth > code->co_stacksize)
         return 0;
-    return !C_TELLS_DEPTH || c_stack_depth_at(code, unit * (int)sizeof(_Py_CODEUNIT)) == depth;
+    return !C_COMPUTES_DEPTH || c_stack_depth_at(code, unit * (int)sizeof(_Py_CODEUNIT)) == depth;
 }
 
 /* ---- suspended generators ----------------------------------------------------------------- */
@@ -74,7 +74,7 @@ static int stands_at_yield(const c_frame_snapshot *snapshot, int next, int state
 
 const char *c_location_check_generator(const c_frame_snapshot *snapshot, int state)
 {
-    int next = snapshot->ip + C_TO_NEXT;
+    int next = snapshot->ip + C_IP_TO_NEXT;
     c_plain_instruction in_front = c_plain_instruction_at(snapshot->code, next - 1);
     int agrees = in_front.op == RETURN_GENERATOR ? state == FRAME_CREATED
                  : in_front.op == YIELD_VALUE    ? stands_at_yield(snapshot, next, state)
@@ -102,7 +102,7 @@ static int is_valid_splice(const c_frame_snapshot *snapshot, c_plain_instruction
     int depth = snapshot->slots - code->co_nlocalsplus;
     if (snapshot->offset < C_SPLICED || at.unit != snapshot->ip)
         return 0;
-    if (C_TELLS_DEPTH && c_stack_depth_at(code, at.unit * (int)sizeof(_Py_CODEUNIT)) != depth)
+    if (C_COMPUTES_DEPTH && c_stack_depth_at(code, at.unit * (int)sizeof(_Py_CODEUNIT)) != depth)
         return 0;
     return c_splice_is_valid(code, at.op, at.oparg, snapshot->offset, depth, generator);
 }
@@ -130,10 +130,10 @@ const char *c_location_check_waiting(const c_frame_snapshot *snapshot, PyObject 
     int jump = at.op < 0 ? -1 : jump_after_callee(at, generator != Py_None);
     if (jump < 0 || (generator != Py_None && c_frame_snapshot_top(snapshot) != generator))
         return "a frame does not wait where its snapshot says";
-    int advance = C_AFTER(at.op) - C_WAIT_ADVANCE(at.op) + jump;
+    int advance = C_STEP_OVER(at.op) - C_WAIT_ADVANCE(at.op) + jump;
     return snapshot->ip == at.unit + C_WAIT_ADVANCE(at.op) &&
                    snapshot->offset == (advance & UINT16_MAX) &&
-                   can_resume_at(snapshot, snapshot->ip + advance + C_TO_NEXT)
+                   can_resume_at(snapshot, snapshot->ip + advance + C_IP_TO_NEXT)
                ? NULL
                : "the location and the slots of a frame do not agree";
 }

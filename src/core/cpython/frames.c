@@ -88,7 +88,7 @@ static const char *check_innermost_frame(const c_frame_snapshot *inner, int oper
         return "the innermost frame does not stand at a call";
     if (inner->slots + (operands > 0) > code->co_nlocalsplus + code->co_stacksize)
         return "the innermost frame has no room for a result";
-#if C_TELLS_DEPTH
+#if C_COMPUTES_DEPTH
     int depth = c_stack_depth_at(inner->code, inner->ip * (int)sizeof(_Py_CODEUNIT));
     if (inner->slots != code->co_nlocalsplus + depth - operands)
         return "the location and the slots of the innermost frame do not agree";
@@ -104,12 +104,12 @@ static const char *find_innermost_advance(const c_frame_snapshot *inner, c_state
     if (wrong != NULL)
         return wrong;
     state->depth = inner->slots;
-    state->advance = C_AFTER(at.op);
+    state->advance = C_STEP_OVER(at.op);
     state->end_advance = 0;
     if (is_soft_safepoint(at.op)) {
         safepoint_advances(at.op, at.op == RESUME ? 0 : at.oparg, &state->advance,
                            &state->end_advance);
-        int target = inner->ip + state->end_advance + C_TO_NEXT;
+        int target = inner->ip + state->end_advance + C_IP_TO_NEXT;
         return target < 0 || target >= code_units(inner->code)
                    ? "the innermost frame jumps out of its code"
                    : NULL;
@@ -120,7 +120,7 @@ static const char *find_innermost_advance(const c_frame_snapshot *inner, c_state
     if (c_plain_instruction_at(inner->code, end).op != C_OP_END_FOR ||
         inner->slots <= inner->code->co_nlocalsplus)
         return "the innermost frame does not stand at an iteration";
-    state->end_advance = C_AFTER(at.op) + at.oparg + C_ITER_END_SKIPS;
+    state->end_advance = C_STEP_OVER(at.op) + at.oparg + C_ITER_END_SKIPS;
     return NULL;
 }
 
@@ -269,7 +269,7 @@ static PyObject *callee_of_call(const c_frame *f, int op)
         operands = C_KW_OPERANDS(oparg);
     else if (op == C_OP_CALL_EX)
         operands = C_EX_OPERANDS(oparg);
-    if (C_EXACT_TOP)
+    if (C_FRAME_KNOWS_DEPTH)
         depth = frame_top(f) - code->co_nlocalsplus;
     else
         depth = c_stack_depth_at(code, units_into_code(f) * (int)sizeof(_Py_CODEUNIT));

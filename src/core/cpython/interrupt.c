@@ -26,7 +26,7 @@
  * Repeating.  While `repeating`, the call puts itself back each time, after the calls that are
  * served at this safepoint: exactly one call per safepoint, as long as no other thread serves a
  * pending call at that moment.  The loop over the queue that we left must not serve, when it
- * resumes, what was put back meanwhile: it is made to end (pending_resume).
+ * resumes, what was put back meanwhile: it is made to end (pending_loop_resumed).
  *
  * The end.  When the last thread that it waits for has ended, the interpreter serves the queue
  * until it is empty, on its first thread and without a pause: a call that puts itself back, for a
@@ -82,7 +82,7 @@ static void post_request(pending_queue *queue, c_interrupt *request)
 /* Calls for the main thread have a queue of their own, under the same mark. */
 static int pending_calls_wait(pending_queue *queue)
 {
-    return pending_waits(queue) || pending_waits(&_PyRuntime.ceval.pending_mainthread);
+    return pending_has_calls(queue) || pending_has_calls(&_PyRuntime.ceval.pending_mainthread);
 }
 
 /* A thread stops serving the queue before its end: the threads whose calls are still in it are made
@@ -108,7 +108,7 @@ static int accept_request(pending_queue *queue, c_interrupt *request, PyThreadSt
     int lives = right || (request->ts != NULL && process == p_process_id());
     request->posted = 0;
     if (lives && (request->repeating || !(right || C_INTERRUPT_SHARED))) {
-        pending_part(queue);
+        pending_separate(queue);
         post_request(queue, request);
     } else {
         signal_waiting_threads(queue, ts);
@@ -128,7 +128,7 @@ static B_NOINLINE int on_pending_call(void *arg)
     int code = request->call(request);
     if (code < 0) { /* which ends the loop over the queue */
         pending_lock(queue);
-        pending_pause(queue);
+        pending_loop_left(queue);
         pending_unlock(queue);
     }
     return code;
@@ -139,7 +139,7 @@ void c_interrupt_open(c_interrupt *request, PyThreadState *ts, int (*call)(c_int
     pending_queue *queue = pending_of_interpreter();
     pending_lock(queue);
     if (request->ts == NULL)
-        pending_pace(queue, ++open_requests > 0);
+        pending_set_pace(queue, ++open_requests > 0);
     if (open_requests == 1)
         process = p_process_id();
     request->ts = ts;
@@ -157,7 +157,7 @@ void c_interrupt_close(c_interrupt *request)
     pending_queue *queue = pending_of_interpreter();
     pending_lock(queue);
     if (request->ts != NULL)
-        pending_pace(queue, --open_requests > 0);
+        pending_set_pace(queue, --open_requests > 0);
     request->ts = NULL;
     request->repeating = 0;
     pending_unlock(queue);
@@ -213,7 +213,7 @@ void c_interrupt_after_fork(void)
     process = p_process_id();
     if (!pending_busy_here(queue, ts))
         pending_set_busy(queue, NULL);
-    pending_pause(queue);
+    pending_loop_left(queue);
     signal_waiting_threads(queue, ts);
     pending_unlock(queue);
 }
@@ -224,7 +224,7 @@ void c_interrupt_switch_away(c_interrupt *request)
     pending_lock(queue);
     (void)request;
     pending_set_busy(queue, NULL);
-    pending_pause(queue);
+    pending_loop_left(queue);
     signal_waiting_threads(queue, PyThreadState_Get());
     pending_unlock(queue);
 }
@@ -235,7 +235,7 @@ static int try_set_busy(pending_queue *queue, PyThreadState *ts)
     int taken = !pending_busy(queue) || pending_busy_here(queue, ts);
     if (taken) {
         pending_set_busy(queue, ts);
-        pending_resume(queue);
+        pending_loop_resumed(queue);
         if (pending_calls_wait(queue))
             pending_signal(ts);
     }

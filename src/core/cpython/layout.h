@@ -8,9 +8,10 @@
  *   frame_is_entry             the mark that an interpreter activation begins here
  *   frame_begins_activation    the same, or this is its first frame (3.11)
  *   thread_frame, thread_set_frame, and the recursion counters
- *   stack_limits_..., base_... what of a thread state belongs to a C stack
+ *   stack_limits_..., stack_base_...
+ *                              what in a thread state belongs to a C stack
  *   pending_...                the queue of pending calls (from 3.12 on)
- *   C_AFTER(op)                code units from an instruction to the one after it
+ *   C_STEP_OVER(op)            code units from an instruction to the one after it
  *   C_OP_..., C_CALL_..., ...  what instructions have on the value stack, and how they end
  */
 #ifndef LOOMLET_LAYOUT_H
@@ -41,9 +42,9 @@
 
 /* Whether the depth of the value stack is computed from the bytecode: stack_depth.c. */
 #if defined(C_HAS_SOFT)
-#define C_TELLS_DEPTH 1
+#define C_COMPUTES_DEPTH 1
 #else
-#define C_TELLS_DEPTH 0
+#define C_COMPUTES_DEPTH 0
 #endif
 
 #ifndef C_NO_ENTRY_FRAMES

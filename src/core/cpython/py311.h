@@ -121,7 +121,7 @@ static inline void thread_mark_tracing(PyThreadState *ts)
 }
 /* Objects in trash_delete_later stay with the thread: they are freed when it leaves its outermost
  * deallocation. */
-static inline void thread_nesting_leave(PyThreadState *ts, c_hard_state *kept)
+static inline void thread_nesting_save(PyThreadState *ts, c_hard_state *kept)
 {
     kept->tracing = ts->tracing;
     kept->event = ts->tracing_what;
@@ -129,14 +129,14 @@ static inline void thread_nesting_leave(PyThreadState *ts, c_hard_state *kept)
     ts->tracing = 0;
     ts->trash_delete_nesting = 0;
 }
-static inline void thread_nesting_back(PyThreadState *ts, c_hard_state *kept)
+static inline void thread_nesting_restore(PyThreadState *ts, c_hard_state *kept)
 {
     ts->tracing = kept->tracing;
     ts->tracing_what = kept->event;
     ts->trash_delete_nesting = kept->nesting;
     thread_mark_tracing(ts);
 }
-static inline void base_enter(PyThreadState *ts, void **cell)
+static inline void stack_base_enter(PyThreadState *ts, void **cell)
 {
     B_CHECK(ts->cframe == (_PyCFrame *)cell);
     ((_PyCFrame *)cell)->current_frame = NULL;

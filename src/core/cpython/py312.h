@@ -2,11 +2,11 @@
  *
  * The instruction pointer of a frame that called C stands at the calling instruction, so stepping
  * over that one means its inline cache alone.  In a frame that waits for another frame of the same
- * activation it stands after the cache already: a callee that yields adds nothing, one that
- * returns adds return_offset.
+ * activation it stands after the cache already: a callee that yields adds nothing, one that returns
+ * adds return_offset.
  *
  * A hard-suspended tasklet saves the pointer to its _PyCFrame.  A soft one has none: its C stack is
- * abandoned, and the dispatcher that resumes it puts a _PyCFrame of its own (base_init) under
+ * abandoned, and the dispatcher that resumes it puts a _PyCFrame of its own (stack_base_init) under
  * everything.  Loading the state of a tasklet that has none must not write through the pointer,
  * which is then still the leaving tasklet's.
  *
@@ -49,7 +49,7 @@ static inline void frame_init(c_frame *f, PyObject *function, PyCodeObject *code
 }
 
 /* From the calling instruction to the last unit of its cache. */
-#define C_AFTER(op) (C_CACHES(op))
+#define C_STEP_OVER(op) (C_CACHES(op))
 /* A frame that waits for another one stands after its cache. */
 #define C_WAIT_ADVANCE(op) (C_CACHES(op))
 #define C_YIELD_ADVANCE 0
@@ -66,18 +66,18 @@ static inline void frame_init(c_frame *f, PyObject *function, PyCodeObject *code
           */
 #define C_OP_COMPILED (-1)
 /* Stands directly before a call with keywords. */
-#define C_OP_NAMES KW_NAMES
+#define C_OP_KW_NAMES KW_NAMES
 
 /* What a method is called with, or NULL for a function. */
 #define C_CALL_SELF(slots) ((slots)[0] ? (slots)[1] : NULL)
 /* The empty slot of a call of a function. */
-#define C_SPARE(slots) (slots)[0]
+#define C_EMPTY_SLOT(slots) (slots)[0]
 #define C_KW_OPERANDS(oparg) ((oparg) + 2)
 /* f(*args): NULL, callable, args [, kwargs] */
 #define C_EX_TARGET(slots) slot_object((slots)[1])
 /* A functools.partial object that adds arguments may hide itself: its slot in the frame is where
  * its array begins. */
-#define C_PARTIAL_SHOWS 0
+#define C_PARTIAL_IS_VISIBLE 0
 /* LOAD_ATTR for a call of an attribute that is not a method pushes NULL, then the attribute. */
 #define C_ATTRIBUTE_AFTER_NULL 1
 
@@ -90,7 +90,7 @@ static inline int thread_in_dealloc(PyThreadState *ts)
 }
 /* Objects in trash.delete_later stay with the thread: they are freed when it leaves its outermost
  * deallocation. */
-static inline void thread_nesting_leave(PyThreadState *ts, c_hard_state *kept)
+static inline void thread_nesting_save(PyThreadState *ts, c_hard_state *kept)
 {
     kept->tracing = ts->tracing;
     kept->event = ts->what_event;
@@ -99,13 +99,13 @@ static inline void thread_nesting_leave(PyThreadState *ts, c_hard_state *kept)
     ts->what_event = -1;
     ts->trash.delete_nesting = 0;
 }
-static inline void thread_nesting_back(PyThreadState *ts, c_hard_state *kept)
+static inline void thread_nesting_restore(PyThreadState *ts, c_hard_state *kept)
 {
     ts->tracing = kept->tracing;
     ts->what_event = kept->event;
     ts->trash.delete_nesting = kept->nesting;
 }
-static inline void base_enter(PyThreadState *ts, void **cell)
+static inline void stack_base_enter(PyThreadState *ts, void **cell)
 {
     ((_PyCFrame *)cell)->current_frame = NULL;
     B_CHECK(ts->cframe == (_PyCFrame *)cell);
@@ -136,15 +136,15 @@ static inline int pending_push(pending_queue *queue, int (*call)(void *), void *
     return 0;
 }
 /* What is pushed next is called at the next safepoint, not at this one. */
-static inline void pending_part(pending_queue *queue)
+static inline void pending_separate(pending_queue *queue)
 {
     int left = (queue->first - queue->last - 1 + NPENDINGCALLS) % NPENDINGCALLS;
     if (left > 1)
         pending_push(queue, NULL, NULL);
 }
-/* The loop over the queue is left before its end: the entries that part them are not for
- * the next such loop, which would end there and not look again. */
-static inline void pending_pause(pending_queue *queue)
+/* The loop over the queue is left before its end: the entries that part them are not for the next
+ * such loop, which would end there and not look again. */
+static inline void pending_loop_left(pending_queue *queue)
 {
     int to = queue->first;
     for (int at = to; at != queue->last; at = (at + 1) % NPENDINGCALLS) {
@@ -156,7 +156,7 @@ static inline void pending_pause(pending_queue *queue)
     queue->last = to;
 }
 /* The loop over the queue resumes, and shall end at once. */
-static inline void pending_resume(pending_queue *queue)
+static inline void pending_loop_resumed(pending_queue *queue)
 {
     int before = (queue->first - 1 + NPENDINGCALLS) % NPENDINGCALLS;
     if (queue->first == queue->last || before == queue->last)
@@ -169,11 +169,11 @@ static inline void pending_signal(PyThreadState *ts)
     __atomic_store_n(&ts->interp->ceval.pending.calls_to_do._value, 1, __ATOMIC_SEQ_CST);
     __atomic_store_n(&ts->interp->ceval.eval_breaker._value, 1, __ATOMIC_SEQ_CST);
 }
-static inline void pending_pace(pending_queue *queue, int one_at_a_time)
+static inline void pending_set_pace(pending_queue *queue, int one_at_a_time)
 {
     (void)queue, (void)one_at_a_time;
 }
-static inline int pending_waits(pending_queue *queue)
+static inline int pending_has_calls(pending_queue *queue)
 {
     return queue->first != queue->last;
 }

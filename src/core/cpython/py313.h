@@ -38,7 +38,7 @@ static inline int thread_in_dealloc(PyThreadState *ts)
     (void)ts;
     return 0;
 }
-static inline void thread_nesting_leave(PyThreadState *ts, c_hard_state *kept)
+static inline void thread_nesting_save(PyThreadState *ts, c_hard_state *kept)
 {
     kept->tracing = ts->tracing;
     kept->event = ts->what_event;
@@ -53,7 +53,7 @@ static inline void thread_nesting_leave(PyThreadState *ts, c_hard_state *kept)
     }
 #endif
 }
-static inline void thread_nesting_back(PyThreadState *ts, c_hard_state *kept)
+static inline void thread_nesting_restore(PyThreadState *ts, c_hard_state *kept)
 {
     ts->tracing = kept->tracing;
     ts->what_event = kept->event;

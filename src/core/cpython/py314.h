@@ -11,7 +11,7 @@
  * because the call that computes them came in a later bugfix release of 3.14.
  *
  * A loop that the interpreter compiled (JIT) holds a reference to itself through current_executor;
- * an abandoned C stack cannot drop it, so thread_abandon does.
+ * an abandoned C stack cannot drop it, so thread_abandon_c_stack does.
  */
 #ifndef LOOMLET_PY314_H
 #define LOOMLET_PY314_H
@@ -37,7 +37,7 @@ static inline void frame_set_top(c_frame *f, int top)
     f->stackpointer = f->localsplus + top;
 }
 /* The frame itself knows its depth. */
-#define C_EXACT_TOP 1
+#define C_FRAME_KNOWS_DEPTH 1
 static inline int frame_is_entry(const c_frame *f)
 {
     return f->owner >= FRAME_OWNED_BY_INTERPRETER;
@@ -95,19 +95,19 @@ static inline int frame_in_with_gap(const c_frame *f)
 #define C_DROPS_IN_PLACE 0
 /* f(*args): callable, NULL, args, kwargs or NULL */
 #define C_EX_OPERANDS(oparg) ((void)(oparg), 4)
-#define C_EX_HAS_KWARGS(f, base, oparg) (!PyStackRef_IsNull((f)->localsplus[(base) + 3]))
+#define C_EX_HAS_KEYWORDS(f, base, oparg) (!PyStackRef_IsNull((f)->localsplus[(base) + 3]))
 /* The eval loop copies the arguments of a C call to plain pointers: up to this many on the C stack,
  * more in a block that it must free. */
 #define C_MAX_OPERANDS 10
 
 /* ---- thread states ---- */
 
-#define C_THREAD_HAS_LOOP 1
-static inline PyObject **thread_loop(PyThreadState *ts)
+#define C_THREAD_HAS_EVENT_LOOP 1
+static inline PyObject **thread_event_loop(PyThreadState *ts)
 {
     return &((_PyThreadStateImpl *)ts)->asyncio_running_loop;
 }
-static inline PyObject **thread_task(PyThreadState *ts)
+static inline PyObject **thread_asyncio_task(PyThreadState *ts)
 {
     return &((_PyThreadStateImpl *)ts)->asyncio_running_task;
 }
@@ -130,7 +130,7 @@ static inline int thread_in_dealloc(PyThreadState *ts)
     return ts->tracing;
 }
 /* Objects in ts->delete_later stay with the thread: they are freed once the C stack has room. */
-static inline void thread_nesting_leave(PyThreadState *ts, c_hard_state *kept)
+static inline void thread_nesting_save(PyThreadState *ts, c_hard_state *kept)
 {
     kept->tracing = ts->tracing;
     kept->event = ts->what_event;
@@ -139,13 +139,13 @@ static inline void thread_nesting_leave(PyThreadState *ts, c_hard_state *kept)
     ts->what_event = -1;
     ts->current_executor = NULL;
 }
-static inline void thread_nesting_back(PyThreadState *ts, c_hard_state *kept)
+static inline void thread_nesting_restore(PyThreadState *ts, c_hard_state *kept)
 {
     ts->tracing = kept->tracing;
     ts->what_event = kept->event;
     ts->current_executor = kept->executor;
 }
-static inline void thread_abandon(PyThreadState *ts)
+static inline void thread_abandon_c_stack(PyThreadState *ts)
 {
     PyObject *executor = ts->current_executor;
     if (B_UNLIKELY(executor != NULL)) {

@@ -3,9 +3,8 @@
  *
  * A version's file (py311.h ... py314.h) is the difference.  What several versions share lies in
  * headers named after the first or the last version for which it holds: py_since312.h and
- * py_since313.h are for good, py_until312.h and py_until313.h go when those versions do.  An
- * include leads from a version's file to these headers, and so do calls: nothing in them asks a
- * version's file.
+ * py_since313.h are for good, py_until312.h and py_until313.h go when those versions do.  Includes
+ * and calls lead from a version's file to these headers, never back.
  */
 #ifndef LOOMLET_PY_COMMON_H
 #define LOOMLET_PY_COMMON_H

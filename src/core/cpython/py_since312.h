@@ -73,7 +73,7 @@ static inline void thread_mark_tracing(PyThreadState *ts)
     (void)ts;
 }
 /* Inside a critical section, which only exists without a GIL. */
-static inline int thread_in_section(PyThreadState *ts)
+static inline int thread_in_critical_section(PyThreadState *ts)
 {
 #ifdef Py_GIL_DISABLED
     return ts->critical_section != 0;

@@ -43,24 +43,24 @@ static inline int generator_is_suspended(PyGenObject *gen)
 #define C_DELEGATING FRAME_SUSPENDED_YIELD_FROM
 
 /* The instruction pointer stands at the instruction: step over it and its cache. */
-#define C_AFTER(op) (1 + C_CACHES(op))
+#define C_STEP_OVER(op) (1 + C_CACHES(op))
 /* A frame that waits for another one stays at its instruction, and resumes after it when the other
  * one yields.  That is SEND or FOR_ITER, which are equally long; tracing may have put another
  * opcode there. */
 #define C_WAIT_ADVANCE(op) 0
-#define C_YIELD_ADVANCE C_AFTER(SEND)
+#define C_YIELD_ADVANCE C_STEP_OVER(SEND)
 /* From the instruction pointer of a frame to the instruction that runs next. */
-#define C_TO_NEXT 0
+#define C_IP_TO_NEXT 0
 /* The handlers of a thrown exception are those of the unit before the instruction pointer. */
 #define C_THROW_ADVANCE 1
 /* What a frame at FOR_ITER must add when the generator that it runs returns. */
-#define C_RETURN_FROM_FOR_ITER(jump) (C_AFTER(FOR_ITER) + (jump))
+#define C_RETURN_FROM_FOR_ITER(jump) (C_STEP_OVER(FOR_ITER) + (jump))
 /* An iteration that ends keeps its iterator for the instruction after END_FOR. */
 #define C_ITER_END_POPS 0
 
 #define C_OP_CALL_KW CALL_KW
 #define C_OP_COMPILED ENTER_EXECUTOR
-#define C_OP_NAMES (-1)
+#define C_OP_KW_NAMES (-1)
 
 /* [callable, self or NULL, args...] */
 #define C_CALL_TARGET(slots) slot_object((slots)[0])
@@ -68,13 +68,13 @@ static inline int generator_is_suspended(PyGenObject *gen)
 /* What a method is called with, or NULL for a function. */
 #define C_CALL_SELF(slots) slot_object((slots)[1])
 /* The empty slot of a call of a function. */
-#define C_SPARE(slots) (slots)[1]
+#define C_EMPTY_SLOT(slots) (slots)[1]
 /* CALL_KW has the tuple of names on the stack. */
 #define C_KW_OPERANDS(oparg) ((oparg) + 3)
 /* f(*args): callable, NULL, args, and what says that there are keywords. */
 #define C_EX_TARGET(slots) slot_object((slots)[0])
 /* A functools.partial object shows what it adds in front of the arguments. */
-#define C_PARTIAL_SHOWS 1
+#define C_PARTIAL_IS_VISIBLE 1
 /* LOAD_ATTR for a call of an attribute that is not a method pushes the attribute, then NULL. */
 #define C_ATTRIBUTE_AFTER_NULL 0
 
@@ -100,11 +100,11 @@ static inline void thread_load_frame(PyThreadState *ts, const c_state *state)
 {
     ts->current_frame = state->frame;
 }
-static inline void base_init(PyThreadState *ts, void **cell)
+static inline void stack_base_init(PyThreadState *ts, void **cell)
 {
     (void)ts, (void)cell;
 }
-static inline void base_enter(PyThreadState *ts, void **cell)
+static inline void stack_base_enter(PyThreadState *ts, void **cell)
 {
     (void)ts, (void)cell;
 }
@@ -141,16 +141,16 @@ static inline int pending_push(pending_queue *queue, int (*call)(void *), void *
 }
 /* What is pushed next is called at the next safepoint, not at this one: it is so anyway, with one
  * call at a time. */
-static inline void pending_part(pending_queue *queue)
+static inline void pending_separate(pending_queue *queue)
 {
     (void)queue;
 }
 /* The loop over the queue is left before its end, and resumed: it ends at once anyway. */
-static inline void pending_pause(pending_queue *queue)
+static inline void pending_loop_left(pending_queue *queue)
 {
     (void)queue;
 }
-static inline void pending_resume(pending_queue *queue)
+static inline void pending_loop_resumed(pending_queue *queue)
 {
     (void)queue;
 }
@@ -158,11 +158,11 @@ static inline void pending_signal(PyThreadState *ts)
 {
     _Py_set_eval_breaker_bit(ts, _PY_CALLS_TO_DO_BIT);
 }
-static inline void pending_pace(pending_queue *queue, int one_at_a_time)
+static inline void pending_set_pace(pending_queue *queue, int one_at_a_time)
 {
     queue->maxloop = one_at_a_time ? 1 : MAXPENDINGCALLSLOOP;
 }
-static inline int pending_waits(pending_queue *queue)
+static inline int pending_has_calls(pending_queue *queue)
 {
     return __atomic_load_n(&queue->npending, __ATOMIC_SEQ_CST) > 0;
 }

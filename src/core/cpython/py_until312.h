@@ -38,7 +38,7 @@ static inline void frame_set_ip(c_frame *f, _Py_CODEUNIT *ip)
 /* The state of a generator that has delegated to another one. */
 #define C_DELEGATING FRAME_SUSPENDED
 /* From the instruction pointer of a frame to the instruction that runs next. */
-#define C_TO_NEXT 1
+#define C_IP_TO_NEXT 1
 
 /* [NULL, callable, args...] or [method, self, args...].  Without a method the arguments begin right
  * after the callable, or after the object that an unbound method is called with; if they do not, a
@@ -75,7 +75,7 @@ static inline void thread_load_frame(PyThreadState *ts, const c_state *state)
     }
 }
 /* The _PyCFrame under all activations on this stack. */
-static inline void base_init(PyThreadState *ts, void **cell)
+static inline void stack_base_init(PyThreadState *ts, void **cell)
 {
     _PyCFrame *base = (_PyCFrame *)cell;
     base->current_frame = NULL;

@@ -21,7 +21,7 @@ static inline void frame_set_top(c_frame *f, int top)
 {
     f->stacktop = top;
 }
-#define C_EXACT_TOP 0
+#define C_FRAME_KNOWS_DEPTH 0
 #define C_CALL_BASE(f, site) ((slot *)((uintptr_t)(site)->args - 2 * sizeof(slot)))
 
 /* ---- C stacks ---- */
@@ -47,7 +47,7 @@ static inline void stack_limits_use(PyThreadState *ts, const p_stack *stack)
 {
     (void)ts, (void)stack;
 }
-static inline void thread_abandon(PyThreadState *ts)
+static inline void thread_abandon_c_stack(PyThreadState *ts)
 {
     (void)ts;
 }
@@ -90,7 +90,7 @@ static inline void thread_set_c_left(PyThreadState *ts, int left)
 #define C_DROPS_IN_PLACE 1
 /* f(*args): two slots for the callable, args [, kwargs] */
 #define C_EX_OPERANDS(oparg) (3 + ((oparg) & 1))
-#define C_EX_HAS_KWARGS(f, base, oparg) ((oparg) & 1)
+#define C_EX_HAS_KEYWORDS(f, base, oparg) ((oparg) & 1)
 /* The operands always lie in the value stack, whatever their number. */
 #define C_MAX_OPERANDS 257
 

@@ -153,7 +153,7 @@ static int queue_lesson(PyThreadState *ts, int again)
     pending_queue *queue = pending_of_interpreter();
     pending_lock(queue);
     if (again)
-        pending_part(queue);
+        pending_separate(queue);
     pending_push(queue, on_lesson, NULL);
     pending_signal(ts);
     pending_unlock(queue);
@@ -167,10 +167,10 @@ static int run_lessons(PyThreadState *ts, PyObject *code)
     if (names != NULL) {
         lessons_left = LESSONS;
         learner = ts;
-        pending_pace(pending_of_interpreter(), 1);
+        pending_set_pace(pending_of_interpreter(), 1);
         queue_lesson(ts, 0);
         done = PyEval_EvalCode(code, names, names);
-        pending_pace(pending_of_interpreter(), 0);
+        pending_set_pace(pending_of_interpreter(), 0);
         learner = NULL;
         Py_DECREF(names);
     }
@@ -206,7 +206,7 @@ int c_safepoint_learn(void)
 
 static int static_depth_of(c_frame *f, PyCodeObject *code)
 {
-    if (C_EXACT_TOP)
+    if (C_FRAME_KNOWS_DEPTH)
         return frame_top(f) - code->co_nlocalsplus;
     return c_stack_depth_at(code, code_offset(code, frame_ip(f)));
 }

@@ -13,7 +13,7 @@ int c_safepoint_find(PyThreadState *ts, c_frame *f, const c_call_site *site, c_s
 static inline void safepoint_advances(int op, int back, int *advance, int *end_advance)
 {
     *advance = op == JUMP_BACKWARD ? C_THROW_ADVANCE : 0;
-    *end_advance = C_AFTER(op) - back;
+    *end_advance = C_STEP_OVER(op) - back;
 }
 #endif
 

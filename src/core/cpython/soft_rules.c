@@ -50,7 +50,7 @@ static inline int is_called_function(PyObject *callable, const c_call_site *site
  * before it drops the object. */
 static inline int same_operands(const slot *base, const slot *end, const c_call_site *site)
 {
-    if (!C_EXACT_TOP)
+    if (!C_FRAME_KNOWS_DEPTH)
         return 1;
     PyObject *callable = slot_object(base[0]), *self = slot_object(base[1]);
     if (callable == site->function)
@@ -71,7 +71,7 @@ static inline int same_operands(const slot *base, const slot *end, const c_call_
 /* Slots in use, the operands of the call included. */
 static inline int find_stack_top(c_frame *f, PyCodeObject *code, int op, const c_call_site *site)
 {
-    if (C_EXACT_TOP)
+    if (C_FRAME_KNOWS_DEPTH)
         return frame_top(f);
     slot *base = f->localsplus + code->co_nlocalsplus;
     slot *args = (slot *)site->args;
@@ -124,7 +124,7 @@ static int check_star_call(c_frame *f, PyCodeObject *code, const c_call_site *si
      */
     if (site->args == NULL || args == NULL || site->args != args->ob_item ||
         !PyTuple_CheckExact((PyObject *)args) ||
-        (C_EX_HAS_KWARGS(f, base, oparg) && !is_empty_dict(f->localsplus[base + 3]))) {
+        (C_EX_HAS_KEYWORDS(f, base, oparg) && !is_empty_dict(f->localsplus[base + 3]))) {
         out->top = -1;
         return C_COPIED_OPERANDS;
     }
@@ -143,7 +143,7 @@ static int check_iteration(c_frame *f, PyCodeObject *code, const c_call_site *si
     if (jump < 0)
         return C_UNKNOWN_DEPTH;
     out->depth = out->top;
-    out->end_advance = C_AFTER(C_OP_FOR_ITER) + jump + C_ITER_END_SKIPS;
+    out->end_advance = C_STEP_OVER(C_OP_FOR_ITER) + jump + C_ITER_END_SKIPS;
     return C_SOFT;
 }
 
@@ -196,7 +196,7 @@ static inline int check_instruction(c_frame *f, const c_call_site *site, c_soft_
     if (top < code->co_nlocalsplus || top > code->co_nlocalsplus + code->co_stacksize)
         return C_UNKNOWN_DEPTH;
     out->top = top;
-    out->advance = C_AFTER(op);
+    out->advance = C_STEP_OVER(op);
     out->end_advance = 0;
     out->enter = out->exit = NULL;
     if (B_LIKELY(op == C_OP_CALL))
@@ -229,7 +229,7 @@ int c_suspend_call(PyThreadState *ts, c_state *state, const c_call_site *site)
     size_t above = (size_t)(base - f->localsplus) - (size_t)code->co_nlocalsplus;
     if (above >= (size_t)code->co_stacksize || site->nargs + 2 > C_MAX_OPERANDS ||
         !is_called_function(C_CALL_TARGET(base), site) ||
-        !same_operands(base, base + 2 + site->nargs, site) || thread_in_section(ts) ||
+        !same_operands(base, base + 2 + site->nargs, site) || thread_in_critical_section(ts) ||
         thread_in_dealloc(ts))
         return 0;
     c_frame *bottom = f;
@@ -238,7 +238,7 @@ int c_suspend_call(PyThreadState *ts, c_state *state, const c_call_site *site)
     if (bottom->previous->previous != state->rest)
         return 0;
     state->depth = (int)(base - f->localsplus);
-    state->advance = C_AFTER(C_OP_CALL);
+    state->advance = C_STEP_OVER(C_OP_CALL);
     frame_set_top(f, state->depth + (int)site->nargs + 2);
     bottom->previous = state->rest;
     c_state_save_soft(ts, state, f);
@@ -259,7 +259,7 @@ int c_soft_point_find(PyThreadState *ts, const c_state *state, const c_call_site
             out->top = -1;
         return why;
     }
-    if (B_UNLIKELY(thread_in_section(ts)))
+    if (B_UNLIKELY(thread_in_critical_section(ts)))
         return C_CRITICAL_SECTION;
     if (B_UNLIKELY(thread_in_dealloc(ts)))
         return C_DEALLOC;

@@ -104,7 +104,7 @@ static int is_preceded_by(const join *j, int opcode)
 {
     int before = instruction_offset(j) - (int)sizeof(*j->ip);
     return before >= 0 && ip_opcode(j->ip - 1) == opcode &&
-           (C_EXACT_TOP || c_stack_depth_at(j->code, before) >= 0);
+           (C_FRAME_KNOWS_DEPTH || c_stack_depth_at(j->code, before) >= 0);
 }
 
 /* Whether the instruction's argument fits into its own unit: `limit` is the largest argument that
@@ -201,7 +201,7 @@ static int runs_generator(join *j, PyObject *callable, PyObject *first, Py_ssize
 }
 
 /* The C code keeps this many arguments on its stack, and more in a block that it owns. */
-#define C_ARRAY 5
+#define C_MAX_ARRAY_ARGUMENTS 5
 
 /* If it has a single argument of its own, partial makes an array of it and the given arguments in
  * place: its own one is put in front of the given ones, into the slot that is free there. */
@@ -214,12 +214,12 @@ static int runs_partial(join *j, PyObject *partial, slot *base, int given)
     int bound = target != j->func, in_place = given > 0 && PyTuple_GET_SIZE(own) == 1;
     if (bound && (!PyMethod_Check(target) || PyMethod_GET_FUNCTION(target) != j->func))
         return 0;
-    if (PyDict_GET_SIZE(keywords) != 0 || (given > 0 && !C_PARTIAL_SHOWS))
+    if (PyDict_GET_SIZE(keywords) != 0 || (given > 0 && !C_PARTIAL_IS_VISIBLE))
         return 0;
-    if (count + bound > C_ARRAY && (bound || (given > 0 && !in_place)))
+    if (count + bound > C_MAX_ARRAY_ARGUMENTS && (bound || (given > 0 && !in_place)))
         return 0;
     if (in_place && C_DROPS_IN_PLACE) {
-        j->to->borrowed = &C_SPARE(base);
+        j->to->borrowed = &C_EMPTY_SLOT(base);
         return self == PyTuple_GET_ITEM(own, 0);
     }
     return self == NULL;
@@ -243,7 +243,7 @@ static int runs_init(join *j, PyTypeObject *type, slot *base, int given)
     PyObject *object, *tuple = NULL;
     if (Py_TYPE(type)->tp_call != PyType_Type.tp_call || type->tp_vectorcall != NULL ||
         type->tp_new != PyBaseObject_Type.tp_new || type->tp_init != c_facts.init ||
-        given >= C_ARRAY || _PyType_Lookup(type, c_facts.name_init) != j->func)
+        given >= C_MAX_ARRAY_ARGUMENTS || _PyType_Lookup(type, c_facts.name_init) != j->func)
         return 0;
     c_stack_words words = c_stack_words_between(j->upper, j->lower);
     if (!c_find_new_object(words, j->func, &object, given > 0 ? &tuple : NULL) ||
@@ -251,7 +251,7 @@ static int runs_init(join *j, PyTypeObject *type, slot *base, int given)
         !own_until_spliced(j, j->func))
         return 0;
     j->to->made = object;
-    j->to->spare = &C_SPARE(base);
+    j->to->spare = &C_EMPTY_SLOT(base);
     if (given > 0)
         j->to->owned[j->to->count++] = tuple;
     return 1;
@@ -272,7 +272,8 @@ static int splice_call(join *j)
     slot *base = j->end - operands;
     if (operands > 255 || base < j->lower->localsplus + j->code->co_nlocalsplus ||
         !fits_one_unit(j, j->code->co_stacksize) ||
-        (C_OP_NAMES >= 0 && is_preceded_by(j, C_OP_NAMES)) || !call_is_in_progress(j, operands))
+        (C_OP_KW_NAMES >= 0 && is_preceded_by(j, C_OP_KW_NAMES)) ||
+        !call_is_in_progress(j, operands))
         return 0;
     PyObject *callable = C_CALL_TARGET(base), *self = C_CALL_SELF(base);
     PyObject *first = self != NULL ? self : arg > 0 ? slot_object(base[2]) : NULL;
@@ -320,8 +321,8 @@ int c_splice(PyThreadState *ts, c_frame *upper, c_frame *lower, c_soft_point *ou
     join j = {upper, lower, frame_code(lower), frame_ip(lower), NULL, NULL, NULL, to};
     *to = (c_splice_plan){.upper = upper, .lower = lower};
     int locals = j.code->co_nlocalsplus;
-    int depth =
-        C_EXACT_TOP ? frame_top(lower) - locals : c_stack_depth_at(j.code, instruction_offset(&j));
+    int depth = C_FRAME_KNOWS_DEPTH ? frame_top(lower) - locals
+                                    : c_stack_depth_at(j.code, instruction_offset(&j));
     if (depth < 1 || depth > j.code->co_stacksize || !identify_callee(&j, ts))
         return C_NESTED;
     to->top = locals + depth;
@@ -426,7 +427,7 @@ static PyObject *result_of_ended_generator(c_frame *f, int kind, int operands, P
 /* The new object, or NULL when __init__ did not return None. */
 static PyObject *result_of_init(c_frame *f, int operands, PyObject *result)
 {
-    slot *spare = &C_SPARE(f->localsplus + frame_top(f) - operands);
+    slot *spare = &C_EMPTY_SLOT(f->localsplus + frame_top(f) - operands);
     PyObject *made = slot_object(*spare);
     if (result == Py_None && made != NULL) {
         Py_INCREF(made);
@@ -443,12 +444,12 @@ static int units_of_kind(int kind)
 {
     switch (kind) {
     case KIND_ITEM:
-        return C_AFTER(C_OP_SUBSCRIPT);
+        return C_STEP_OVER(C_OP_SUBSCRIPT);
     case KIND_ATTR:
     case KIND_METHOD:
-        return C_AFTER(LOAD_ATTR);
+        return C_STEP_OVER(LOAD_ATTR);
     default:
-        return C_AFTER(C_OP_CALL);
+        return C_STEP_OVER(C_OP_CALL);
     }
 }
 

@@ -34,7 +34,7 @@
  */
 #include "cpython/layout.h"
 
-#if C_TELLS_DEPTH
+#if C_COMPUTES_DEPTH
 
 #include <opcode.h>
 

@@ -170,26 +170,26 @@ void c_stack_limits_use(PyThreadState *ts, const p_stack *stack)
 
 void c_stack_base_init(PyThreadState *ts, void **cell)
 {
-    base_init(ts, cell);
+    stack_base_init(ts, cell);
 }
 
 void c_stack_base_enter(PyThreadState *ts, void **cell)
 {
-    base_enter(ts, cell);
+    stack_base_enter(ts, cell);
 }
 
 void c_hard_suspend(PyThreadState *ts, c_state *state, c_hard_state *kept, int top)
 {
     c_state_save(ts, state);
-    thread_nesting_leave(ts, kept);
-    kept->top = !C_EXACT_TOP && top >= 0 && state->frame != NULL;
+    thread_nesting_save(ts, kept);
+    kept->top = !C_FRAME_KNOWS_DEPTH && top >= 0 && state->frame != NULL;
     if (kept->top)
         frame_set_top(state->frame, top);
 }
 
 void c_hard_resume(PyThreadState *ts, c_state *state, c_hard_state *kept)
 {
-    thread_nesting_back(ts, kept);
+    thread_nesting_restore(ts, kept);
     if (state->finalizers_suppressed)
         c_state_allow_finalizers(state);
     if (kept->top)
