@@ -1,7 +1,7 @@
 """Types of the native core.  Names with an underscore are for loomlet's own modules.
 
 A test holds this file against the built module, name by name and signature by signature.  What
-each function does is told by its docstring in src/core/bind.
+each function does is in its docstring in src/core/bind.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -392,7 +392,7 @@ def _slices(seconds: float | None, /) -> None: ...
 def _slice_budget(checks: int, /) -> None: ...
 def _delays() -> list[int]: ...
 def _uninterruptible(package: str, exception: str, /) -> None: ...
-def _own_loops(
+def _own_event_loops(
     set_running_loop: Callable[[Any], None], get_running_loop: Callable[[], Any], file: str, /
 ) -> None: ...
 def _set_stall_callback(

@@ -360,8 +360,8 @@ def describe(tasklet: _core.Tasklet) -> str:
     target = tasklet.waiting_for
     on = "" if target is None else f" {_short(target)}"
     where = tasklet._where()
-    place = f" at {where[0].co_filename}:{where[1]} in {where[0].co_qualname}" if where else ""
-    return f"{tasklet.name}: {what}{on}{place}"
+    location = f" at {where[0].co_filename}:{where[1]} in {where[0].co_qualname}" if where else ""
+    return f"{tasklet.name}: {what}{on}{location}"
 
 
 def _short(target: object) -> str:

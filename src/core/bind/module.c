@@ -95,7 +95,7 @@ static int add_functions(PyObject *module)
                                              bind_resolver_functions,
                                              bind_inspect_functions,
                                              bind_preempt_functions,
-                                             bind_loop_functions,
+                                             bind_event_loop_functions,
                                              bind_debug_socket_functions,
                                              bind_snapshot_functions,
                                              bind_snapshot_part_functions,

@@ -4,7 +4,7 @@
  * stop: a call of C does not return, or the tasklet must not be interrupted.  When that has lasted
  * long enough and others wait, it is reported, once.  A copy of the process (text.h) finds out who
  * waits and where the tasklet is, writes that and ends: so a report needs no GIL, and a stderr that
- * nobody reads blocks nothing.  When nothing waits the report is tried again after twice the time.
+ * is not read blocks nothing.  When nothing waits the report is tried again after twice the time.
  * One copy lives at a time; a later look notices that it has ended.
  *
  * Rejected: reading the running frame in the process itself, where it may just be freed;

@@ -9,7 +9,7 @@
  * called again after a pause that grows to 50 ms, as subprocess does it for a wait with a timeout.
  *
  * Rejected: the original on a thread of the pool.  One that continues after its tasklet was killed
- * takes a child from whoever asks for it next, and the end of the interpreter waits for it.
+ * takes a child from the next caller, and the end of the interpreter waits for it.
  */
 #include "patch/patch.h"
 
@@ -20,7 +20,7 @@
 typedef struct {
     int fd; /* reports when to ask again; below 0: nothing does */
     int64_t pause;
-} child_watch;
+} child_poll;
 
 static PyObject *ask_for_child(const patch_child_query *q)
 {
@@ -48,16 +48,16 @@ static int is_no_child(PyObject *answer)
 }
 
 /* Waits until it is worth asking again: 0 or -1. */
-static int wait_before_asking(s_sched *s, child_watch *watch)
+static int wait_before_asking(s_sched *s, child_poll *poll)
 {
-    if (watch->fd < 0) {
-        int code = patch_pause(s, watch->pause);
-        watch->pause = watch->pause * 2 < PAUSE_LONGEST ? watch->pause * 2 : PAUSE_LONGEST;
+    if (poll->fd < 0) {
+        int code = patch_pause(s, poll->pause);
+        poll->pause = poll->pause * 2 < PAUSE_LONGEST ? poll->pause * 2 : PAUSE_LONGEST;
         return code;
     }
-    int code = patch_wait(s, watch->fd, P_READ, NULL, S_FOREVER);
-    p_close(watch->fd); /* it has nothing more to report */
-    watch->fd = -1;
+    int code = patch_wait(s, poll->fd, P_READ, NULL, S_FOREVER);
+    p_close(poll->fd); /* it has nothing more to report */
+    poll->fd = -1;
     return code;
 }
 
@@ -75,13 +75,13 @@ PyObject *patch_child_wait(s_sched *s, const patch_child_query *q)
     PyObject *answer = patch_may_block(s) < 0 ? NULL : ask_for_child(q);
     if (!is_no_child(answer))
         return answer;
-    child_watch watch = {open_child_descriptor(q), PAUSE_FIRST};
+    child_poll poll = {open_child_descriptor(q), PAUSE_FIRST};
     do {
         Py_DECREF(answer);
         answer = ask_for_child(q);
-    } while (is_no_child(answer) && wait_before_asking(s, &watch) == 0);
-    if (watch.fd >= 0)
-        p_close(watch.fd);
+    } while (is_no_child(answer) && wait_before_asking(s, &poll) == 0);
+    if (poll.fd >= 0)
+        p_close(poll.fd);
     if (PyErr_Occurred())
         Py_CLEAR(answer);
     return answer;

@@ -168,7 +168,7 @@ PyObject *patch_file_close(const c_method_call *call)
     return done;
 }
 
-/* Whoever waits for the next use of the number is left alone. */
+/* Waiters for the next use of the number are left alone. */
 PyObject *patch_descriptor_close(int fd, PyObject *original, PyObject *const *args,
                                  Py_ssize_t nargs, PyObject *kwnames)
 {

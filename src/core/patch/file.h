@@ -39,9 +39,9 @@ int patch_file_wait_readable(PyObject *file);
 Py_ssize_t patch_file_write(patch_file *f, PyObject *data, int part);
 /* readall() of a FileIO. */
 PyObject *patch_file_read_all(PyObject *file);
-/* close() of a FileIO: whoever waits for it resumes. */
+/* close() of a FileIO: its waiters resume. */
 PyObject *patch_file_close(const c_method_call *call);
-/* os.close(fd) by the original: whoever waits for that number, with whatever object, resumes. */
+/* os.close(fd) by the original: waiters for that number, with any object, resume. */
 PyObject *patch_descriptor_close(int fd, PyObject *original, PyObject *const *args,
                                  Py_ssize_t nargs, PyObject *kwnames);
 /* The bytes of all buffers of a sequence, or NULL without an exception. */

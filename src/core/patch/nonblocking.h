@@ -2,7 +2,7 @@
  *
  * The interpreter's functions block by themselves unless the socket's timeout is 0 and its
  * descriptor is nonblocking.  A nonblocking override sets both for the time of one call; afterwards
- * they are what the user has set, so nobody sees it between two calls.  An override lies on the
+ * they are what the user has set, so it is invisible between two calls.  An override lies on the
  * stack of its caller.  When several threads override the same socket, each knows what the user has
  * set, and the last one restores it, unless the user has set a timeout meanwhile.
  *
@@ -11,7 +11,7 @@
  * patch_socket_may_block() and tries again.
  *
  * Rejected: leaving descriptors nonblocking.  Processes that share them would see it, and it would
- * have to be undone for sockets that nobody remembers.
+ * have to be undone for sockets that are forgotten.
  */
 #ifndef LOOMLET_PATCH_NONBLOCKING_H
 #define LOOMLET_PATCH_NONBLOCKING_H

@@ -1,4 +1,5 @@
-/* What all waits of this room share: who may wait, until when, and for a descriptor.  See patch.h.
+/* What all waits of this room share: which callers may wait, until when, and for a descriptor.  See
+ * patch.h.
  */
 #include "patch/patch.h"
 

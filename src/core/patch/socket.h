@@ -49,7 +49,7 @@ PyObject *patch_socket_message(s_sched *s, PyObject *socket, PyCFunction origina
 PyObject *patch_socket_accept(PyObject *socket, PyObject *unused);
 PyObject *patch_socket_connect(PyObject *socket, PyObject *address);
 PyObject *patch_socket_connect_ex(PyObject *socket, PyObject *address);
-/* Whoever waits for the socket resumes. */
+/* The waiters of the socket resume. */
 PyObject *patch_socket_close(PyObject *socket, PyObject *unused);
 PyObject *patch_socket_detach(PyObject *socket, PyObject *unused);
 

@@ -151,7 +151,7 @@ PyObject *patch_socket_connect_ex(PyObject *socket, PyObject *address)
 
 /* ---- closing -------------------------------------------------------------------------- */
 
-/* The original gives the descriptor up: whoever waits for it through this socket resumes. */
+/* The original gives the descriptor up: waiters through this socket resume. */
 static PyObject *give_up_descriptor(PyObject *socket, PyCFunction original)
 {
     s_sched *s;

@@ -8,7 +8,7 @@
  * tasklets already.  A tasklet that was spawned is no thread: it is a part of the one that it runs
  * in.
  *
- * The end.  Whoever joins it waits for a lock, which is released last.
+ * The end.  A joiner waits for a lock, which is released last.
  *
  * Threads of the system are started outside run(), because no scheduler would run them there; in
  * other interpreters; and by code of a running event loop of asyncio, which hands to threads what
@@ -274,7 +274,8 @@ static PyObject *join_tasklet_thread(s_sched *s, PyObject *end, int64_t timeout)
     return ended;
 }
 
-/* Of a thread of the system, whose end notifies nobody: asks now and then, while others run. */
+/* Of a thread of the system, whose end sends no notification: polls now and then, while others run.
+ */
 static PyObject *join_system_thread(s_sched *s, PyObject *handle, int64_t timeout)
 {
     int64_t until = patch_deadline(s, timeout), pause = PAUSE_FIRST;

@@ -35,7 +35,7 @@ Ts = TypeVarTuple("Ts")
 # How long a closing loop holds its thread while it waits, before other tasklets run.
 PAUSE = 0.005
 
-_core._own_loops(
+_core._own_event_loops(
     asyncio._set_running_loop,
     asyncio._get_running_loop,
     base_events.BaseEventLoop._run_once.__code__.co_filename,  # type: ignore[attr-defined]

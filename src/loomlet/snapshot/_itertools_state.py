@@ -30,7 +30,7 @@ class Rest(Iterator[Any]):
     """
 
     def __init__(self, kind: str, pools: tuple[Any, ...], positions: list[int]) -> None:
-        self.kind, self.pools, self.places = kind, pools, positions
+        self.kind, self.pools, self.positions = kind, pools, positions
         self.ended = False
 
     def __iter__(self) -> Self:
@@ -40,22 +40,22 @@ class Rest(Iterator[Any]):
         self.ended = self.ended or not _STEPS[self.kind](self)
         if self.ended:
             raise StopIteration
-        pairs = zip(self.pools, self.places, strict=False)
+        pairs = zip(self.pools, self.positions, strict=False)
         return tuple([pool[position] for pool, position in pairs])
 
 
 def _product(rest: Rest) -> bool:
-    for at in reversed(range(len(rest.places))):
-        rest.places[at] += 1
-        if rest.places[at] < len(rest.pools[at]):
+    for at in reversed(range(len(rest.positions))):
+        rest.positions[at] += 1
+        if rest.positions[at] < len(rest.pools[at]):
             return True
-        rest.places[at] = 0
+        rest.positions[at] = 0
     return False
 
 
 def _rising(rest: Rest, least: int) -> bool:
     """The next row in which each position is at least `least` above the one before."""
-    positions, count = rest.places, len(rest.pools[0]) if rest.pools else 0
+    positions, count = rest.positions, len(rest.pools[0]) if rest.pools else 0
     size = len(positions)
     for at in reversed(range(size)):
         if positions[at] < count - 1 - least * (size - 1 - at):
@@ -67,7 +67,7 @@ def _rising(rest: Rest, least: int) -> bool:
 
 def _permutations(rest: Rest) -> bool:
     """The next row of distinct positions, in lexicographic order."""
-    positions, count = rest.places, len(rest.pools[0]) if rest.pools else 0
+    positions, count = rest.positions, len(rest.pools[0]) if rest.pools else 0
     for at in reversed(range(len(positions))):
         taken = set(positions[:at])
         higher = (n for n in range(positions[at] + 1, count) if n not in taken)

@@ -137,7 +137,7 @@ static PyObject *rlock_acquire_restore(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* _release_save(): the lock is free, whoever owned it. */
+/* _release_save(): the lock is free, whatever owned it. */
 static PyObject *rlock_release_save(PyObject *self, PyObject *unused)
 {
     s_sched *s;

@@ -33,13 +33,13 @@ static PyObject *refuse_asyncio_function(PyObject *found)
                         found);
 }
 
-/* _own_loops(set_running_loop, get_running_loop, file): from now on a running event loop is that of
- * its tasklet, and code of that file is not interrupted.  Once per process. */
-static PyObject *own_loops(PyObject *module, PyObject *args)
+/* _own_event_loops(set_running_loop, get_running_loop, file): from now on a running event loop is
+ * that of its tasklet, and code of that file is not interrupted.  Once per process. */
+static PyObject *own_event_loops(PyObject *module, PyObject *args)
 {
     PyObject *setter, *getter, *file;
     (void)module;
-    if (!PyArg_ParseTuple(args, "OOU:_own_loops", &setter, &getter, &file))
+    if (!PyArg_ParseTuple(args, "OOU:_own_event_loops", &setter, &getter, &file))
         return NULL;
     if (set_running_loop_original != NULL)
         Py_RETURN_NONE;
@@ -57,7 +57,7 @@ static PyObject *own_loops(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
-PyMethodDef bind_loop_functions[] = {
-    {"_own_loops", own_loops, METH_VARARGS, NULL},
+PyMethodDef bind_event_loop_functions[] = {
+    {"_own_event_loops", own_event_loops, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -24,7 +24,7 @@ int bind_patch_queues(int install);
  * tasklet, in every thread.  0, or -1 with an exception. */
 int bind_patch_builtin_locks(void);
 
-extern PyMethodDef bind_patch_functions[], bind_thread_functions[], bind_loop_functions[];
+extern PyMethodDef bind_patch_functions[], bind_thread_functions[], bind_event_loop_functions[];
 extern PyMethodDef bind_builtin_lock_functions[];
 
 #endif

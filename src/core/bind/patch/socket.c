@@ -1,6 +1,6 @@
 /* The methods of builtin sockets: their arguments, and installing.
  *
- * What is done by them is in the room patch.  Arguments that are not understood here go to the
+ * Their work is done in the room patch.  Arguments that are not understood here go to the
  * original, which says what is wrong with them.
  */
 #include "patch/socket.h"
