@@ -1,5 +1,6 @@
 """Each allocation fails in turn: MemoryError, and every queue as before."""
 
+import contextlib
 import gc
 import sys
 import threading
@@ -152,24 +153,24 @@ def by_stackless_rules():
 
 
 def from_another_thread():
-    ch, got = Channel(), []
+    ch = Channel()
     task = spawn(ch.receive)
     schedule()
 
     def other():
-        try:
+        with contextlib.suppress(MemoryError, loomlet.ChannelClosed, loomlet.Deadlock):
             loomlet.run(ch.send, "sent")
-        except (MemoryError, loomlet.Deadlock):
-            ch.close()
+        ch.close()
 
     thread = threading.Thread(target=other)
     thread.start()
     try:
-        got.append(task.result())
+        return task.result()
     except loomlet.ChannelClosed:
-        got.append(MemoryError)
-    thread.join()
-    return got.pop()
+        raise MemoryError from None
+    finally:
+        ch.close()
+        thread.join()
 
 
 WORK = [ping, buffered, choose, wait_for_a_lock, hard, nap, grouped, failing_group, timed, late]
