@@ -1,11 +1,11 @@
 """What shows a running program from outside and reports its stalls; the C side is src/core/debug.
 
-    server    the debug socket of this process: where it lies, who may connect
+    server    the debug socket of this process: its path and permissions
     stalls    calls that keep the other tasklets of a thread from running
     client    asks the debug socket of another process for a dump
     parser    the lines of a dump, as values
     model     these values
-    graph     who waits for whom, and rings of waits
+    graph     which tasklet waits for which, and rings of waits
     render    a dump as text
     cli       the command `python -m loomlet dump`
 

@@ -97,7 +97,7 @@ def _clear(folder: str) -> None:
     """Removes the sockets of processes that have ended.
 
     A debug socket is a stream socket: connecting a datagram socket to a live one fails with
-    EPROTOTYPE, and the process behind it notices nothing.
+    EPROTOTYPE, and its process notices nothing.
     """
     names = [name for name in os.listdir(folder) if name != str(os.getpid())]
     if not names:

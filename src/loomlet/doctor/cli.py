@@ -1,10 +1,10 @@
 """The command line: `python -m loomlet doctor [WHAT ...]`.
 
-What is named is imported first: a module by its name, and of a script, which is not run, the
-modules that it imports anywhere in its text.  What is found is what comes with them.
+The named modules are imported first; of a script, which is not run, the modules that it imports
+anywhere in its text.  The findings are about these modules and what they bring along.
 
-The exit status is 0 when nothing was found, 1 when there is something to look at, 2 for a command
-line that is not understood or what cannot be imported.
+The exit status is 0 if nothing was found, 1 if there are findings, 2 for a wrong command line or a
+module that cannot be imported.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ Commands = argparse._SubParsersAction  # the type that add_subparsers() gives ha
 
 FOUND, NOT_UNDERSTOOD = 1, 2
 DESCRIPTION = """\
-Tell what loomlet.patch does not reach in a program: whether it can be installed on this
-interpreter, which imported modules are known to wait in C code of their own, and which loaded
-libraries call functions of the system that wait.  The last is a hint, not a proof."""
+Find what loomlet.patch does not reach in a program: whether it can be installed on this
+interpreter, which imported modules are known to wait in their own C code, and which loaded
+libraries call system functions that wait.  The last is a hint, not a proof."""
 
 
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
-    """Add the command `doctor` to the command line of loomlet."""
+    """Adds the command `doctor` to the command line of loomlet."""
     parser = commands.add_parser(
         "doctor", help="what loomlet.patch does not reach", description=DESCRIPTION
     )
-    words = "a module, which is imported, or script.py, whose imports are; nothing of it is run"
+    words = "a module to import, or script.py, whose imports are imported; it is not run"
     parser.add_argument("what", metavar="WHAT", nargs="*", help=words)
     parser.set_defaults(run=examine)
 
 
 def examine(options: argparse.Namespace) -> int:
-    """Print what was found; gives the exit status."""
+    """Prints the findings; returns the exit status."""
     before, mapped = set(sys.modules), findings.loaded()
     failed = [problem for name in options.what for problem in _import_all(name)]
     for problem in failed:
@@ -50,14 +50,14 @@ def examine(options: argparse.Namespace) -> int:
     _print_parts(refused)
     _print_rows("Modules that wait in C", [(one.name, one.advice) for one in modules])
     rows = [(str(one.path), " ".join(one.calls)) for one in libraries]
-    _print_rows("Libraries that call what waits (a hint)", rows)
+    _print_rows("Libraries that call functions that wait (a hint)", rows)
     if failed:
         return NOT_UNDERSTOOD
     return FOUND if refused or modules or libraries else 0
 
 
 def _import_all(name: str) -> Iterator[str]:
-    """Imports a module, or what a script imports; what went wrong."""
+    """Imports a module, or the modules that a script imports; yields the problems."""
     try:
         names = _imports(name) if name.endswith(".py") else [name]
     except (OSError, SyntaxError, ValueError) as error:
@@ -71,7 +71,7 @@ def _import_all(name: str) -> Iterator[str]:
 
 
 def _imports(script: str) -> list[str]:
-    """The modules that a script names."""
+    """The modules that a script imports."""
     with tokenize.open(script) as file:
         tree = ast.parse(file.read(), script)
     found: dict[str, None] = {}

@@ -1,10 +1,9 @@
-"""What a shared library wants from others: the undefined names of its dynamic symbol table.
+"""The functions that a shared library imports: the undefined names of its dynamic symbol table.
 
-Only that table is read, of 64-bit files of this machine's byte order, which are all that a running
-interpreter of such a machine can have loaded.  A file that is none, or that is damaged, has no
-names.
+Only that table is read, of 64-bit files of this machine's byte order; an interpreter on such a
+machine can load no others.  A file of another format, or a damaged one, has no names.
 
-Rejected: libraries that read everything there is in such a file, for one list of names.
+Rejected: a library that parses complete ELF files, for one list of names.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ MAGIC, WIDE, DYNAMIC_SYMBOLS = b"\x7fELF", 2, 11
 
 
 def wanted(path: Path) -> frozenset[str]:
-    """The names that a library takes from others when it is loaded."""
+    """The names that a library imports when it is loaded."""
     try:
         return _undefined(path.read_bytes())
     except (OSError, struct.error, IndexError, UnicodeDecodeError, ValueError):

@@ -1,10 +1,10 @@
-"""What in this process blocks where loomlet.patch cannot help: as values.
+"""Findings about blocking code that loomlet.patch cannot reach, as values.
 
-Three questions.  Can the patch be installed on this interpreter, and what refuses it.  Which of the
-imported modules are known to wait in C, with what to do about it.  Which of the loaded libraries
-call functions of the system that wait: those that are neither the interpreter's own nor the C
-library.  The last is a hint, not a proof: a library may call them on threads of its own, or for
-descriptors that never wait; and one that makes system calls by itself is not seen.
+Three questions.  Can the patch be installed on this interpreter, and if not, why?  Which of the
+imported modules are known to wait in C, and what can be done about it?  Which of the loaded
+libraries, except the interpreter's own and the C library, call system functions that wait?  The
+last is a hint, not a proof: a library may call them on its own threads, or for descriptors that
+never wait; and a library that makes system calls directly is not found.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ KNOWN = {
     "MySQLdb": f"waits in its client library: {BLOCKING}, or use pymysql",
     "_curses": "waits for the terminal: use it in one thread of its own",
     "_sqlite3": f"waits for the disk and for other writers: {BLOCKING} that may wait long",
-    "fcntl": "flock() and lockf() wait: ask with LOCK_NB, or run_blocking() them",
+    "fcntl": "flock() and lockf() wait: use LOCK_NB, or run_blocking() them",
     "grpc": "waits on threads of its own: run_blocking() calls, or use grpc.aio by loomlet.aio",
     "gevent": "has a scheduler of its own: do not use both in one thread",
     "_multiprocessing": "locks between processes wait in C: run_blocking() acquire() and get()",
@@ -58,21 +58,21 @@ SYSTEM = ("ld-", "libc.", "libc-", "libm.", "libpthread", "libdl", "librt", "lib
 
 
 class Module(NamedTuple):
-    """An imported module that is known to wait in C, and what to do."""
+    """An imported module that is known to wait in C, and advice."""
 
     name: str
     advice: str
 
 
 class Library(NamedTuple):
-    """A loaded library, and which waiting functions of the system it calls."""
+    """A loaded library, and the waiting system functions that it calls."""
 
     path: Path
     calls: tuple[str, ...]
 
 
 def refusal() -> str | None:
-    """Why the patch cannot be installed here; None: it can.  It is left as it was."""
+    """Why the patch cannot be installed here, or None.  Changes nothing."""
     if patch.installed():
         return None
     try:
@@ -84,18 +84,18 @@ def refusal() -> str | None:
 
 
 def modules(imported: Iterable[str]) -> list[Module]:
-    """Those of the modules that are known to wait in C, by name."""
+    """The modules that are known to wait in C, by name."""
     return [Module(name, KNOWN[name]) for name in sorted(KNOWN.keys() & set(imported))]
 
 
 def libraries(paths: Iterable[Path]) -> list[Library]:
-    """Those of the libraries that call what waits, by path."""
+    """The libraries that call functions that wait, by path."""
     found = [Library(path, tuple(sorted(elf.wanted(path) & WAITING))) for path in sorted(paths)]
     return [library for library in found if library.calls]
 
 
 def loaded() -> set[Path]:
-    """The libraries of this process: not the system's, the interpreter's or ours."""
+    """The libraries of this process, except the system's, the interpreter's and ours."""
     lines = Path("/proc/self/maps").read_text().splitlines()
     paths = {Path(line.split(maxsplit=5)[5]) for line in lines if ".so" in line}
     ours = {Path(str(_core.__file__)).resolve(), Path(sys.executable).resolve()}

@@ -58,28 +58,30 @@ _empty = object()
 
 
 @named_in_bytes
-def function_by_name(module: str, path: str, mark: bytes) -> FunctionType:
+def function_by_name(module: str, path: str, digest: bytes) -> FunctionType:
     """The function of that name, or the one that the user's code_map gives instead."""
     loading = CURRENT.get()
     if loading is not None and loading.code_map is not None:
         mapped = loading.mapped(module, path)
         if mapped is not None:
-            loading.note(mapped, mark, module, path)
+            loading.note(mapped, digest, module, path)
             return mapped
     loaded = sys.modules.get(module)
     found = None if loaded is None else loaded.__dict__.get(path)
     if type(found) is FunctionType:
         known = codes.DIGESTS.get(id(found.__code__))
-        if known is not None and known[1] == mark and known[0]() is found.__code__:
+        if known is not None and known[1] == digest and known[0]() is found.__code__:
             return found
-    return _checked(module, path, mark)
+    return _checked(module, path, digest)
 
 
-def _checked(module: str, path: str, mark: bytes) -> FunctionType:
+def _checked(module: str, path: str, digest: bytes) -> FunctionType:
     found = _importable.importable(module, path)
     if not isinstance(found, FunctionType):
         raise ThawError(f"{module}.{path} was a function when it was frozen, now it is {found!r}")
-    if codes.digest(found.__code__) != mark and not _is_other_version(found, mark, module, path):
+    if codes.digest(found.__code__) != digest and not _is_other_version(
+        found, digest, module, path
+    ):
         raise _changed(module, path)
     return found
 
@@ -88,16 +90,16 @@ def _is_ours(module: str) -> bool:
     return module.partition(".")[0] == "loomlet"
 
 
-def _is_other_version(function: FunctionType, mark: bytes, module: str, path: str) -> bool:
+def _is_other_version(function: FunctionType, digest: bytes, module: str, path: str) -> bool:
     """Whether this is a function of loomlet itself, whose code may differ between versions: a
     tasklet may hold it, and a frame resumes in it if the layout is the same."""
     if not _is_ours(module):
         return False
     loading = CURRENT.get()
     if loading is not None:
-        loading.note(function, mark, module, path)
+        loading.note(function, digest, module, path)
         return True
-    return codes.same_layout(codes.digest(function.__code__), mark)
+    return codes.same_layout(codes.digest(function.__code__), digest)
 
 
 def _changed(module: str, path: str) -> CodeChanged:
@@ -110,26 +112,26 @@ def _changed(module: str, path: str) -> CodeChanged:
 
 
 @named_in_bytes
-def code_by_name(module: str, path: str, *way: Any) -> CodeType:
+def code_by_name(module: str, path: str, *nested: Any) -> CodeType:
     """The code of that name compiled inside an importable function."""
-    qualname, index, mark = way
+    qualname, index, digest = nested
     loading = CURRENT.get()
     mapped = None if loading is None else loading.mapped(module, qualname)
     if mapped is not None:
-        if not codes.same_layout(codes.digest(mapped.__code__), mark):
+        if not codes.same_layout(codes.digest(mapped.__code__), digest):
             raise _changed(module, qualname)
         return mapped.__code__
     outer = _importable.importable(module, path)
     code = outer.__code__ if isinstance(outer, FunctionType) else None
     found = None if code is None else codes.nested(code, qualname, index)
-    if found is None or not _same_code(codes.digest(found), mark, module):
+    if found is None or not _same_code(codes.digest(found), digest, module):
         raise _changed(module, qualname)
     return found
 
 
-def _same_code(found: bytes, mark: bytes, module: str) -> bool:
+def _same_code(found: bytes, digest: bytes, module: str) -> bool:
     """Whether the digests agree; of loomlet's own code only the layout, as names may change."""
-    return found == mark or (_is_ours(module) and codes.same_layout(found, mark))
+    return found == digest or (_is_ours(module) and codes.same_layout(found, digest))
 
 
 @named_in_bytes

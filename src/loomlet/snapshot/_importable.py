@@ -89,15 +89,15 @@ def function(wanted: FunctionType) -> tuple[str, str, bytes] | None:
     key, code = id(wanted), wanted.__code__
     known = _found.get(key)
     if known is not None and known[0]() is wanted and known[1] is code:
-        name, mark = known[2], known[3]
+        name, digest = known[2], known[3]
         if _leads_to(name, wanted):
-            return name[0], name[1], mark
+            return name[0], name[1], digest
     found = _search(wanted)
     if found is None:
         return None
-    mark = codes.digest(code)
-    _found[key] = (weakref.ref(wanted, lambda gone: _forget(key, gone)), code, found, mark)
-    return found[0], found[1], mark
+    digest = codes.digest(code)
+    _found[key] = (weakref.ref(wanted, lambda gone: _forget(key, gone)), code, found, digest)
+    return found[0], found[1], digest
 
 
 def _forget(key: int, gone: weakref.ref[FunctionType]) -> None:
@@ -120,11 +120,11 @@ def _search(wanted: FunctionType) -> Name | None:
         start = follow(module, qualname)
     except AttributeError:
         return None
-    suffix = next((path for path, found in _behind(start) if found is wanted), None)
+    suffix = next((path for path, found in _unwrapped(start) if found is wanted), None)
     return None if suffix is None else (wanted.__module__, qualname + suffix)
 
 
-def _behind(start: object, depth: int = UNWRAP_DEPTH) -> Iterator[tuple[str, object]]:
+def _unwrapped(start: object, depth: int = UNWRAP_DEPTH) -> Iterator[tuple[str, object]]:
     """An object and the objects that it wraps, each with its path."""
     yield "", start
     if depth == 0 or isinstance(start, (type, ModuleType)):
@@ -132,21 +132,21 @@ def _behind(start: object, depth: int = UNWRAP_DEPTH) -> Iterator[tuple[str, obj
     for name in UNWRAP:
         inner = getattr(start, name, None)
         if inner is not None:
-            for path, found in _behind(inner, depth - 1):
+            for path, found in _unwrapped(inner, depth - 1):
                 yield f".{name}{path}", found
 
 
-Way = tuple[str, str, str, int, bytes]
-_nested: dict[int, tuple[weakref.ref[CodeType], weakref.ref[CodeType], Way]] = {}
+NestedName = tuple[str, str, str, int, bytes]
+_nested: dict[int, tuple[weakref.ref[CodeType], weakref.ref[CodeType], NestedName]] = {}
 
 
-def nested_code(module: str | None, wanted: CodeType) -> Way | None:
+def nested_code(module: str | None, wanted: CodeType) -> NestedName | None:
     """(module, path, qualname, index, digest) of code compiled inside an importable function."""
     known = _nested.get(id(wanted))
     if known is not None and known[0]() is wanted:
-        way = known[2]
-        if way[0] == module and _code_at(way[0], way[1]) is known[1]():
-            return way
+        name = known[2]
+        if name[0] == module and _code_at(name[0], name[1]) is known[1]():
+            return name
     importable_module = other_process(module)
     outer, inside, _ = wanted.co_qualname.partition(".<locals>.")
     return _search_code(importable_module, outer, wanted) if importable_module and inside else None
@@ -161,25 +161,25 @@ def _code_at(module: str, path: str) -> object:
     return getattr(found, "__code__", _missing)
 
 
-def _search_code(module: ModuleType, outer: str, wanted: CodeType) -> Way | None:
+def _search_code(module: ModuleType, outer: str, wanted: CodeType) -> NestedName | None:
     try:
         start = follow(module, outer)
     except AttributeError:
         return None
-    for path, found in _behind(start):
+    for path, found in _unwrapped(start):
         code = found.__code__ if isinstance(found, FunctionType) else None
         index = None if code is None else codes.nested_index(code, wanted)
         if code is not None and index is not None:
-            way = (module.__name__, outer + path, wanted.co_qualname, index, codes.digest(wanted))
-            return _remember(wanted, code, way)
+            name = (module.__name__, outer + path, wanted.co_qualname, index, codes.digest(wanted))
+            return _remember(wanted, code, name)
     return None
 
 
-def _remember(wanted: CodeType, outer: CodeType, way: Way) -> Way:
+def _remember(wanted: CodeType, outer: CodeType, name: NestedName) -> NestedName:
     key = id(wanted)
     seen = weakref.ref(wanted, lambda gone: _forget_code(key, gone))
-    _nested[key] = (seen, weakref.ref(outer), way)
-    return way
+    _nested[key] = (seen, weakref.ref(outer), name)
+    return name
 
 
 def _forget_code(key: int, gone: weakref.ref[CodeType]) -> None:

@@ -74,7 +74,7 @@ def test_a_refusal_is_shown_with_its_reason(doctor, tmp_path):
     done = doctor("replaces")
     assert (done.returncode, done.stderr) == (1, "")
     assert "loomlet.patch cannot be installed on CPython" in done.stdout
-    assert "found <built-in function print>" in done.stdout
+    assert "cannot replace <built-in function print>" in done.stdout
 
 
 def test_a_library_that_waits_is_listed(doctor, tmp_path):
