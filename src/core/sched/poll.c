@@ -1,33 +1,33 @@
-/* Descriptors: when the poller is looked at, and sleeping in it.
+/* Descriptors: when the poller is read, and sleeping in it.
  *
- * A scheduler gets a poller when one of its tasklets first waits for a descriptor
- * (s_poll_begin, called by the io room) and keeps it until its thread ends.  What the events
- * mean is told to the io room (s_hook.io_ready); here is only when to look.
+ * A scheduler gets a poller when one of its tasklets first waits for a descriptor (s_poll_begin,
+ * called by the io room) and keeps it until its thread ends.  What the events mean is the io room's
+ * business (s_hook.io_ready); here is only when to read them.
  *
- * One wait.  A thread with a poller always sleeps in it, never on its parker: descriptors,
- * the first timer, mail (the wakeup descriptor) and signals end the same sleep.  A thread without
- * one sleeps as it always did, and no path of it has changed but for one load.
+ * One wait.  A thread with a poller always sleeps in it, never on its parker: descriptors, the
+ * first timer, messages (the wakeup descriptor) and signals end the same sleep.  A thread without
+ * one sleeps on its parker, and that path costs one load more.
  *
- * Busy.  While tasklets are ready all the time the poller is looked at, without sleeping,
- * with the mail and the timers: every 61 picks.  A look that finds nothing costs a system
- * call, so there is at most one in 50 us; both together bound the delay of an event by the
- * longer of the two, and the cost for those who only switch to about one part in a
- * hundred.  With a virtual clock or a seed it is looked at each time: what a test does must
- * not depend on the time it takes.  While nobody waits nothing is looked at.
+ * Busy.  While tasklets are ready all the time the poller is read, without sleeping, with the inbox
+ * and the timers: every 61 picks.  Reading without a result costs a system call, so it happens at
+ * most once in 50 us; both together bound the delay of an event by the longer of the two, and the
+ * cost for programs that only switch to about one part in a hundred.  With a virtual clock or a
+ * seed it is read each time: what a test does must not depend on the time it takes.  While no
+ * tasklet waits nothing is read.
  *
- * Time.  A virtual clock jumps when nothing can run; a descriptor that is ready already can,
- * so the poller is looked at before.  Data on its way from another process do not hold up
- * virtual time.
+ * Time.  A virtual clock jumps when nothing can run; a descriptor that is ready already can, so the
+ * poller is read before.  Data on its way from another process do not hold up virtual time.
  *
- * For ever?  The world outside can always make a descriptor ready: while one is waited for
- * there is no deadlock, here or in a thread that waits for this one.
+ * Deadlock.  The world outside can always make a descriptor ready: while one is waited for there is
+ * no deadlock, here or in a thread that waits for this one.
  *
  * Threads.  All on the scheduler's own thread, but s_wake_thread, which any thread may call.  The
  * wakeup descriptor is written under wakeup_lock, and the poller is opened and closed under it, so
- * that no descriptor number of somebody else is written to.  The sleeper does not take that lock.
+ * that no descriptor number that has been reused is written to.  The sleeper does not take that
+ * lock.
  *
- * Fork.  The set is shared with the parent, so the child closes its copy and opens a new one;
- * the io room then adds what is waited for.
+ * Fork.  The set is shared with the parent, so the child closes its copy and opens a new one; the
+ * io room then adds what is waited for.
  */
 #include <errno.h>
 
@@ -106,11 +106,11 @@ void s_poll_sleep(s_sched *s, int64_t until)
     }
     s_report_sleep(s);
     PyThreadState *ts = PyEval_SaveThread();
-    int64_t watch = b_spin_time(&s->spin), began = p_now();
-    int count = p_poller_wait(&s->poller, events, EVENTS, watch, until);
-    if (watch > 0)
-        c_gil_spin(began + watch);
-    b_spin_learn(&s->spin, watch, p_now() - began);
+    int64_t spin = b_spin_time(&s->spin), began = p_now();
+    int count = p_poller_wait(&s->poller, events, EVENTS, spin, until);
+    if (spin > 0)
+        c_gil_spin(began + spin);
+    b_spin_learn(&s->spin, spin, p_now() - began);
     PyEval_RestoreThread(ts);
     s_report_wake(s);
     if (count > 0)

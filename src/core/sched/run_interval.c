@@ -51,15 +51,15 @@ size_t s_peek_name(const s_tasklet *t, char *to, size_t room)
 static void record_longest(s_sched *s, const s_tasklet *t, uint32_t milliseconds)
 {
     s_run_interval *r = &s->longest;
-    c_location place;
+    c_location location;
     int more, left = t->saved_as != S_LIVE || t->state != S_RUNNING; /* else it has ended */
-    int found = left ? c_peek_frames(NULL, &t->c, &place, 1, &more) : 0;
+    int found = left ? c_peek_frames(NULL, &t->c, &location, 1, &more) : 0;
     *r = (s_run_interval){.milliseconds = milliseconds, .id = t->id};
     s_peek_name(t, r->name, sizeof(r->name));
     if (found) {
-        r->line = c_peek_line(&place);
-        c_peek_text(c_peek_function(&place), r->function, sizeof(r->function));
-        c_peek_text(c_peek_file(&place), r->file, sizeof(r->file));
+        r->line = c_peek_line(&location);
+        c_peek_text(c_peek_function(&location), r->function, sizeof(r->function));
+        c_peek_text(c_peek_file(&location), r->file, sizeof(r->file));
     }
 }
 

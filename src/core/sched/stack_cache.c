@@ -32,9 +32,8 @@ void s_stack_give(s_sched *s, p_stack *stack)
     s->spares++;
 }
 
-/* Of those that nobody has needed for a while half go back to the pool of all threads, their
- * pages to the system; a few stay.  What is needed again at once costs two calls of the system
- * and faults each time. */
+/* Half of those that were not needed for a while; a few stay.  A stack that is needed again at once
+ * would cost two system calls and page faults each time. */
 void s_stacks_trim(s_sched *s)
 {
     if (s->spares <= SPARES || s->coarse_now - s->trimmed < PERIOD)

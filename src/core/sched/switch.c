@@ -1,17 +1,15 @@
-/* Switching: leaving one tasklet and going on with another.
+/* Switching: from one tasklet to another.
  *
- * A soft switch stores the frames (cpython room), forgets the C stack and calls
- * the dispatcher at the stack's top again; the next tasklet runs on the same
- * stack.  A hard switch keeps the C stack with the tasklet and goes on either on
- * the next one's kept stack or on a fresh one.  Which of the two is decided per
- * switch by c_soft_point_find; nobody else can tell the difference.
+ * A soft switch stores the frames (cpython room), forgets the C stack and calls the dispatcher at
+ * the stack's top again; the next tasklet runs on the same stack.  A hard switch keeps the C stack
+ * with the tasklet and continues either on the next one's kept stack or on a fresh one.  Which of
+ * the two is decided per switch by c_soft_point_find; no caller can tell the difference.
  *
- * The dispatcher is the base of each pooled stack: it runs the current tasklet
- * until its function has returned, ends it, and takes the next.  A tasklet that
- * was suspended softly continues under whichever dispatcher picks it.
+ * The dispatcher is the base of each pooled stack: it runs the current tasklet until its function
+ * has returned, ends it, and takes the next.  A tasklet that was suspended softly continues under
+ * whichever dispatcher picks it.
  *
- * Rule: between choosing `next` and running it nothing may fail and no Python
- * code may run.
+ * Rule: between choosing `next` and running it nothing may fail and no Python code may run.
  */
 #include "base/track.h"
 #include "sched/internal.h"
@@ -27,7 +25,7 @@ static B_INLINE void make_current(s_sched *s, s_tasklet *t)
 }
 
 /* Takes what the tasklet was woken with. */
-static PyObject *delivered(s_tasklet *t)
+static PyObject *take_delivery(s_tasklet *t)
 {
     PyObject *value = t->wait.value, *error = t->error;
     t->wait.value = NULL;
@@ -41,7 +39,7 @@ static PyObject *delivered(s_tasklet *t)
     return value;
 }
 
-static PyObject *go_on(s_sched *s, s_tasklet *t)
+static PyObject *run_current(s_sched *s, s_tasklet *t)
 {
     unsigned char kept = t->saved_as;
     t->saved_as = S_LIVE;
@@ -58,7 +56,7 @@ static PyObject *go_on(s_sched *s, s_tasklet *t)
     }
     t->started = 1;
     if (B_UNLIKELY(t->error != NULL))
-        return delivered(t);
+        return take_delivery(t);
     Py_CLEAR(t->wait.value);
     return c_start(s->ts, &t->c, t->func, t->args, t->kwnames);
 }
@@ -74,7 +72,7 @@ static void dispatch(void)
     for (;;) {
         c_stack_base_enter(s->ts, cell);
         s_tasklet *t = s->current;
-        PyObject *result = go_on(s, t);
+        PyObject *result = run_current(s, t);
         s_finish(s, t, result);
         s_tasklet *next = s_next(s);
         make_current(s, next);
@@ -83,7 +81,7 @@ static void dispatch(void)
     }
 }
 
-/* Goes on with the current, hard-suspended tasklet; `save` receives our stack pointer. */
+/* Continues with the current, hard-suspended tasklet; `save` receives our stack pointer. */
 static inline void jump_to_kept(s_sched *s, s_tasklet *next, void **save, void **fake)
 {
     p_stack *stack = next->stack;
@@ -95,8 +93,8 @@ static inline void jump_to_kept(s_sched *s, s_tasklet *next, void **save, void *
     p_switch(save, stack->sp);
 }
 
-/* Forgets what is on the present stack and goes on with the current tasklet there. */
-static inline B_NORETURN void restart(p_stack *stack)
+/* Forgets what is on the present stack and continues with the current tasklet there. */
+static inline B_NORETURN void restart_on_stack(p_stack *stack)
 {
     track_abandon(stack->low, stack->size);
     track_leave(NULL, stack->low, stack->size);
@@ -136,11 +134,11 @@ static PyObject *suspend_hard(s_sched *s, s_tasklet *me, s_tasklet *next, p_stac
     c_hard_resume(s->ts, &me->c, &kept);
     if (B_UNLIKELY(me->attached & S_HAS_LOOP))
         s_report_resume(s, me);
-    return delivered(me);
+    return take_delivery(me);
 }
 
-/* The arguments are in the frame since the start; their tuple may go once no
- * object dies with it. */
+/* The arguments are in the frame since the start; their tuple may be freed once no object is freed
+ * with it. */
 static B_COLD void forget_args(s_tasklet *t)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(t->args); i++) {
@@ -162,11 +160,11 @@ static inline B_NORETURN void leave_softly(s_sched *s, s_tasklet *me, s_tasklet 
     make_current(s, next);
     if (B_UNLIKELY(next->saved_as == S_C_STACK))
         leave_for_kept(s, next);
-    restart(s->stack);
+    restart_on_stack(s->stack);
 }
 
-/* No C stack is to be had: nothing has happened, the caller gets MemoryError. */
-static PyObject *undo(s_sched *s, s_tasklet *me, s_tasklet *next)
+/* There is no C stack: nothing has happened, the caller gets MemoryError. */
+static PyObject *undo_switch(s_sched *s, s_tasklet *me, s_tasklet *next)
 {
     next->state = S_READY;
     b_prepend(&s->ready, &next->wait.link);
@@ -242,7 +240,7 @@ static B_COLD PyObject *transfer_slow(s_sched *s, s_tasklet *me, s_tasklet *next
         s_chunk_outgrown(me);
     p_stack *fresh = NULL;
     if (next->saved_as != S_C_STACK && (fresh = s_stack_take(s)) == NULL)
-        return undo(s, me, next);
+        return undo_switch(s, me, next);
     if (B_UNLIKELY(s->soft != 1))
         report_switch(s, me, next);
     return suspend_hard(s, me, next, fresh, point.top);
@@ -254,7 +252,7 @@ PyObject *s_transfer(s_sched *s, s_tasklet *next, const c_call_site *site)
     if (B_UNLIKELY(next == me)) {
         me->state = S_RUNNING;
         s_interval_continue(s, me);
-        return delivered(me);
+        return take_delivery(me);
     }
     if (B_LIKELY(s->soft == 1 && site != NULL) && B_LIKELY(c_suspend_call(s->ts, &me->c, site))) {
         me->saved_as = S_FRAMES;
@@ -263,10 +261,10 @@ PyObject *s_transfer(s_sched *s, s_tasklet *next, const c_call_site *site)
     return transfer_slow(s, me, next, site);
 }
 
-PyObject *s_transfer_at_safepoint(s_sched *s, s_tasklet *next, const c_call_site *check)
+PyObject *s_transfer_at_safepoint(s_sched *s, s_tasklet *next, const c_call_site *safepoint)
 {
     s_tasklet *me = s->current;
-    return next == me ? s_transfer(s, me, NULL) : transfer_slow(s, me, next, check);
+    return next == me ? s_transfer(s, me, NULL) : transfer_slow(s, me, next, safepoint);
 }
 
 PyObject *s_suspend(s_sched *s, const c_call_site *site)

@@ -24,7 +24,7 @@ static int join_target(const s_tasklet *t, int i, s_target *found)
 static const s_wait_kind joining = {
     .name = "join", .detach = join_detach, .target = join_target, .anywhere = 1};
 
-static PyObject *outcome(s_tasklet *t, int want_result)
+static PyObject *outcome_of(s_tasklet *t, int want_result)
 {
     if (t->failure != NULL) {
         PyErr_SetObject((PyObject *)Py_TYPE(t->failure), t->failure);
@@ -54,7 +54,7 @@ PyObject *s_join(s_sched *s, s_tasklet *t, int64_t until, int want_result, const
     s_tasklet *me = s->current;
     *code = S_OK;
     if (t->state == S_DONE)
-        return outcome(t, want_result);
+        return outcome_of(t, want_result);
     if ((*code = t == me ? S_E_CURRENT : s_may_block(s)) < 0)
         return NULL;
     if ((*code = s_deadline_set(s, me, until)) < 0)
@@ -62,7 +62,7 @@ PyObject *s_join(s_sched *s, s_tasklet *t, int64_t until, int want_result, const
     if (queue_join(me, t, want_result))
         return s_suspend(s, site);
     s_deadline_drop(s, me);
-    return outcome(t, want_result);
+    return outcome_of(t, want_result);
 }
 
 int s_join_again(s_sched *s, s_tasklet *t, s_tasklet *target, int want_result, int64_t until)

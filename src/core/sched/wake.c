@@ -53,7 +53,7 @@ static int count_waiters(const b_link *queue)
     return count;
 }
 
-/* A tasklet that is told to end may wait here again: then it stays. */
+/* A tasklet that gets an exception may wait here again: then it stays. */
 void s_forget_waiters(b_link *queue)
 {
     for (int count = count_waiters(queue); count > 0 && !b_list_empty(queue); count--) {

@@ -1,6 +1,6 @@
 /* How a wait ends: a tasklet is woken with a value or an exception, by its own thread or another.
  *
- * Whoever ends a wait has claimed the tasklet before (taken it out of the queue it waits in).  The
+ * What ends a wait has claimed the tasklet before (taken it out of the queue it waits in).  The
  * theory is in wake.c.
  */
 #ifndef LOOMLET_SCHED_WAKE_H
@@ -8,7 +8,7 @@
 
 #include "sched/types.h"
 
-/* Makes a claimed tasklet runnable, whoever owns it.  Takes the reference. */
+/* Makes a claimed tasklet runnable, whichever thread owns it.  Takes the reference. */
 void s_wake_slow(s_sched *s, s_tasklet *t);
 static inline void s_wake(s_sched *s, s_tasklet *t)
 {

@@ -1,8 +1,8 @@
-/* Preemption: time slices and ticks.  See preempt.c.
+/* Preemption: time slices, safepoint budgets, late service.  See preempt.c.
  *
- * On the scheduler's own thread, but for the watchdog thread itself. */
-#ifndef LOOMLET_PREEMPT_H
-#define LOOMLET_PREEMPT_H
+ * On the scheduler's own thread, but for the monitor thread itself. */
+#ifndef LOOMLET_SCHED_PREEMPT_H
+#define LOOMLET_SCHED_PREEMPT_H
 
 #include "sched/sched.h"
 
@@ -24,8 +24,8 @@ static inline int s_slices_prepare(void)
  * ready goes to the tail.  0, S_E_MEMORY. */
 int s_slices_begin(s_sched *s, int64_t nanoseconds);
 void s_slices_end(s_sched *s);
-/* The same, but a slice is a number of checks, the same at each run.  For tests. */
-int s_slices_counted(s_sched *s, int64_t checks);
+/* The same, but a slice is a number of safepoints, the same at each run.  For tests. */
+int s_slices_counted(s_sched *s, int64_t safepoints);
 
 /* How long the last requests waited for their service, in ns, and forgets them: for the
  * bench.  `delays` has S_DELAYS places; returns how many are filled. */
@@ -45,8 +45,8 @@ typedef struct {
 int s_budget_begin(s_sched *s, const s_budget *budget);
 void s_budget_end(s_sched *s);
 
-/* What kept the current tasklet from being interrupted is over: delivers what was
- * withheld, at the next check. */
+/* What kept the current tasklet from being interrupted is over: what was withheld happens at the
+ * next safepoint. */
 void s_deliver_due(s_sched *s);
 
 /* The tasklet enters and leaves a block of nopreempt(). */
@@ -64,7 +64,7 @@ static inline void s_nopreempt_leave(s_sched *s, s_tasklet *t)
 /* How long one call of C may hold a scheduler before `stalled` is called. */
 extern int64_t s_stall_after;
 
-/* At interpreter exit: the watchdog thread ends, and no new one begins. */
+/* At interpreter exit: the monitor thread ends, and no new one begins. */
 void s_slices_stop(void);
 void s_slices_before_fork(void);
 void s_slices_after_fork(int in_child);

@@ -19,12 +19,12 @@ int s_scope_outer(const s_scope *scope)
     return !scope->shield && s_scope_effective(scope->parent);
 }
 
-static s_scope *innermost(const s_tasklet *t)
+static s_scope *innermost_scope(const s_tasklet *t)
 {
     return (s_scope *)t->scope;
 }
 
-/* ---- telling -------------------------------------------------------------- */
+/* ---- notifying ----------------------------------------------------------------------- */
 
 static int add_children(const s_scope *group, PyObject *todo)
 {
@@ -41,7 +41,7 @@ static int add_children(const s_scope *group, PyObject *todo)
 static int add_groups(s_tasklet *t, const s_scope *stop, PyObject *todo)
 {
     int code = 0;
-    s_scope *at = innermost(t);
+    s_scope *at = innermost_scope(t);
     for (; code == 0 && at != NULL && at != stop && at->task == t; at = at->parent)
         code = add_children(at, todo);
     return code;
@@ -53,13 +53,13 @@ static void handle_cancel(s_sched *s, s_tasklet *t, PyObject *unused)
     s_scope_notify(s, t);
 }
 
-static int tell_one(s_sched *s, s_tasklet *t, const s_scope *stop, PyObject *todo)
+static int notify_one(s_sched *s, s_tasklet *t, const s_scope *stop, PyObject *todo)
 {
     if (t->owner != s)
         return s_post_message(t->owner, handle_cancel, t, NULL);
     if (add_groups(t, stop, todo) < 0)
         return -1;
-    t->cancelled = (unsigned char)s_scope_effective(innermost(t));
+    t->cancelled = (unsigned char)s_scope_effective(innermost_scope(t));
     if (!t->cancelled || t->state != S_BLOCKED)
         return 0;
     PyObject *error = s_hook.error(S_E_CANCELLED, (PyObject *)t);
@@ -67,8 +67,8 @@ static int tell_one(s_sched *s, s_tasklet *t, const s_scope *stop, PyObject *tod
     return 0;
 }
 
-/* A cancel that has no caller could not be told to everybody. */
-static void complain(s_tasklet *t)
+/* A cancel that has no caller could not reach all tasklets. */
+static void report_unsent_cancel(s_tasklet *t)
 {
     if (!PyErr_Occurred())
         PyErr_NoMemory();
@@ -76,43 +76,43 @@ static void complain(s_tasklet *t)
 }
 
 /* Breadth first, without recursion: groups may be nested deeply. */
-static int tell_all(s_sched *s, PyObject *todo)
+static int notify_all(s_sched *s, PyObject *todo)
 {
     int code = 0;
     for (Py_ssize_t i = 0; code == 0 && i < PyList_GET_SIZE(todo); i++)
-        code = tell_one(s, (s_tasklet *)PyList_GET_ITEM(todo, i), NULL, todo);
+        code = notify_one(s, (s_tasklet *)PyList_GET_ITEM(todo, i), NULL, todo);
     return code;
 }
 
-static void tell(s_sched *s, s_tasklet *t, const s_scope *stop)
+static void notify_from(s_sched *s, s_tasklet *t, const s_scope *stop)
 {
     PyObject *pending = PyErr_GetRaisedException();
     PyObject *todo = PyList_New(0);
-    if (todo == NULL || tell_one(s, t, stop, todo) < 0 || tell_all(s, todo) < 0)
-        complain(t);
+    if (todo == NULL || notify_one(s, t, stop, todo) < 0 || notify_all(s, todo) < 0)
+        report_unsent_cancel(t);
     Py_XDECREF(todo);
     PyErr_SetRaisedException(pending);
 }
 
-/* Of a group that is on no tasklet's chain. */
-static void tell_children(s_sched *s, s_scope *group)
+/* The children of a group that is on no tasklet's chain. */
+static void notify_children(s_sched *s, s_scope *group)
 {
     PyObject *pending = PyErr_GetRaisedException();
     PyObject *todo = PyList_New(0);
-    if (todo == NULL || add_children(group, todo) < 0 || tell_all(s, todo) < 0)
-        complain(s->current);
+    if (todo == NULL || add_children(group, todo) < 0 || notify_all(s, todo) < 0)
+        report_unsent_cancel(s->current);
     Py_XDECREF(todo);
     PyErr_SetRaisedException(pending);
 }
 
 void s_scope_notify(s_sched *s, s_tasklet *t)
 {
-    tell(s, t, NULL);
+    notify_from(s, t, NULL);
 }
 
-/* Something about the scope has changed: tells its task, or else its children.  A
- * cancel inside a cancelled scope is no news to anybody. */
-static int changed(s_sched *s, s_scope *scope, int is_cancel)
+/* Something about the scope has changed: notifies its task, or else its children.  A cancel inside
+ * a cancelled scope changes nothing for any tasklet. */
+static int notify_change(s_sched *s, s_scope *scope, int is_cancel)
 {
     c_lock_take(&scope->lock);
     s_tasklet *t = scope->task;
@@ -120,11 +120,11 @@ static int changed(s_sched *s, s_scope *scope, int is_cancel)
     c_lock_give(&scope->lock);
     int code = S_OK;
     if (t == NULL)
-        tell_children(s, scope);
+        notify_children(s, scope);
     else if (t->owner != s)
         code = s_post_message(t->owner, handle_cancel, t, NULL);
     else if (!is_cancel || !s_scope_outer(scope))
-        tell(s, t, scope->parent);
+        notify_from(s, t, scope->parent);
     Py_XDECREF((PyObject *)t);
     return code;
 }
@@ -135,18 +135,18 @@ int s_scope_cancel(s_sched *s, s_scope *scope)
     int before = scope->called;
     scope->called = 1;
     c_lock_give(&scope->lock);
-    return before ? S_OK : changed(s, scope, 1);
+    return before ? S_OK : notify_change(s, scope, 1);
 }
 
 int s_scope_set_shield(s_sched *s, s_scope *scope, int shield)
 {
     scope->shield = (unsigned char)shield;
-    return changed(s, scope, 0);
+    return notify_change(s, scope, 0);
 }
 
 /* ---- deadlines --------------------------------------------------------------- */
 
-static void disarm(s_sched *s, s_scope *scope)
+static void disarm_deadline(s_sched *s, s_scope *scope)
 {
     if (scope->armed != s)
         return;
@@ -155,21 +155,21 @@ static void disarm(s_sched *s, s_scope *scope)
     Py_DECREF((PyObject *)scope);
 }
 
-static void expire(s_sched *s, s_timer *timer)
+static void deadline_passed(s_sched *s, s_timer *timer)
 {
     s_scope *scope = timer->owner;
     scope->armed = NULL;
     if (scope->state == S_SCOPE_ENTERED) {
         scope->expired |= !scope->called;
         if (s_scope_cancel(s, scope) < 0)
-            complain(s->current);
+            report_unsent_cancel(s->current);
     }
     Py_DECREF((PyObject *)scope);
 }
 
-/* Arms the timer of a scope that the current thread is inside of; a deadline that has
- * passed is carried out at once. */
-static int arm(s_sched *s, s_scope *scope)
+/* Arms the timer of a scope that the current thread is inside of; a deadline that has passed takes
+ * effect at once. */
+static int arm_deadline(s_sched *s, s_scope *scope)
 {
     if (scope->deadline == S_FOREVER || scope->called)
         return S_OK;
@@ -177,7 +177,7 @@ static int arm(s_sched *s, s_scope *scope)
         scope->expired = 1;
         return s_scope_cancel(s, scope);
     }
-    scope->timer.fire = expire;
+    scope->timer.fire = deadline_passed;
     scope->timer.owner = scope;
     int code = s_timer_arm(s, &scope->timer, scope->deadline);
     if (code == S_OK) {
@@ -193,16 +193,16 @@ int s_scope_set_deadline(s_sched *s, s_scope *scope, int64_t deadline)
         return S_E_THREAD;
     if (scope->armed != NULL && scope->armed != s)
         return S_E_THREAD;
-    disarm(s, scope);
+    disarm_deadline(s, scope);
     scope->deadline = deadline;
     scope->relative = 0;
-    return scope->state == S_SCOPE_ENTERED ? arm(s, scope) : S_OK;
+    return scope->state == S_SCOPE_ENTERED ? arm_deadline(s, scope) : S_OK;
 }
 
 /* ---- in and out ----------------------------------------------------------------- */
 
 /* The time of a `timeout` begins to count. */
-static void begin_time(s_sched *s, s_scope *scope)
+static void start_clock(s_sched *s, s_scope *scope)
 {
     if (scope->relative && scope->deadline != S_FOREVER) {
         int64_t now = s_now(s);
@@ -211,14 +211,14 @@ static void begin_time(s_sched *s, s_scope *scope)
     scope->relative = 0;
 }
 
-static void leave(s_sched *s, s_tasklet *t, s_scope *scope);
+static void leave_innermost(s_sched *s, s_tasklet *t, s_scope *scope);
 
 int s_scope_enter_as(s_sched *s, s_tasklet *t, s_scope *scope)
 {
     if (scope->state != S_SCOPE_NEW)
         return S_E_SCOPE_USED;
-    begin_time(s, scope);
-    scope->parent = innermost(t);
+    start_clock(s, scope);
+    scope->parent = innermost_scope(t);
     t->scope = Py_NewRef((PyObject *)scope);
     c_lock_take(&scope->lock);
     scope->task = (s_tasklet *)Py_NewRef((PyObject *)t);
@@ -228,9 +228,9 @@ int s_scope_enter_as(s_sched *s, s_tasklet *t, s_scope *scope)
         t->cancelled = 1;
     else if (scope->shield)
         t->cancelled = 0;
-    int code = arm(s, scope);
+    int code = arm_deadline(s, scope);
     if (code < 0)
-        leave(s, t, scope);
+        leave_innermost(s, t, scope);
     return code;
 }
 
@@ -240,15 +240,15 @@ int s_scope_enter(s_sched *s, s_scope *scope)
         return s_scope_enter_as(s, s->current, scope);
     if (scope->state != S_SCOPE_NEW)
         return S_E_SCOPE_USED;
-    begin_time(s, scope);
+    start_clock(s, scope);
     scope->state = S_SCOPE_ENTERED;
     return S_OK;
 }
 
-/* The innermost scope of `t` goes. */
-static void leave(s_sched *s, s_tasklet *t, s_scope *scope)
+/* `t` leaves its innermost scope. */
+static void leave_innermost(s_sched *s, s_tasklet *t, s_scope *scope)
 {
-    disarm(s, scope);
+    disarm_deadline(s, scope);
     c_lock_take(&scope->lock);
     scope->task = NULL;
     scope->state = S_SCOPE_LEFT;
@@ -256,14 +256,14 @@ static void leave(s_sched *s, s_tasklet *t, s_scope *scope)
     t->scope = (PyObject *)scope->parent;
     scope->parent = NULL;
     if (B_UNLIKELY(scope->called | scope->shield | t->cancelled))
-        t->cancelled = (unsigned char)s_scope_effective(innermost(t));
+        t->cancelled = (unsigned char)s_scope_effective(innermost_scope(t));
     Py_DECREF((PyObject *)t);
     Py_DECREF((PyObject *)scope);
 }
 
-static int is_own(const s_tasklet *t, const s_scope *scope)
+static int is_on_own_chain(const s_tasklet *t, const s_scope *scope)
 {
-    const s_scope *at = innermost(t);
+    const s_scope *at = innermost_scope(t);
     while (at != NULL && at->task == t && at != scope)
         at = at->parent;
     return at == scope && scope->task == t;
@@ -271,15 +271,15 @@ static int is_own(const s_tasklet *t, const s_scope *scope)
 
 /* A scope is left while others inside it are still open (a generator that was
  * suspended in its `with`): those are left too, what runs in them is cancelled. */
-static void leave_all(s_sched *s, s_tasklet *t, s_scope *scope)
+static void leave_with_inner(s_sched *s, s_tasklet *t, s_scope *scope)
 {
-    while (innermost(t) != scope) {
-        s_scope *inner = innermost(t);
+    while (innermost_scope(t) != scope) {
+        s_scope *inner = innermost_scope(t);
         if (inner->children != NULL)
             s_scope_cancel(s, inner);
-        leave(s, t, inner);
+        leave_innermost(s, t, inner);
     }
-    leave(s, t, scope);
+    leave_innermost(s, t, scope);
 }
 
 static int has_children(s_scope *scope)
@@ -301,10 +301,11 @@ static int close_group(s_scope *scope)
 int s_scope_leave(s_sched *s, s_scope *scope, int force)
 {
     s_tasklet *t = s->current;
-    if (scope->state == S_SCOPE_LEFT) /* by leave_all, which has been reported */
+    if (scope->state == S_SCOPE_LEFT) /* by leave_with_inner, which has been reported */
         return !force && has_children(scope);
     int inert = scope->state == S_SCOPE_ENTERED && scope->task == NULL;
-    if (B_UNLIKELY(innermost(t) != scope || scope->task != t) && !inert && !is_own(t, scope))
+    if (B_UNLIKELY(innermost_scope(t) != scope || scope->task != t) && !inert &&
+        !is_on_own_chain(t, scope))
         return S_E_SCOPE_ORDER;
     if (scope->children != NULL && !force && !close_group(scope))
         return 1;
@@ -312,8 +313,8 @@ int s_scope_leave(s_sched *s, s_scope *scope, int force)
         scope->state = S_SCOPE_LEFT;
         return S_OK;
     }
-    int in_order = innermost(t) == scope;
-    leave_all(s, t, scope);
+    int in_order = innermost_scope(t) == scope;
+    leave_with_inner(s, t, scope);
     return in_order ? S_OK : S_E_SCOPE_ORDER;
 }
 
@@ -336,7 +337,7 @@ int s_scope_adopt(s_scope *group, s_tasklet *t)
 
 static s_scope *group_of(const s_tasklet *t)
 {
-    s_scope *at = innermost(t);
+    s_scope *at = innermost_scope(t);
     while (at != NULL && at->task == t)
         at = at->parent;
     return at;
@@ -352,7 +353,7 @@ static int note_failure(s_scope *group, s_tasklet *t)
     int code = group->failed ? PyList_Append(group->failed, (PyObject *)t) : -1;
     c_lock_give(&group->lock);
     if (code < 0) {
-        complain(t);
+        report_unsent_cancel(t);
         s_hook.failed(t, t->failure);
     }
     return 1;
@@ -379,11 +380,11 @@ static void child_ended(s_sched *s, s_tasklet *t)
     if (waiter != NULL)
         s_wake(s, waiter);
     if (failed && s_scope_cancel(s, group) < 0)
-        complain(t);
+        report_unsent_cancel(t);
     Py_DECREF((PyObject *)group);
 }
 
-static int detach(s_tasklet *t)
+static int group_detach(s_tasklet *t)
 {
     s_scope *group = t->on;
     c_lock_take(&group->lock);
@@ -395,7 +396,7 @@ static int detach(s_tasklet *t)
 }
 
 /* The i-th child of the group. */
-static int target(const s_tasklet *t, int i, s_target *found)
+static int group_target(const s_tasklet *t, int i, s_target *found)
 {
     s_scope *group = t->on;
     PyObject *child;
@@ -410,7 +411,8 @@ static int target(const s_tasklet *t, int i, s_target *found)
     return 0;
 }
 
-static const s_wait_kind joining = {.name = "join", .detach = detach, .target = target};
+static const s_wait_kind joining_group = {
+    .name = "join", .detach = group_detach, .target = group_target};
 
 /* A group that cannot wait for its children cancels them and is left. */
 static void abandon_group(s_sched *s, s_scope *group)
@@ -431,7 +433,7 @@ PyObject *s_scope_wait(s_sched *s, s_scope *group, int shielded, const c_call_si
         *code = S_OK;
     if (waits && *code == S_OK) {
         me->wait.value = Py_NewRef(Py_None);
-        me->kind = &joining;
+        me->kind = &joining_group;
         me->on = group;
         me->state = S_BLOCKED;
         group->waiter = me;
@@ -449,7 +451,7 @@ int s_scope_wait_as(s_sched *s, s_tasklet *t, s_scope *group)
     c_lock_take(&group->lock);
     int waits = has_children(group) && group->waiter == NULL;
     if (waits) {
-        t->kind = &joining;
+        t->kind = &joining_group;
         t->on = group;
         t->state = S_BLOCKED;
         group->waiter = t;
@@ -482,7 +484,7 @@ int s_scope_visit(s_scope *scope, visitproc visit, void *arg)
 void s_scope_clear(s_scope *scope)
 {
     s_tasklet *waiter = scope->waiter;
-    if (waiter != NULL && detach(waiter)) {
+    if (waiter != NULL && group_detach(waiter)) {
         waiter->state = S_PAUSED;
         waiter->kind = NULL;
         Py_DECREF((PyObject *)waiter);

@@ -1,38 +1,35 @@
-/* Cancel scopes and groups: what a tasklet is inside of, and who is cancelled with it.
+/* Cancel scopes and groups: what a tasklet is inside of, and what is cancelled with it.
  *
- * A tasklet's `scope` is the innermost scope that it has entered; `parent` leads
- * outwards.  A group is a scope with children: a child begins inside the group,
- * so its chain goes on through the tasklet that opened it.  A scope's `task` is
- * the tasklet that entered it: while `task` stays the same along a chain, the
- * scopes are that tasklet's own.
+ * A tasklet's `scope` is the innermost scope that it has entered; `parent` leads outwards.  A group
+ * is a scope with children: a child begins inside the group, so its chain continues through the
+ * tasklet that opened it.  A scope's `task` is the tasklet that entered it: while `task` stays the
+ * same along a chain, the scopes are that tasklet's own.
  *
- * Invariant.  At rest `cancelled` of a tasklet is s_scope_effective(its scope):
- * some scope around it is cancelled and no shield lies between.  Entering and
- * leaving restore it for the current tasklet; s_scope_notify does so for others,
- * together with an interrupt, which is only ever sent to those it holds for.  So
- * nothing that comes late can cancel somebody who is out already.
+ * Invariant.  At rest `cancelled` of a tasklet is s_scope_effective(its scope): some scope around
+ * it is cancelled and no shield lies between.  Entering and leaving restore it for the current
+ * tasklet; s_scope_notify does so for others, together with an interrupt, which is only ever sent
+ * to tasklets it holds for.  So no late notification can cancel a tasklet that is out already.
  *
  * Signals cannot come in between: no Python code of ours runs in here.
  *
- * A callback of the scheduler runs on top of a tasklet that is about to stop.  A
- * scope that is entered there is on no chain: nothing in it may block.
+ * A callback of the scheduler runs on top of a tasklet that is about to stop.  A scope that is
+ * entered there is on no chain: nothing in it may block.
  *
- * References.  A scope owns its parent, its task while entered, its children and
- * the waiter; an armed timer owns the scope, so a tasklet with a deadline is never
- * garbage.
+ * References.  A scope owns its parent, its task while entered, its children and the waiter; an
+ * armed timer owns the scope, so a tasklet with a deadline is never garbage.
  *
- * Threads.  A scope belongs to the thread of its task, but anyone may cancel it,
- * and children may live anywhere.  `lock` guards task, state, called, children and
- * waiter; a tasklet's flag is written on its own thread only, others send it a
- * message (look again).  A scope whose task was moved away while its
- * timer was armed leaves the timer behind; it then fires for nothing.
+ * Threads.  A scope belongs to the thread of its task, but any thread may cancel it, and children
+ * may live on any.  `lock` guards task, state, called, children and waiter; a tasklet's flag is
+ * written on its own thread only, others send it a message to look again.  A scope whose task got
+ * another owner while its timer was armed leaves the timer with the old one; there it fires without
+ * effect.
  *
- * Rejected: down links from scope to scope (a set insertion for each `with`); every
- * scope is found from the tasklets instead, which are few: the one that entered it
- * and the children of the groups that this one has open.
+ * Rejected: down links from scope to scope (a set insertion for each `with`); every scope is found
+ * from the tasklets instead, which are few: the one that entered it and the children of the groups
+ * that this one has open.
  */
-#ifndef LOOMLET_SCOPE_H
-#define LOOMLET_SCOPE_H
+#ifndef LOOMLET_SCHED_SCOPE_H
+#define LOOMLET_SCHED_SCOPE_H
 
 #include "sched/sched.h"
 

@@ -1,12 +1,10 @@
-/* Images of tasklets: read and built.
+/* Snapshots of tasklets: taken and restored.
  *
- * What is read is what a switch would keep: the frames, the handled exception, the
- * context, and what the call that is under way will return.  Scopes and deadlines are
- * the business of whoever asked.
+ * What is taken is what a switch would keep: the frames, the handled exception, the context, and
+ * what the call that is under way will return.  Scopes and deadlines are the caller's business.
  *
- * Building goes by the ways of the Stackless face for a tasklet that is bound anew:
- * the ended one is held, filled, and let go paused.  If the frames do not fit it
- * stays ended.
+ * Restoring uses what the Stackless API has for a tasklet that is bound again: the ended one is
+ * claimed, filled, and released paused.  If the frames do not fit it stays ended.
  */
 #include "sched/guests/snapshot.h"
 #include "sched/internal.h"
@@ -28,68 +26,68 @@ int s_snapshot_obstacle(const s_sched *s, const s_tasklet *t)
     return t->why == C_OPCODE && c_is_traced(&t->c) ? S_OBSTACLE_TRACED : S_OBSTACLE_C_STACK;
 }
 
-int s_snapshot_take(s_tasklet *t, s_snapshot *image)
+int s_snapshot_take(s_tasklet *t, s_snapshot *snapshot)
 {
-    *image = (s_snapshot){.func = Py_XNewRef(t->func),
-                          .context = Py_XNewRef(t->c.context),
-                          .value = Py_XNewRef(t->wait.value),
-                          .error = Py_XNewRef(t->error)};
+    *snapshot = (s_snapshot){.func = Py_XNewRef(t->func),
+                             .context = Py_XNewRef(t->c.context),
+                             .value = Py_XNewRef(t->wait.value),
+                             .error = Py_XNewRef(t->error)};
     if (t->saved_as == S_NOT_STARTED) {
-        image->args = Py_XNewRef(t->args);
-        image->kwnames = Py_XNewRef(t->kwnames);
+        snapshot->args = Py_XNewRef(t->args);
+        snapshot->kwnames = Py_XNewRef(t->kwnames);
         return S_OK;
     }
-    image->handled = Py_XNewRef(t->c.exc_root.value);
-    image->frames = c_frames_read(&t->c);
-    if (image->frames != NULL)
+    snapshot->handled = Py_XNewRef(t->c.exc_root.value);
+    snapshot->frames = c_frames_read(&t->c);
+    if (snapshot->frames != NULL)
         return S_OK;
-    s_snapshot_clear(image);
+    s_snapshot_clear(snapshot);
     return S_E_SET;
 }
 
-void s_snapshot_clear(s_snapshot *image)
+void s_snapshot_clear(s_snapshot *snapshot)
 {
-    PyObject **field = (PyObject **)image;
-    for (size_t i = 0; i < sizeof(*image) / sizeof(*field); i++)
+    PyObject **field = (PyObject **)snapshot;
+    for (size_t i = 0; i < sizeof(*snapshot) / sizeof(*field); i++)
         Py_CLEAR(field[i]);
 }
 
-/* ---- building ---------------------------------------------------------------------- */
+/* ---- restoring ----------------------------------------------------------------------- */
 
-static void take_image(s_tasklet *t, const s_snapshot *image)
+static void fill_tasklet(s_tasklet *t, const s_snapshot *snapshot)
 {
     t->cancelled = t->owned = t->due = t->round = 0;
-    Py_XSETREF(t->func, Py_XNewRef(image->func));
+    Py_XSETREF(t->func, Py_XNewRef(snapshot->func));
     Py_CLEAR(t->result);
     Py_CLEAR(t->failure);
-    t->c.context = Py_XNewRef(image->context);
-    t->c.exc_root.value = Py_XNewRef(image->handled);
+    t->c.context = Py_XNewRef(snapshot->context);
+    t->c.exc_root.value = Py_XNewRef(snapshot->handled);
 }
 
 /* The frames are checked first: nothing of the tasklet has changed when they do not fit. */
-static int build_started(s_tasklet *t, const s_snapshot *image, const char **wrong)
+static int restore_frames(s_tasklet *t, const s_snapshot *snapshot, const char **wrong)
 {
     size_t size;
     PyThreadState *ts = c_thread_state();
-    if ((*wrong = c_frames_check(ts, image->frames, &size)) != NULL)
+    if ((*wrong = c_frames_check(ts, snapshot->frames, &size)) != NULL)
         return S_E_SNAPSHOT;
     void *chunk = c_malloc(size);
     if (chunk == NULL)
         return S_E_MEMORY;
     s_unbind(t);
     c_state_init(ts, &t->c, chunk, size);
-    int cut = c_frames_build(ts, &t->c, image->frames);
-    take_image(t, image);
-    t->saved_as = cut ? S_FRAMES_AT_SAFEPOINT : S_FRAMES;
+    int at_safepoint = c_frames_build(ts, &t->c, snapshot->frames);
+    fill_tasklet(t, snapshot);
+    t->saved_as = at_safepoint ? S_FRAMES_AT_SAFEPOINT : S_FRAMES;
     return S_OK;
 }
 
-static int begin_started(s_tasklet *t, const s_snapshot *image, const char **wrong)
+static int restore_started(s_tasklet *t, const s_snapshot *snapshot, const char **wrong)
 {
     int code = s_claim_for_rebinding(t, 0, NULL);
     if (code < 0)
         return code;
-    code = build_started(t, image, wrong);
+    code = restore_frames(t, snapshot, wrong);
     if (code < 0) {
         s_release_claim(t);
         return code;
@@ -99,23 +97,24 @@ static int begin_started(s_tasklet *t, const s_snapshot *image, const char **wro
     return code;
 }
 
-static int begin_fresh(s_tasklet *t, const s_snapshot *image)
+static int restore_not_started(s_tasklet *t, const s_snapshot *snapshot)
 {
     int code = s_claim_for_rebinding(t, 0, NULL);
     if (code == S_OK)
-        code = s_rebind(s_self(), t, image->func, image->args, image->kwnames);
-    if (code == S_OK && image->context != NULL)
-        Py_XSETREF(t->c.context, Py_NewRef(image->context));
+        code = s_rebind(s_self(), t, snapshot->func, snapshot->args, snapshot->kwnames);
+    if (code == S_OK && snapshot->context != NULL)
+        Py_XSETREF(t->c.context, Py_NewRef(snapshot->context));
     return code;
 }
 
-int s_snapshot_restore(s_tasklet *t, const s_snapshot *image, const char **wrong)
+int s_snapshot_restore(s_tasklet *t, const s_snapshot *snapshot, const char **wrong)
 {
     *wrong = NULL;
-    int code = image->frames ? begin_started(t, image, wrong) : begin_fresh(t, image);
+    int code =
+        snapshot->frames ? restore_started(t, snapshot, wrong) : restore_not_started(t, snapshot);
     if (code == S_OK) {
-        Py_XSETREF(t->wait.value, Py_XNewRef(image->value));
-        Py_XSETREF(t->error, Py_XNewRef(image->error));
+        Py_XSETREF(t->wait.value, Py_XNewRef(snapshot->value));
+        Py_XSETREF(t->error, Py_XNewRef(snapshot->error));
     }
     return code;
 }

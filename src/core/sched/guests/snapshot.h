@@ -1,11 +1,11 @@
-/* A tasklet as an image: what it would need to go on somewhere else.
+/* Snapshots of tasklets: what a tasklet needs to continue in another process.
  *
- * An image is read from a tasklet that does not run and changes nothing in it.  It
- * is built into an ended tasklet, which then is paused; the upper rooms make it wait
- * again, each for what is theirs.
+ * A snapshot is taken of a tasklet that does not run, and changes nothing in it.  It is restored
+ * into an ended tasklet, which then is paused; the upper rooms make it wait again, each for what is
+ * theirs.
  */
-#ifndef LOOMLET_SNAPSHOT_H
-#define LOOMLET_SNAPSHOT_H
+#ifndef LOOMLET_SCHED_SNAPSHOT_H
+#define LOOMLET_SCHED_SNAPSHOT_H
 
 #include "sched/sched.h"
 
@@ -18,7 +18,7 @@ typedef struct {
     PyObject *value, *error; /* what its call is going to return, or to raise; a sender's offer */
 } s_snapshot;
 
-/* Why a tasklet has no image. */
+/* Why no snapshot of a tasklet can be taken. */
 enum s_obstacle {
     S_OBSTACLE_NONE,
     S_OBSTACLE_CURRENT,
@@ -31,11 +31,11 @@ enum s_obstacle {
 };
 /* The caller's own tasklet or one of its thread's. */
 int s_snapshot_obstacle(const s_sched *s, const s_tasklet *t);
-/* 0, or S_E_SET.  Only of one that has an image. */
-int s_snapshot_take(s_tasklet *t, s_snapshot *image);
-void s_snapshot_clear(s_snapshot *image);
+/* 0, or S_E_SET.  Only where there is no obstacle. */
+int s_snapshot_take(s_tasklet *t, s_snapshot *snapshot);
+void s_snapshot_clear(s_snapshot *snapshot);
 /* Makes an ended tasklet of this thread a paused one: 0 or S_E_; *wrong says what does not fit
  * (then S_E_SNAPSHOT). */
-int s_snapshot_restore(s_tasklet *t, const s_snapshot *image, const char **wrong);
+int s_snapshot_restore(s_tasklet *t, const s_snapshot *snapshot, const char **wrong);
 
 #endif

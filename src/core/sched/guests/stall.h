@@ -2,8 +2,8 @@
  *
  * The reports are made by a room above (debug/stall_report.c), which hangs its functions in here.
  */
-#ifndef LOOMLET_STALL_H
-#define LOOMLET_STALL_H
+#ifndef LOOMLET_SCHED_STALL_H
+#define LOOMLET_SCHED_STALL_H
 
 #include "sched/sched.h"
 
