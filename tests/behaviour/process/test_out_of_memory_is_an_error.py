@@ -163,14 +163,15 @@ def from_another_thread():
         ch.close()
 
     thread = threading.Thread(target=other)
-    thread.start()
     try:
+        thread.start()  # its wait for the start may fail when the thread runs already
         return task.result()
     except loomlet.ChannelClosed:
         raise MemoryError from None
     finally:
         ch.close()
-        thread.join()
+        if thread.is_alive():
+            thread.join()
 
 
 WORK = [ping, buffered, choose, wait_for_a_lock, hard, nap, grouped, failing_group, timed, late]
