@@ -9,7 +9,13 @@ import helpers_tree as tree
 TESTS = tree.ROOT / "tests"
 NAMED_IN_BYTES = "snapshots/old_"
 """Modules that kept bytes name."""
-PROGRAMS = {"snapshots/keep.py", "structure/calls.py", "structure/static_names.py"}
+PROGRAMS = {
+    "snapshots/keep.py",
+    "structure/calls.py",
+    "structure/homonyms.py",
+    "structure/static_names.py",
+    "structure/vocabulary.py",
+}
 """What people run by hand, or have run."""
 INPUTS = ("structure/walks/", "typing/accepted/", "typing/rejected/")
 """Programs that are not tests but what a test looks at."""

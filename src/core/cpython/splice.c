@@ -211,14 +211,14 @@ static int runs_partial(join *j, PyObject *partial, slot *base, int given)
     PyObject *own = member_at(partial, c_facts.partial_args);
     PyObject *keywords = member_at(partial, c_facts.partial_keywords), *self = C_CALL_SELF(base);
     Py_ssize_t count = PyTuple_GET_SIZE(own) + given;
-    int bound = target != j->func, in_place = given > 0 && PyTuple_GET_SIZE(own) == 1;
+    int bound = target != j->func, reuses_tuple = given > 0 && PyTuple_GET_SIZE(own) == 1;
     if (bound && (!PyMethod_Check(target) || PyMethod_GET_FUNCTION(target) != j->func))
         return 0;
     if (PyDict_GET_SIZE(keywords) != 0 || (given > 0 && !C_PARTIAL_IS_VISIBLE))
         return 0;
-    if (count + bound > C_MAX_ARRAY_ARGUMENTS && (bound || (given > 0 && !in_place)))
+    if (count + bound > C_MAX_ARRAY_ARGUMENTS && (bound || (given > 0 && !reuses_tuple)))
         return 0;
-    if (in_place && C_DROPS_IN_PLACE) {
+    if (reuses_tuple && C_DROPS_IN_PLACE) {
         j->to->borrowed = &C_EMPTY_SLOT(base);
         return self == PyTuple_GET_ITEM(own, 0);
     }

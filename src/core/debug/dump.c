@@ -39,7 +39,7 @@ static struct {
 
 static PyObject *written_codes[CODES];
 
-static uint64_t milliseconds(uint32_t coarse)
+static uint64_t coarse_to_ms(uint32_t coarse)
 {
     return (int32_t)coarse < 0 ? 0 : ((uint64_t)coarse << 20) / 1000000;
 }
@@ -131,7 +131,7 @@ static void put_tasklet(void *unused)
     d_put_field(t->id);
     d_put_field(t->state);
     d_put_field(t->saved_as);
-    d_put_field(milliseconds(here.now - t->since));
+    d_put_field(coarse_to_ms(here.now - t->since));
     d_put("\t");
     d_put(name);
     put_wait(t);
@@ -167,9 +167,9 @@ static void put_scheduler(void *unused)
     d_put_field(s->thread_id);
     d_put_field(s->current->id);
     d_put_field((uint64_t)d_is_running(s, s->current));
-    d_put_field(milliseconds(here.now - s->current->since));
+    d_put_field(coarse_to_ms(here.now - s->current->since));
     d_put_field((uint64_t)here.ready);
-    d_put_field(milliseconds(longest->milliseconds));
+    d_put_field(coarse_to_ms(longest->milliseconds));
     d_put_field(longest->id);
     d_put("\t");
     d_put(longest->name);

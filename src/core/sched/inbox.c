@@ -9,7 +9,7 @@
  * for messages after it has announced that it sleeps (plat.h), so no message waits for a thread
  * that sleeps.
  *
- * A completion is pushed by exchanging one word, because its sender is no thread of the
+ * A completion is pushed by one compare-and-swap, because its sender is no thread of the
  * interpreter: a fork may stop it anywhere, and then the word is as it was or as it shall be.
  *
  * A tasklet may get another owner while a message is on the way: the message is passed on, and a

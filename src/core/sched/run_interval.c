@@ -48,7 +48,7 @@ size_t s_peek_name(const s_tasklet *t, char *to, size_t room)
     return used;
 }
 
-static void record_longest(s_sched *s, const s_tasklet *t, uint32_t milliseconds)
+static void save_longest(s_sched *s, const s_tasklet *t, uint32_t milliseconds)
 {
     s_run_interval *r = &s->longest;
     c_location location;
@@ -70,7 +70,7 @@ B_COLD uint32_t s_note_interval(s_sched *s, const s_tasklet *t, uint32_t now)
     if (s->idled) {
         now = t->since;
     } else if (held >= 0 && t != s->idler) {
-        record_longest(s, t, (uint32_t)held);
+        save_longest(s, t, (uint32_t)held);
     }
     reset_notice(s);
     return now;

@@ -63,7 +63,7 @@ static PyObject *run_current(s_sched *s, s_tasklet *t)
 
 static B_NORETURN void leave_for_kept(s_sched *s, s_tasklet *next);
 
-static void dispatch(void)
+static void run_dispatcher(void)
 {
     s_sched *s = s_self_;
     void *cell[8];
@@ -98,7 +98,7 @@ static inline B_NORETURN void restart_on_stack(p_stack *stack)
 {
     track_abandon(stack->low, stack->size);
     track_leave(NULL, stack->low, stack->size);
-    p_abandon(stack, dispatch);
+    p_abandon(stack, run_dispatcher);
 }
 
 /* Leaves the present stack for good: the current tasklet `next` has kept its own. */
@@ -128,7 +128,7 @@ static PyObject *suspend_hard(s_sched *s, s_tasklet *me, s_tasklet *next, p_stac
         s->stack = fresh;
         c_stack_limits_use(s->ts, fresh);
         track_leave(&mine->fake, fresh->low, fresh->size);
-        p_start(&mine->sp, fresh, dispatch);
+        p_start(&mine->sp, fresh, run_dispatcher);
     }
     track_enter(mine->fake);
     c_hard_resume(s->ts, &me->c, &kept);

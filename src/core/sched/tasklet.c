@@ -207,12 +207,12 @@ static void store_outcome(s_sched *s, s_tasklet *t, PyObject *result)
 {
     PyObject *failure = result == NULL ? PyErr_GetRaisedException() : NULL;
     int silent = failure != NULL && is_silent(t, failure);
-    int watched = t->owned || (b_linked(&t->joiners) && !b_list_empty(&t->joiners));
+    int has_observer = t->owned || (b_linked(&t->joiners) && !b_list_empty(&t->joiners));
     Py_CLEAR(t->args);
     Py_CLEAR(t->kwnames);
     t->result = result;
     t->failure = failure;
-    if (failure == NULL || silent || watched)
+    if (failure == NULL || silent || has_observer)
         return;
     s->reporting = s->trap;
     if (t->stackless.rules)

@@ -16,12 +16,12 @@ static PyObject *set_running_loop(PyObject *module, PyObject *loop)
     s_sched *s = loop != Py_None ? s_self() : s_self_;
     if (loop != Py_None && s == NULL)
         return NULL;
-    int code = loop != Py_None ? s_loop_prepare(s) : S_OK;
+    int code = loop != Py_None ? s_event_loop_prepare(s) : S_OK;
     if (code < 0)
         return bind_fail(code, NULL);
     PyObject *done = c_event_loop_set(loop);
     if (s != NULL && s->ts == c_thread_state())
-        s_loop_update(s);
+        s_event_loop_update(s);
     return done;
 }
 
@@ -52,7 +52,7 @@ static PyObject *own_event_loops(PyObject *module, PyObject *args)
     c_event_loop_learn(setter, original, getter);
     c_interruptible_exclude_file(file);
     s_sched *s = c_event_loop_is_running() ? s_self() : NULL;
-    if (s != NULL && s_loop_prepare(s) < 0)
+    if (s != NULL && s_event_loop_prepare(s) < 0)
         return bind_fail(S_E_MEMORY, NULL);
     Py_RETURN_NONE;
 }

@@ -25,7 +25,7 @@ static int patch_all(int install)
 }
 
 /* _patch(True) or _patch(False); _patch(None) asks.  Returns whether it was installed. */
-static PyObject *patch(PyObject *module, PyObject *wanted)
+static PyObject *set_patched(PyObject *module, PyObject *wanted)
 {
     (void)module;
     int before = installed;
@@ -43,6 +43,6 @@ static PyObject *patch(PyObject *module, PyObject *wanted)
 }
 
 PyMethodDef bind_patch_functions[] = {
-    {"_patch", patch, METH_O, NULL},
+    {"_patch", set_patched, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -3,8 +3,8 @@
  * A tasklet in which an event loop runs owns a record, t->event_loop.  While the tasklet runs, what
  * the event loop has put into the thread state is there, and the record holds what others see:
  * nothing.  When it stops, wherever that is (a wait in the event loop's own selector, a blocking
- * call in a coroutine, the end of a time slice), the two are exchanged, and when it runs again they
- * are exchanged back.
+ * call in a coroutine, the end of a time slice), the two are swapped, and when it runs again they
+ * are swapped back.
  *
  * Such a tasklet is always suspended hard, so that both are reported and no other switch needs a
  * test (s->only_hard).
@@ -19,7 +19,7 @@ static void set_only_hard(s_sched *s, int why)
     s->soft = s_soft_mode(s, s->soft);
 }
 
-int s_loop_prepare(s_sched *s)
+int s_event_loop_prepare(s_sched *s)
 {
     s_tasklet *t = s->current;
     if (t->event_loop == NULL)
@@ -31,7 +31,7 @@ int s_loop_prepare(s_sched *s)
     return S_OK;
 }
 
-void s_loop_update(s_sched *s)
+void s_event_loop_update(s_sched *s)
 {
     s_tasklet *t = s->current;
     if (t->event_loop == NULL || c_event_loop_is_running())
@@ -70,5 +70,5 @@ static void drop_loop(s_sched *s, s_tasklet *t)
     PyErr_SetRaisedException(pending);
 }
 
-const s_guest s_loop_guest = {
+const s_guest s_event_loop_guest = {
     .bit = S_HAS_LOOP, .leave = swap_out_loop, .resume = swap_in_loop, .drop = drop_loop};

@@ -5,8 +5,8 @@
 #include "sched/types.h"
 
 /* The current tasklet is about to have a running event loop: 0 or S_E_MEMORY. */
-int s_loop_prepare(s_sched *s);
+int s_event_loop_prepare(s_sched *s);
 /* ... and has one now, or none any more. */
-void s_loop_update(s_sched *s);
+void s_event_loop_update(s_sched *s);
 
 #endif

@@ -182,7 +182,7 @@ static void adjust_interrupt(s_preempt *p)
     c_interrupt_repeat(&p->interrupt, counting);
 }
 
-static s_preempt *record_of(s_sched *s)
+static s_preempt *preempt_of(s_sched *s)
 {
     if (s->preempt == NULL)
         s->preempt = s_preempt_obtain(s);
@@ -193,7 +193,7 @@ int s_slices_begin(s_sched *s, int64_t nanoseconds)
 {
     if (s_slices_prepare() < 0)
         return S_E_SET;
-    s_preempt *p = record_of(s);
+    s_preempt *p = preempt_of(s);
     if (p == NULL)
         return S_E_MEMORY;
     int code = s_monitor_set_slice(p, nanoseconds);
@@ -214,7 +214,7 @@ int s_slices_counted(s_sched *s, int64_t safepoints)
 {
     if (safepoints > 0 && s_slices_prepare() < 0)
         return S_E_SET;
-    s_preempt *p = record_of(s);
+    s_preempt *p = preempt_of(s);
     if (p == NULL)
         return S_E_MEMORY;
     p->slice_safepoints = p->slice_left = safepoints;
@@ -235,7 +235,7 @@ int s_slices_delays(s_sched *s, int64_t *delays)
 
 int s_budget_begin(s_sched *s, const s_budget *budget)
 {
-    s_preempt *p = record_of(s);
+    s_preempt *p = preempt_of(s);
     if (p == NULL)
         return S_E_MEMORY;
     p->budget = *budget;

@@ -13,7 +13,7 @@
  * Where a request may have to wait for the GIL (3.11) another thread makes it, the requester, so
  * that the monitor continues while C code keeps the GIL.
  *
- * Threads.  `records_lock` guards the list and what the monitor reads of a record; what it samples
+ * Threads.  `samples_lock` guards the list and what the monitor reads of a record; what it samples
  * of a scheduler is read without a lock and may be stale: then the service, which looks again,
  * finds that the tasklet has switched meanwhile and does nothing.  `requests_lock` is held while
  * requests are made, and none is made while some thread forks: a count, because what else runs
@@ -28,8 +28,8 @@
 #include "sched/guests/preempt.h"
 #include "sched/internal.h"
 
-static p_lock records_lock, requests_lock;
-static s_preempt *records;
+static p_lock samples_lock, requests_lock;
+static s_preempt *samples;
 static p_parker parker = {1}, requester_parker = {1};
 static p_thread monitor, requester;
 static int monitoring, has_requester, stopping, stopped, forking;
@@ -71,7 +71,7 @@ static void sample_scheduler(s_preempt *p, int64_t now)
 static int64_t sample_all(int64_t now)
 {
     int64_t next = S_FOREVER;
-    for (s_preempt *p = records; p != NULL; p = p->next) {
+    for (s_preempt *p = samples; p != NULL; p = p->next) {
         if (p->slice == 0 || is_sleeping(p))
             continue;
         if (__atomic_exchange_n(&p->unwatched, 0, __ATOMIC_SEQ_CST) || p->sample_at <= now)
@@ -85,7 +85,7 @@ static void request_all(void)
 {
     p_lock_take(&requests_lock);
     int blocked = __atomic_load_n(&forking, __ATOMIC_SEQ_CST);
-    for (s_preempt *p = blocked ? NULL : records; p != NULL; p = p->next) {
+    for (s_preempt *p = blocked ? NULL : samples; p != NULL; p = p->next) {
         if (__atomic_exchange_n(&p->request, 0, __ATOMIC_ACQ_REL))
             c_interrupt_request(&p->interrupt);
     }
@@ -94,15 +94,15 @@ static void request_all(void)
 
 static void report_stalls(int64_t now)
 {
-    for (s_preempt *p = records; s_stall_hook.report != NULL && p != NULL; p = p->next)
+    for (s_preempt *p = samples; s_stall_hook.report != NULL && p != NULL; p = p->next)
         s_stall_hook.report(&p->stall, now);
 }
 
 static int is_stopping(void)
 {
-    p_lock_take(&records_lock);
+    p_lock_take(&samples_lock);
     int stop = stopping;
-    p_lock_give(&records_lock);
+    p_lock_give(&samples_lock);
     return stop;
 }
 
@@ -122,7 +122,7 @@ static void requester_main(void)
 static void wake_requester(void)
 {
     int wanted = 0;
-    for (s_preempt *p = records; p != NULL; p = p->next)
+    for (s_preempt *p = samples; p != NULL; p = p->next)
         wanted |= __atomic_load_n(&p->request, __ATOMIC_RELAXED);
     if (wanted)
         p_unpark(&requester_parker);
@@ -132,10 +132,10 @@ static void monitor_main(void)
 {
     for (;;) {
         p_park_prepare(&parker);
-        p_lock_take(&records_lock);
+        p_lock_take(&samples_lock);
         int64_t next = sample_all(p_now());
         int stop = stopping;
-        p_lock_give(&records_lock);
+        p_lock_give(&samples_lock);
         if (stop)
             return;
         if (c_interrupt_request_waits)
@@ -147,34 +147,34 @@ static void monitor_main(void)
     }
 }
 
-/* ---- records --------------------------------------------------------------------------- */
+/* ---- samples --------------------------------------------------------------------------- */
 
 s_preempt *s_preempt_obtain(s_sched *s)
 {
-    p_lock_take(&records_lock);
-    s_preempt *p = records;
+    p_lock_take(&samples_lock);
+    s_preempt *p = samples;
     while (p != NULL && p->s != NULL)
         p = p->next;
     if (p != NULL) {
         p->s = s;
     } else if (!c_out_of_memory() && (p = PyMem_RawCalloc(1, sizeof(*p))) != NULL) {
         p->s = s;
-        p->next = records;
-        __atomic_store_n(&records, p, __ATOMIC_RELEASE);
+        p->next = samples;
+        __atomic_store_n(&samples, p, __ATOMIC_RELEASE);
     }
-    p_lock_give(&records_lock);
+    p_lock_give(&samples_lock);
     return p;
 }
 
 void s_preempt_release(s_preempt *p)
 {
-    p_lock_take(&records_lock);
+    p_lock_take(&samples_lock);
     p->s->preempt = NULL;
     p->s = NULL;
-    p_lock_give(&records_lock);
+    p_lock_give(&samples_lock);
 }
 
-/* 0, or -1 when the system gives no thread.  Under records_lock. */
+/* 0, or -1 when the system gives no thread.  Under samples_lock. */
 static int start_monitor(void)
 {
     if (stopped)
@@ -192,7 +192,7 @@ static int start_monitor(void)
 
 int s_monitor_set_slice(s_preempt *p, int64_t nanoseconds)
 {
-    p_lock_take(&records_lock);
+    p_lock_take(&samples_lock);
     p->slice = nanoseconds;
     p->seen = (s_progress){NULL, 0, 0};
     p->sample_at = 0;
@@ -200,7 +200,7 @@ int s_monitor_set_slice(s_preempt *p, int64_t nanoseconds)
     int code = nanoseconds ? start_monitor() : 0;
     if (code < 0)
         p->slice = 0;
-    p_lock_give(&records_lock);
+    p_lock_give(&samples_lock);
     return code < 0 ? S_E_MEMORY : S_OK;
 }
 
@@ -225,11 +225,11 @@ void s_monitor_wake(s_sched *s)
 
 void s_slices_stop(void)
 {
-    p_lock_take(&records_lock);
+    p_lock_take(&samples_lock);
     int running = monitoring, requests = has_requester;
     monitoring = has_requester = 0;
     stopping = stopped = 1;
-    p_lock_give(&records_lock);
+    p_lock_give(&samples_lock);
     c_interrupt_shut_down();
     p_unpark(&parker);
     p_unpark(&requester_parker);
@@ -255,8 +255,8 @@ static void restart_in_child(void)
     if (s_stall_hook.after_fork != NULL)
         s_stall_hook.after_fork();
     parker.word = requester_parker.word = 1;
-    records_lock.word = requests_lock.word = 0;
-    for (s_preempt *p = records; p != NULL; p = p->next) {
+    samples_lock.word = requests_lock.word = 0;
+    for (s_preempt *p = samples; p != NULL; p = p->next) {
         if (p->s != NULL && p->s == s_self_) {
             if (p->slice)
                 start_monitor();

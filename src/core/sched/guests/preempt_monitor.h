@@ -19,7 +19,7 @@ typedef struct s_preempt {
     s_sched *s;            /* NULL: free */
     struct s_preempt *next;
 
-    int64_t slice; /* 0: no slices.  This and the next under records_lock */
+    int64_t slice; /* 0: no slices.  This and the next under samples_lock */
     int64_t sample_at, since;
     s_progress seen;
     int request;

@@ -2,7 +2,7 @@
  *
  * A tasklet that has called sys.settrace or sys.setprofile owns a record, t->trace.  While it runs,
  * its functions are in the thread state and the record holds what was there before; a switch away
- * exchanges the two, a switch back does so again.  While no tasklet has functions of its own, the
+ * swaps the two, a switch back does so again.  While no tasklet has functions of its own, the
  * thread state is as if tasklets did not exist: what C code sets there (a coverage tool) or what
  * was on before loomlet was imported (a debugger) stays on for every tasklet of the thread.
  *
@@ -13,7 +13,7 @@
 
 #include "sched/internal.h"
 
-static int give_record(s_tasklet *t)
+static int attach_trace(s_tasklet *t)
 {
     t->trace = c_calloc(sizeof(*t->trace));
     if (t->trace == NULL)
@@ -23,7 +23,7 @@ static int give_record(s_tasklet *t)
     return S_OK;
 }
 
-static void take_record(s_tasklet *t)
+static void detach_trace(s_tasklet *t)
 {
     PyMem_Free(t->trace);
     t->trace = NULL;
@@ -36,7 +36,7 @@ int s_trace_prepare(s_sched *s)
     s_tasklet *t = s->current;
     if (t->trace != NULL)
         return S_OK;
-    int code = give_record(t);
+    int code = attach_trace(t);
     if (code == S_OK)
         c_trace_swap(s->ts, t->trace);
     return code;
@@ -48,14 +48,14 @@ void s_trace_update(s_sched *s)
     if (t->trace == NULL || c_trace_is_set(s->ts))
         return;
     c_trace_swap(s->ts, t->trace);
-    take_record(t);
+    detach_trace(t);
 }
 
 /* What is on in a thread that gets its scheduler may be its main tasklet's. */
 static void adopt_thread_functions(s_sched *s)
 {
     if (c_trace_is_known(s->ts))
-        give_record(s->main);
+        attach_trace(s->main);
 }
 
 static void swap_functions(s_sched *s, s_tasklet *t)
@@ -83,7 +83,7 @@ int s_trace_set(s_sched *s, s_tasklet *t, PyObject *(*set)(PyObject *function), 
 {
     if (t->trace == NULL && function == Py_None)
         return S_OK;
-    if (t->trace == NULL && give_record(t) < 0)
+    if (t->trace == NULL && attach_trace(t) < 0)
         return S_E_MEMORY;
     c_trace mine = {{NULL}};
     c_trace_swap(s->ts, &mine);
@@ -93,7 +93,7 @@ int s_trace_set(s_sched *s, s_tasklet *t, PyObject *(*set)(PyObject *function), 
     c_trace_swap(s->ts, t->trace);
     c_trace_swap(s->ts, &mine);
     if (!on)
-        take_record(t);
+        detach_trace(t);
     Py_XDECREF(done);
     return done != NULL ? S_OK : S_E_SET;
 }
@@ -115,7 +115,7 @@ static void drop_functions(s_sched *s, s_tasklet *t)
     c_trace_swap(ts, t->trace);
     if (!running)
         c_trace_swap(ts, &mine);
-    take_record(t);
+    detach_trace(t);
     PyErr_SetRaisedException(pending);
 }
 
