@@ -2,6 +2,7 @@
 #
 #   PYTHON=python3.12  takes that interpreter instead of the newest supported one
 #   TESTS=tests/unit   tests only that
+#   WRITE=1            coverage writes tests/coverage.toml anew
 
 PYTHON ?=
 TESTS ?= tests
@@ -13,7 +14,7 @@ CORE_BEHAVIOUR := tasklets switching channels select scopes locks stackless exce
     preemption freezing garbage testing
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo peers test stress check format clean \
+.PHONY: help build demo peers test stress check coverage format clean \
     check-form check-types check-unit check-behaviour
 
 help:    ## this list
@@ -55,6 +56,10 @@ check-unit:
 
 check-behaviour:
 	$(QUICK) $(addprefix tests/behaviour/,$(CORE_BEHAVIOUR))
+
+coverage: ## lines that the tests reach, per room, against tests/coverage.toml
+	@LOOMLET_COVERAGE=ON PYTHON=3.13 tools/setup .envs/coverage test,test-libraries,coverage
+	@.envs/coverage/bin/python tools/coverage/measure.py $(if $(WRITE),--write)
 
 format: build ## put all sources into the common form
 	$(RUN) ruff check -q --fix-only .

@@ -35,6 +35,8 @@ COMPUTED = sys.version_info[:2] >= (3, 12)
 # either, which uses the highest numbers for its own instructions for tracing.
 END = "RETURN_CONST 0" if "RETURN_CONST" in dis.opmap else "RAISE_VARARGS 0"
 NONE = 255 if sys.version_info < (3, 14) else 127
+# From 3.14 on the compiler warns of some of the unusual statements.
+pytestmark = pytest.mark.filterwarnings("ignore:'(return|break|continue)' in a:SyntaxWarning")
 needs_depth = pytest.mark.skipif(not COMPUTED, reason="this Python needs no computed depth")
 
 UNIT = 2

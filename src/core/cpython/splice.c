@@ -69,7 +69,7 @@ C_READS_STACK static int is_on_c_stack(const join *j, const void *object)
 }
 
 /* Plans to drop the reference to `object` that the C code owns, when that code is given up. */
-static int own_until_spliced(join *j, PyObject *object)
+static int plan_release(join *j, PyObject *object)
 {
     if (Py_REFCNT(object) < 2 || !is_on_c_stack(j, object))
         return 0;
@@ -127,7 +127,7 @@ static int splice_for_iter(join *j)
 /* Whether the type's attribute is the plain function that runs: the C code owns a reference. */
 static int runs_type_hook(join *j, PyObject *object, PyObject *name)
 {
-    return _PyType_Lookup(Py_TYPE(object), name) == j->func && own_until_spliced(j, j->func);
+    return _PyType_Lookup(Py_TYPE(object), name) == j->func && plan_release(j, j->func);
 }
 
 static int splice_subscript(join *j)
@@ -151,8 +151,8 @@ static int runs_property(join *j, PyObject *object, PyObject *name, int method)
 {
     PyObject *found = _PyType_Lookup(Py_TYPE(object), name);
     return found != NULL && Py_IS_TYPE(found, &PyProperty_Type) &&
-           member_at(found, c_facts.getter) == j->func && own_until_spliced(j, found) &&
-           (method || own_until_spliced(j, name));
+           member_at(found, c_facts.getter) == j->func && plan_release(j, found) &&
+           (method || plan_release(j, name));
 }
 
 static int runs_getattr(join *j, PyObject *object, PyObject *name)
@@ -248,7 +248,7 @@ static int runs_init(join *j, PyTypeObject *type, slot *base, int given)
     c_stack_words words = c_stack_words_between(j->upper, j->lower);
     if (!c_find_new_object(words, j->func, &object, given > 0 ? &tuple : NULL) ||
         !Py_IS_TYPE(object, type) || (given > 0 && !holds_arguments(tuple, base + 2, given)) ||
-        !own_until_spliced(j, j->func))
+        !plan_release(j, j->func))
         return 0;
     j->to->made = object;
     j->to->spare = &C_EMPTY_SLOT(base);

@@ -26,12 +26,18 @@ Step = Callable[["Rest"], bool]
 class Rest(Iterator[Any]):
     """The items after a position; `kind` names the rule by which the position moves.
 
-    The attributes of a Rest that is frozen again stand in the bytes, so their names never change.
+    The attributes of a Rest that is frozen again stand in the bytes: their old names are read too.
     """
 
     def __init__(self, kind: str, pools: tuple[Any, ...], positions: list[int]) -> None:
         self.kind, self.pools, self.positions = kind, pools, positions
         self.ended = False
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "places" in state:  # frozen when the positions were called places
+            state = {**state, "positions": state["places"]}
+        self.kind, self.pools = state["kind"], state["pools"]
+        self.positions, self.ended = state["positions"], state["ended"]
 
     def __iter__(self) -> Self:
         return self

@@ -4,6 +4,8 @@ import copyreg
 import dataclasses
 import enum
 import functools
+import gc
+import importlib
 import itertools
 import operator
 import sys
@@ -334,3 +336,28 @@ def test_globals_of_a_module_are_shared():
 
 
 TICKS = itertools.count()
+
+
+def test_nothing_is_kept_of_a_function_that_is_gone(tmp_path, monkeypatch):
+    """What was learned of its code for the bytes goes with it."""
+    from loomlet.snapshot import _code, _importable
+
+    (tmp_path / "short_lived.py").write_text(
+        "def outer():\n    def body(ch):\n        return ch.receive()\n    return body\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def known():
+        return len(_code.DIGESTS), len(_importable._nested)
+
+    gc.collect()
+    before = known()
+    made = importlib.import_module("short_lived").outer()
+    loomlet.freeze(waiting(made, Channel()))
+    assert known() > before
+    del made, sys.modules["short_lived"]
+    for task in loomlet._core.tasklets()[1:]:
+        task.kill()
+    del task
+    gc.collect()
+    assert known() == before

@@ -198,3 +198,15 @@ def test_a_hard_wait_in_a_function_that_has_waited_softly():
     assert "inner (" in reason(task) and "select" in reason(task)
     ch.send(2)
     assert task.result() == ["outer", (1, (0, 2))]
+
+
+def sends_one(ch, make):
+    ch.send(make())
+
+
+def test_the_value_that_it_offers():
+    """It is in no variable, so it is named by its type."""
+    task = waiting(sends_one, Channel(), threading.Lock)
+    with pytest.raises(FreezeError, match=r"its value, a lock, cannot be saved"):
+        loomlet.freeze(task)
+    task.kill()

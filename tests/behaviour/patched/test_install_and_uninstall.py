@@ -106,7 +106,7 @@ def test_nothing_changes_when_something_is_not_stock(monkeypatch, sockets):
     """A function that somebody has replaced is named, and the rest stays as it was."""
     patch.uninstall()
     monkeypatch.setattr(select, "select", len)
-    with pytest.raises(RuntimeError, match=r"expected the interpreter's own function, found .*len"):
+    with pytest.raises(RuntimeError, match="len>, which is not the interpreter's own function"):
         patch.install()
     assert not patch.installed()
     one, _ = sockets

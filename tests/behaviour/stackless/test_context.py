@@ -78,3 +78,24 @@ def test_context_id():
     assert a.context_id == b.context_id != c.context_id
     with pytest.raises(AttributeError):
         a.context_id = 1
+
+
+def test_the_current_tasklet_has_its_context():
+    """Spec 3, tasklet.context_id: it can be asked for, and stays; it cannot be exchanged."""
+    me = stackless.getcurrent()
+    assert me.context_id == me.context_id != 0
+    assert me.context_run(divmod, 17, 5) == (3, 2)
+    with pytest.raises(RuntimeError, match="context of the current tasklet"):
+        me.set_context(contextvars.Context())
+    with pytest.raises(TypeError):
+        me.set_context(5)
+
+
+def test_an_exception_in_another_context():
+    """Spec 3, tasklet.context_run: it is raised here, and the context is left."""
+    task = stackless.tasklet(int)
+    before = contextvars.copy_context()
+    with pytest.raises(ZeroDivisionError):
+        task.context_run(divmod, 1, 0)
+    assert task.context_run(divmod, 17, 5) == (3, 2)
+    assert list(contextvars.copy_context().items()) == list(before.items())

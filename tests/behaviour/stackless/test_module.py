@@ -122,6 +122,14 @@ def test_wrap(name):
 
     assert wrap is stackless._wrap
     assert callable(getattr(wrap, name))
+    stackless._wrap.set_reduce_frame(None)
+
+
+@pytest.mark.parametrize("name", WRAP)
+def test_surrogates_are_refused(name):
+    """Spec 2, _wrap: a pickle that Stackless Python made of one of these cannot be loaded."""
+    with pytest.raises(NotImplementedError, match=f"unpickle a {name} of Stackless Python"):
+        getattr(stackless._wrap, name)()
 
 
 def test_install(python):

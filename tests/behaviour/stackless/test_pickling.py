@@ -323,3 +323,24 @@ def test_a_state_without_a_pickler():
     copy.copy(task).insert()
     stackless.run()
     assert log == ["called"] * 2
+
+
+def catches(ch):
+    try:
+        ch.receive()
+    except KeyError as error:
+        log.append(error.args)
+
+
+@pytest.mark.usefixtures("soft")
+def test_one_with_an_exception_on_its_way(through):
+    """Spec 8, pickling tasklets: a pending exception comes along, as a bomb in tempval."""
+    log.clear()
+    task = stackless.tasklet(catches)(stackless.channel())
+    stackless.run()
+    task.throw(KeyError, "on its way", pending=True)
+    for twin in through(task):
+        assert type(twin.tempval) is stackless.bomb
+        twin.insert()
+    stackless.run()
+    assert set(log) == {("on its way",)}
