@@ -26,6 +26,12 @@ import loomlet
 import loomlet.compat.stackless as stackless
 from loomlet import Channel, _core, _runtime
 
+# A tasklet that is killed right after `with` has called __enter__ leaves a suspended generator,
+# which the interpreter closes in the context of whatever runs then.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Exception ignored in. <generator object withs:pytest.PytestUnraisableExceptionWarning"
+)
+
 SECONDS = float(os.environ.get("LOOMLET_STRESS_SECONDS", "10"))
 TASKS = 6
 

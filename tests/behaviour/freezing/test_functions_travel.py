@@ -338,6 +338,10 @@ def test_globals_of_a_module_are_shared():
 TICKS = itertools.count()
 
 
+@pytest.mark.skipif(
+    not getattr(sys, "_is_gil_enabled", lambda: True)(),
+    reason="without the GIL the interpreter itself may keep a function that is gone",
+)
 def test_nothing_is_kept_of_a_function_that_is_gone(tmp_path, monkeypatch):
     """What was learned of its code for the bytes goes with it."""
     from loomlet.snapshot import _code, _importable

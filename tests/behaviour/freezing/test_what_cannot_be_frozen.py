@@ -170,6 +170,7 @@ def test_an_error_of_the_users_code():
     with pytest.raises(FreezeError, match=r"'thing' of type .*\.Bad .*does not want to") as caught:
         loomlet.freeze(task)
     assert isinstance(caught.value.__cause__, RuntimeError)
+    task.kill()
 
 
 def test_nesting_that_is_too_deep():
@@ -177,7 +178,9 @@ def test_nesting_that_is_too_deep():
     deep = []
     for _ in range(100_000):
         deep = [deep]
-    assert "nested too deeply" in reason(waiting(holds, Channel(), deep))
+    task = waiting(holds, Channel(), deep)
+    assert "nested too deeply" in reason(task)
+    task.kill()
 
 
 def test_a_hard_wait_in_a_function_that_has_waited_softly():
