@@ -3,8 +3,9 @@
 import pytest
 
 PROGRAM = """
-    import queue, threading
+    import queue, threading, warnings
     import loomlet
+    warnings.simplefilter("ignore", ResourceWarning)  # of tasklets that the end collects
     from loomlet import _core
     _core._patch_builtin_locks()
     lock, rlock, condition = threading.Lock(), threading.RLock(), threading.Condition()

@@ -8,7 +8,8 @@ PROGRAM = """
     except ImportError:
         print("none")
     else:
-        import loomlet
+        import loomlet, warnings
+        warnings.simplefilter("ignore", RuntimeWarning)  # 3.14 warns of those that remain
         text = '''
     try:
         import loomlet
