@@ -2,6 +2,7 @@
 #
 #   PYTHON=python3.12  takes that interpreter instead of the newest supported one
 #   TESTS=tests/unit   tests only that
+#   MODULES=test_io    cpython-tests runs only these
 #   WRITE=1            coverage writes tests/coverage.toml anew
 
 PYTHON ?=
@@ -14,8 +15,8 @@ CORE_BEHAVIOUR := tasklets switching channels select scopes locks stackless exce
     preemption freezing garbage testing
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo peers test stress check coverage format clean \
-    check-form check-types check-unit check-behaviour
+.PHONY: help build demo peers test stress check cpython-tests coverage format clean \
+    check-form check-mypy check-types check-unit check-behaviour
 
 help:    ## this list
 	@sed -n 's/^\([a-z]*\):.*## */  make \1\t/p' Makefile | expand -t 16
@@ -47,8 +48,10 @@ check-form:
 	$(RUN) ruff check .
 	$(VENV)/bin/clang-format --dry-run --Werror $(C_FILES)
 
-check-types:
+check-mypy:
 	$(RUN) mypy
+
+check-types: check-mypy
 	$(QUICK) tests/typing
 
 check-unit:
@@ -57,8 +60,13 @@ check-unit:
 check-behaviour:
 	$(QUICK) $(addprefix tests/behaviour/,$(CORE_BEHAVIOUR))
 
+cpython-tests: ## CPython's own tests of what loomlet patches, on 3.13, some ten minutes
+	@PYTHON=3.13 tools/setup .envs/3.13 test
+	@.envs/3.13/bin/python tools/cpython_tests/run.py $(MODULES)
+
 coverage: ## lines that the tests reach, per room, against tests/coverage.toml
-	@LOOMLET_COVERAGE=ON PYTHON=3.13 tools/setup .envs/coverage test,test-libraries,coverage
+	@LOOMLET_COVERAGE=ON PYTHON=3.13 tools/setup .envs/coverage \
+	    test,test-libraries,test-programs,coverage
 	@.envs/coverage/bin/python tools/coverage/measure.py $(if $(WRITE),--write)
 
 format: build ## put all sources into the common form

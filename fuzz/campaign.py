@@ -1,6 +1,6 @@
 """What all fuzzers share: batches in child processes, a corpus, and the command line.
 
-A child that dies of a signal, hangs, or raises an error that is no answer leaves its last input in
+A child that dies of a signal, hangs, or raises an unexpected error leaves its last input in
 the temporary folder that is named, and the program ends with status 1.  Nothing that was read is
 freed: a child keeps it all and leaves by os._exit().
 """
@@ -67,7 +67,7 @@ def changed(source: random.Random, data: bytes) -> bytes:
 
 
 def answer(fuzzer: Fuzzer, data: bytes, kept: list[object]) -> str:
-    """What the reader says."""
+    """The outcome of the reader, as text."""
     try:
         kept.append(fuzzer.read(data))
     except fuzzer.refusals as error:
@@ -78,7 +78,7 @@ def answer(fuzzer: Fuzzer, data: bytes, kept: list[object]) -> str:
 
 
 def constant(error: BaseException) -> str:
-    """What an error says, without the parts that differ each time."""
+    """The text of an error, without the parts that differ each time."""
     text = re.sub(r"^\S+ is not in this", "* is not in this", CHANGING.sub("*", str(error)))
     return f"{type(error).__name__}: {text[:TEXT]}"
 
@@ -103,7 +103,7 @@ def child(fuzzer: Fuzzer, seed: int, last: Path, corpus: Path | None) -> None:
 
 
 def batch(fuzzer: Fuzzer, words: list[str], folder: Path) -> str:
-    """Runs a child; "" or what became of it."""
+    """Runs a child; returns "" or how it failed."""
     command = [sys.executable, "-W", "ignore", fuzzer.file, "--child", *words]
     try:
         done = subprocess.run(

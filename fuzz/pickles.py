@@ -59,7 +59,7 @@ HOLDERS = {
 
 
 class Given:
-    """Pickles as what it is given, whatever that is."""
+    """Pickles as whatever it was given."""
 
     def __init__(self, reduced: Reduced) -> None:
         self.reduced = reduced
@@ -86,7 +86,7 @@ def native() -> Iterator[Any]:
 
 
 def reference() -> Iterator[Any]:
-    """The same of the Stackless API, and what only that has."""
+    """The same for the Stackless API, and its additions."""
     for call in PROGRAMS:
         channel = stackless.channel()
         task = stackless.tasklet(call)(channel, 3)
@@ -101,7 +101,7 @@ def reference() -> Iterator[Any]:
 
 
 def parts(value: Any) -> list[Any] | None:
-    """What is in a container."""
+    """The parts of a container."""
     if type(value) in HOLDERS:
         return [getattr(value, name) for name in HOLDERS[type(value)]]
     if type(value) is dict:
@@ -184,7 +184,7 @@ def inputs(source: random.Random) -> Iterator[bytes]:
 
 
 def reduce(value: Any) -> Reduced | None:
-    """What `pickle` asks for; None for what cannot be pickled."""
+    """The result of __reduce_ex__(); None for objects that cannot be pickled."""
     try:
         found = value.__reduce__()
     except loomlet.LoomletError:

@@ -4,8 +4,8 @@
 
 Some tasklets are frozen, their bytes are changed at random, and thaw() is called: half of the
 inputs as they are, which the check at their head must find, half with a new check, so that the
-change reaches the reader behind it.  What is thawed is never run: bytes with a right check may hold
-any code.
+change reaches the reader behind it.  Thawed tasklets are never run: bytes with a correct check may
+hold any code.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def seeds() -> list[bytes]:
     Code by value would be read by `marshal`, which is not made for damaged input.
     """
     found = []
-    for call, argument in ((frozen.waiting, 3), (frozen.below, 7), (frozen.handler, "somebody")):
+    for call, argument in ((frozen.waiting, 3), (frozen.below, 7), (frozen.handler, "argument")):
         task = loomlet.spawn(call, Channel(), argument)
         loomlet.schedule()
         found.append(loomlet.freeze(task))

@@ -1,4 +1,4 @@
-"""What all tests share: what the run is called by, marks by folder, and nothing left behind.
+"""What all tests share: the header of the report, marks by folder, and checks for leftovers.
 
 LOOMLET_TORTURE=switch,move,alloc runs the same tests in the torture modes; the header of the report
 says which ones are on, and whether switching is soft.
@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import loomlet
-from loomlet import _core, errors
+from loomlet import _core, _waits
 
 pytest.register_assert_rewrite("helpers_descriptors")
 
@@ -33,20 +33,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """The tests themselves are a million objects, which no collection of a test need go through."""
+    """The tests themselves are a million objects, which a collection in a test need not visit."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="module")
 def nothing_to_collect() -> None:
-    """What the files before have imported and cached need not be gone through either."""
+    """Nor need they visit what earlier files have imported and cached."""
     gc.collect()
     gc.freeze()
 
 
 def pytest_configure() -> None:
-    """Programs of tests get Ctrl-C also when the run was started in the background, deaf to it."""
+    """Programs of tests get Ctrl-C even when the run was started in the background, ignoring it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -82,9 +82,9 @@ def no_tasklet_is_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     before = others().keys()
     yield
     left = [tasklet for key, tasklet in others().items() if key not in before]
-    told = "".join(f"\n  {errors.describe(tasklet)}" for tasklet in left)
+    shown = "".join(f"\n  {_waits.describe(tasklet)}" for tasklet in left)
     for tasklet in left:
         with contextlib.suppress(loomlet.LoomletError):
             tasklet.kill()
-    if told and not request.node.stash.get(FAILED, False):
-        pytest.fail(f"left behind:{told}", pytrace=False)
+    if shown and not request.node.stash.get(FAILED, False):
+        pytest.fail(f"left behind:{shown}", pytrace=False)

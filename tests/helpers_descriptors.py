@@ -17,7 +17,7 @@ def open_descriptors() -> int:
 
 
 def wait_for_something() -> None:
-    """Makes the thread's poller and the door of the process, which stay."""
+    """Makes the thread's poller and the debug socket of the process, which stay."""
     observe.serve()
     one, other = net.pair()
     with one, other:
@@ -28,7 +28,7 @@ def wait_for_something() -> None:
 
 
 def wait_for_lookups() -> None:
-    """Of names, for which nobody waits any more: they read files and tell nobody when they end."""
+    """Waits until abandoned lookups have ended: they read files and send no event at their end."""
     while _core._resolver_threads():
         time.sleep(0.001)
 

@@ -1,6 +1,6 @@
 """What tools/pythons and tools/servers share: apt without root, and programs within a time limit.
 
-Purpose.  Packages of the machine's Debian archive, read and downloaded below a folder of our own.
+Purpose.  Packages of the machine's Debian archive, read and downloaded below a private folder.
 
 Invariants.
 - The machine's package database is read, not written: apt works with a private source list,
@@ -62,7 +62,7 @@ class Runner:
         self.deadline = deadline
 
     def left(self) -> float:
-        """The remaining seconds; CannotGet when there are none."""
+        """The remaining seconds; CannotGet when no time is left."""
         seconds = self.deadline - time.monotonic()
         if seconds <= 0:
             raise CannotGet("the time limit is reached (--seconds gives more)")
@@ -315,7 +315,7 @@ def locked(folder: Path, runner: Runner) -> Iterator[None]:
 
 
 def look(shelf: Shelf, name: str) -> Path | None:
-    """What is here of that name; CannotGet only where nothing else could help."""
+    """The path of that name if it is here; CannotGet only where nothing else could help."""
     recipe = shelf.recipes[name]
     if recipe.look is None:
         return ready_path(shelf.cache / name)

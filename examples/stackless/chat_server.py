@@ -1,11 +1,11 @@
-"""The inside of a chat server: rooms, users, lines of text; sockets would come on top.
+"""The core of a chat server: rooms, users, lines of text; sockets would come on top.
 
 Each user is served by two tasklets, as over a real connection: one reads what the user types, the
 other writes what the user should see.  Each room is a tasklet that owns the list of its members.
 Everything between them is a channel.  A slow connection must not delay a room: what a user should
 see goes through a mailbox, a channel on which a sender never waits.
 
-Shows: one tasklet per thing that happens, and a script of users that makes a deterministic test.
+Shows: one tasklet for each activity, and a script of users that makes a deterministic test.
 Run: python examples/stackless/chat_server.py
 """
 
@@ -76,7 +76,7 @@ class User:
 
 
 TEXTS = {"/join": "* {user} comes in", "/quit": "* {user} leaves"}
-SCRIPT = ["ann /join tea", "ann anybody here?", "bob /join tea", "bob hello ann"]
+SCRIPT = ["ann /join tea", "ann is anyone here?", "bob /join tea", "bob hello ann"]
 SCRIPT += ["cem /join coffee", "cem quiet here", "cem /join tea", "ann /quit", "bob bye ann"]
 
 
@@ -86,7 +86,7 @@ def main():
         name, _, typed = line.partition(" ")
         if name not in users:
             users[name] = User(name, rooms)
-        stackless.run()  # everybody waits
+        stackless.run()  # all tasklets wait
         users[name].typed.send(typed)
     stackless.run()
     for user in users.values():

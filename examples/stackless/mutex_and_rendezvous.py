@@ -6,7 +6,7 @@ to the first of them, so it is fair, and no newcomer can slip in between.
 The rendezvous: a place where N tasklets wait for each other.  The last one to arrive finds the
 others in the channel and wakes each of them.
 
-Shows: balance counts what waits; the next tasklet to run is exactly known, so no test needs luck.
+Shows: balance counts waiters; the next tasklet to run is known exactly, so tests are deterministic.
 Run: python examples/stackless/mutex_and_rendezvous.py
 """
 
@@ -18,7 +18,7 @@ class Mutex:
 
     def __init__(self):
         self._waiting, self._taken = stackless.channel(), False
-        self._waiting.preference = 0  # to release is no reason to be switched away from
+        self._waiting.preference = 0  # a release must not switch away from the caller
 
     def __enter__(self):
         if self._taken:

@@ -2,7 +2,7 @@
 
 run(timeout) lets the tasklets of the thread run until none is left, and returns the one that has
 run for too long without yielding.  Its caller decides what happens to that tasklet: back into the
-queue, or out of the world.  A tick is a safepoint of the interpreter: about one for each pass of a
+queue, or killed.  A tick is a safepoint of the interpreter: about one for each pass of a
 loop and each call.
 
 A tasklet may call run() itself.  It is the watchdog for as long as it waits: exceptions of
@@ -38,7 +38,7 @@ def careful(results):
 
 
 def fair(timeout, patience):
-    """Runs all tasklets in slices; kills who needs more than `patience` of them."""
+    """Runs all tasklets in slices; kills those that need more than `patience` of them."""
     slices, killed = {}, 0
     while (task := stackless.run(timeout)) is not None:
         slices[task] = slices.get(task, 0) + 1
@@ -61,7 +61,7 @@ def guarded(name, results, inside, *args):
         stackless.run()
     except ValueError as error:
         results.append(f"the {name} watchdog caught: {error}")
-    results.append(f"the {name} watchdog goes on")
+    results.append(f"the {name} watchdog continues")
 
 
 def main():

@@ -40,7 +40,7 @@ def buffer(size, producers, goods, orders):
             most = max(most, len(items))
     orders.close()
     while orders.balance < 0:
-        orders.send_exception(StopIteration)  # those who wait already
+        orders.send_exception(StopIteration)  # consumers that wait already
     print(f"the buffer held {most} items at most")
 
 

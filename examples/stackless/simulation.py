@@ -1,11 +1,11 @@
 """Six thousand actors in simulated time: a day at a post office with eight counters.
 
-Each visitor is a tasklet that sleeps until it comes, waits for a counter, is served, and goes.
+Each visitor is a tasklet that sleeps until it arrives, waits for a counter, is served and leaves.
 No clock is involved: the simulation keeps a heap of tasklets by the time when they wake, and sets
 its own time to the first of them whenever all tasklets wait.  That is all, and so a day of
 thousands takes a moment, and is the same day each time.
 
-Shows: a scheduler of one's own in twenty lines, out of schedule_remove() and insert().
+Shows: your own scheduler in twenty lines, made of schedule_remove() and insert().
 Run: python examples/stackless/simulation.py
 """
 
@@ -38,7 +38,7 @@ class World:
 
 
 class PostOffice:
-    """Counters are tokens in the pocket of the office; who finds none, waits in the line."""
+    """Counters are tokens that the office holds; a visitor who finds none waits in line."""
 
     def __init__(self, world, counters):
         self.world, self.free, self.line = world, counters, stackless.channel()

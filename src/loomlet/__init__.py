@@ -5,6 +5,7 @@ The names below are the public interface; docs/reference explains them.
 
 from typing import TYPE_CHECKING
 
+from loomlet import _greenlet_import as _greenlet_import
 from loomlet._core import (
     Channel,
     Lock,
@@ -16,6 +17,7 @@ from loomlet._core import (
     select,
     sleep,
     spawn,
+    spawn_threadsafe,
 )
 from loomlet._debug.stalls import on_stall
 from loomlet._old_names import install as _install_old_names
@@ -37,6 +39,7 @@ from loomlet.errors import (
     SwitchTrapped,
     TaskletError,
     TaskletExit,
+    TaskletKilled,
     ThawError,
     WrongThread,
 )
@@ -65,6 +68,7 @@ __all__ = [
     "Tasklet",
     "TaskletError",
     "TaskletExit",
+    "TaskletKilled",
     "ThawError",
     "WrongThread",
     "clone",
@@ -80,6 +84,7 @@ __all__ = [
     "set_error_handler",
     "sleep",
     "spawn",
+    "spawn_threadsafe",
     "thaw",
     "timeout",
     "why_not_freezable",

@@ -53,7 +53,11 @@ class Sentinel:
 
 
 def wait() -> None:
-    """Returns when no tasklet of the calling thread is a non-daemon thread."""
+    """Returns when no other tasklet of the calling thread is a non-daemon thread.
+
+    Called at the end of run(), and by threading._shutdown(), with which multiprocessing ends each
+    child that it has forked: a child of a program inside run() never reaches the end of run().
+    """
     while threads := _unfinished():
         executors = {executor for thread in threads if (executor := _executor(thread))}
         for thread in threads:
@@ -67,7 +71,9 @@ def _unfinished() -> list[threading.Thread]:
     idents = _core._threads()
     if not idents:
         return []
-    return [one for one in threading.enumerate() if one.ident in idents and not one.daemon]
+    me = threading.current_thread()
+    others = (one for one in threading.enumerate() if one is not me)
+    return [one for one in others if one.ident in idents and not one.daemon]
 
 
 def _executor(thread: threading.Thread) -> Any:

@@ -1,7 +1,8 @@
-"""`python -m loomlet run script.py`: an unmodified program inside loomlet.run().
+"""`python -m loomlet run script.py` or `-m module`: an unmodified program inside loomlet.run().
 
 The program becomes the module `__main__`, with its own folder at the head of `sys.path` and its own
-`sys.argv`, as under `python script.py`, and runs as the main tasklet with time slices and with the
+`sys.argv`, as under `python script.py`; or with the current folder there and a spec, as under
+`python -m module`.  It runs as the main tasklet with time slices and with the
 blocking calls of the standard library cooperative (loomlet.patch).  It stays `__main__` until the
 process ends, because exit functions run after it.  Its threads are tasklets, unless --os-threads is
 given; non-daemon threads of either kind are joined before exit.  An exception that leaves the
@@ -11,21 +12,24 @@ KeyboardInterrupt propagate to the interpreter, which turns them into the exit s
 SIGUSR1, unless it has a handler already, prints a dump of the process on stderr.  A handler in C
 runs that command, so it works while Python is stuck.
 
-Rejected: runpy.run_path, which removes the module when the script has ended.
+Rejected: runpy.run_path and run_module, which remove the module when the program has ended.
 """
 
 from __future__ import annotations
 
 import argparse
 import builtins
+import importlib.util
 import io
 import os
 import sys
+from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType, TracebackType
 
 import loomlet
-from loomlet import _core, patch
-from loomlet._runtime import SHORTEST_SLICE
+from loomlet import _core, _greenlet_import, patch
+from loomlet._runtime import SHORTEST_SLICE, UNJOINED
+from loomlet.errors import TaskletExit
 
 Commands = argparse._SubParsersAction  # the type that add_subparsers() gives has no public name
 
@@ -43,12 +47,16 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     words = f"seconds after which a computing tasklet is interrupted (default: {SLICE})"
     parser.add_argument("--slice", metavar="SECONDS", type=_seconds, default=SLICE, help=words)
+    words = "end with status 1 if a tasklet has failed that nothing joined"
+    parser.add_argument("--strict", action="store_true", help=words)
     words = "threads of the program are OS threads, not tasklets"
     parser.add_argument("--os-threads", action="store_true", help=words)
-    parser.add_argument("script", metavar="script.py", help="the program")
+    words = "the program is a module, found as by `python -m module`; all that follows is for it"
+    parser.add_argument("-m", dest="module", nargs=argparse.REMAINDER, metavar="module", help=words)
+    parser.add_argument("script", nargs="?", metavar="script.py", help="the program")
     words = "its arguments, in sys.argv"
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help=words)
-    parser.set_defaults(run=launch)
+    parser.set_defaults(run=lambda options: launch(options, parser))
 
 
 def _seconds(text: str) -> float:
@@ -59,10 +67,22 @@ def _seconds(text: str) -> float:
     return value
 
 
-def launch(options: argparse.Namespace) -> int:
+def launch(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """Runs the program; returns the exit status, unless the program exits by itself."""
+    spec = None
+    if options.module:
+        name, *options.arguments = options.module
+    elif options.script is None or options.module is not None:
+        parser.error("expected script.py or -m module")
     try:
-        code = _read(options.script)
+        if options.module:
+            spec, code = _find_module(name)
+            options.script = spec.origin
+        else:
+            code = _read(options.script)
+    except ImportError as error:
+        print(f"loomlet run: {error}", file=sys.stderr)
+        return FAILED
     except OSError as error:
         print(f"loomlet run: cannot open {options.script}: {error.strerror}", file=sys.stderr)
         return NOT_FOUND
@@ -70,29 +90,48 @@ def launch(options: argparse.Namespace) -> int:
         sys.excepthook(type(error), error.with_traceback(None), None)
         return FAILED
     prepare(threads=not options.os_threads)
-    module = _become_main(options.script, options.arguments)
-    ended = loomlet.run(_outcome, code, module, slice=options.slice)
-    if isinstance(ended, SystemExit):
-        raise ended
-    return 0 if ended is None else FAILED
+    module = _become_main(options.script, options.arguments, spec)
+    ended: list[BaseException | None] = []
+    try:
+        loomlet.run(_outcome, code, module, ended, slice=options.slice, strict=options.strict)
+    except BaseExceptionGroup as group:
+        if group.message != UNJOINED:
+            raise
+        print(f"loomlet run --strict: {group.message}: {len(group.exceptions)}", file=sys.stderr)
+        if not _is_failure(ended[0]):
+            return FAILED
+    if isinstance(ended[0], SystemExit):
+        raise ended[0]
+    return 0 if ended[0] is None else FAILED
 
 
-def _outcome(code: CodeType, module: ModuleType) -> BaseException | None:
-    """Runs the program to the end of its main thread; prints the exception that ended it."""
+def _is_failure(ended: BaseException | None) -> bool:
+    return ended is not None and not (isinstance(ended, SystemExit) and ended.code in (None, 0))
+
+
+def _outcome(code: CodeType, module: ModuleType, ended: list[BaseException | None]) -> None:
+    """Runs the program to the end of its main thread; prints the exception that ended it.
+
+    Adds that exception to `ended`, or None.
+    """
     try:
         exec(code, module.__dict__)
     except SystemExit as error:
-        return error
+        ended.append(error)
+        if isinstance(error, TaskletExit) and error.reason is not None:
+            raise  # run() makes it an error
     except Exception as error:
         error.__traceback__ = _theirs(error.__traceback__)
         sys.excepthook(type(error), error, error.__traceback__)
-        return error
-    return None
+        ended.append(error)
+    else:
+        ended.append(None)
 
 
 def prepare(*, threads: bool) -> None:
     """Sets up the process before the program begins."""
     patch.install(threads=threads)
+    _greenlet_import.replace()
     if sys.executable:
         _core._dump_at_signal((sys.executable, "-P", "-m", "loomlet", "dump"))
 
@@ -102,14 +141,44 @@ def _read(script: str) -> CodeType:
         return compile(file.read(), script, "exec", dont_inherit=True)
 
 
-def _become_main(script: str, arguments: list[str]) -> ModuleType:
+def _find_module(name: str) -> tuple[ModuleSpec, CodeType]:
+    """What `python -m name` runs: a module, or the `__main__` of a package."""
+    if not sys.flags.safe_path:
+        sys.path[0] = os.getcwd()
+    spec = _find_spec(name)
+    if spec.submodule_search_locations is not None:
+        try:
+            spec = _find_spec(f"{name}.__main__")
+        except ImportError as error:
+            words = f"{error}; {name!r} is a package and cannot be run"
+            raise ImportError(words) from None
+    code = getattr(spec.loader, "get_code", lambda name: None)(spec.name)
+    if code is None:
+        raise ImportError(f"no code for module {name!r}")
+    return spec, code
+
+
+def _find_spec(name: str) -> ModuleSpec:
+    try:
+        spec = importlib.util.find_spec(name)
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise ImportError(f"cannot find module {name!r}: {error}") from error
+    if spec is None:
+        raise ImportError(f"no module named {name!r}")
+    return spec
+
+
+def _become_main(script: str, arguments: list[str], spec: ModuleSpec | None) -> ModuleType:
     """The module that the program runs in; from now on `__main__`."""
     module = ModuleType("__main__")
     module.__dict__.update(__file__=script, __builtins__=builtins, __annotations__={})
+    if spec is not None:
+        module.__dict__.update(__cached__=spec.cached, __loader__=spec.loader)
+        module.__dict__.update(__package__=spec.parent, __spec__=spec)
+    elif not sys.flags.safe_path:
+        sys.path[0] = os.path.dirname(os.path.realpath(script))
     sys.modules["__main__"] = module
     sys.argv = [script, *arguments]
-    if not sys.flags.safe_path:
-        sys.path[0] = os.path.dirname(os.path.realpath(script))
     return module
 
 

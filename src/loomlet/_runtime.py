@@ -1,6 +1,6 @@
 """run(), the error handler, and the warning about collected tasklets.
 
-run() makes the calling thread's flow of control the main tasklet of the thread, and cleans up after
+run() makes the calling thread's own code the main tasklet of the thread, and cleans up after
 it.  The error handler belongs to the process: it is called at once, as the dying tasklet, for every
 failure that no tasklet joins.  Importing this module passes the callbacks to the native core.
 """
@@ -13,10 +13,10 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any, ParamSpec, TypeVar
 
-from loomlet import _core, _pseudo_threads, _selftest, _sequence, errors
+from loomlet import _core, _pseudo_threads, _selftest, _sequence, _waits, errors
 from loomlet._debug import server
 
 __all__ = ["run", "set_error_handler"]
@@ -29,29 +29,81 @@ Handler = Callable[[_core.Tasklet, BaseException], object]
 SHORTEST_SLICE = 0.0001
 
 
-def run(main: Callable[..., T], *args: Any, slice: float | None = 0.01) -> T:
+def run(main: Callable[..., T], *args: Any, slice: float | None = 0.01, strict: bool = False) -> T:
     """Runs main(*args) as the main tasklet of the calling thread; returns its result.
 
     An exception of `main` is raised here.  When `main` has ended, the remaining tasklets are killed
     and their `finally` blocks run before run() returns.  If `main` has returned, run() first joins
     the threads that are tasklets (loomlet.patch) and not daemons.  A nested run() raises
-    TaskletError.
+    TaskletError.  A RuntimeWarning names the tasklets that had not begun when `main` returned, and
+    those that survive being killed; another one says that cProfile cannot tell tasklets apart.
 
     `slice`: a tasklet that has run Python code for that many seconds while another one is ready
     goes to the tail of the run queue, wherever it is; None: tasklets switch only where they block
     or yield.  See nopreempt().  A slice is at least 0.0001 s, else ValueError.
+
+    `strict`: if `main` has returned, but tasklets have failed that nothing joined, run() raises
+    their exceptions in an ExceptionGroup.
     """
+    result, late = run_whatever_is_late(main, *args, slice=slice, strict=strict)
+    if late:
+        words = (
+            f"run() has ended before these tasklets began: {late}; join() them, or use TaskGroup"
+        )
+        warnings.warn(words, RuntimeWarning, stacklevel=2)
+    return result
+
+
+def run_whatever_is_late(
+    main: Callable[..., T], *args: Any, slice: float | None = 0.01, strict: bool = False
+) -> tuple[T, str]:
+    """run() without the warning: its result, and the text of tasklets that had not begun."""
+    _check_main(main)
     _check_slice(slice)
     server.at_run()
     _core._run_begin()
+    _core._profiled()
+    failures = _watch_failures() if strict else None
     try:
         _core._slices(slice)
         result = main(*args)
         _pseudo_threads.wait()
-        return result
+        late = _list_with_origin(_core._never_ran())
+    except errors.TaskletExit as error:
+        if error.reason is None:
+            raise
+        raise errors.killed(_core.current().name, error) from error
     finally:
-        _core._slices(None)
-        _core._run_end()
+        try:
+            _core._slices(None)
+        finally:  # a signal handler may have raised there
+            try:
+                _core._run_end()
+            finally:
+                if failures is not None:
+                    _watchers.remove(failures)
+    _warn_of_survivors()
+    _warn_of_cprofile()
+    if failures is not None:
+        _raise_unjoined(failures)
+    return result, late
+
+
+def _check_main(main: object) -> None:
+    if not callable(main):
+        kind = type(main).__name__
+        if isinstance(main, Coroutine):
+            main.close()
+            use = "run(aio.await_, coroutine) of loomlet.aio"
+        else:
+            use = "run(main), not run(main())"
+        raise TypeError(f"run(main, *args) expected a function, found {kind}; use {use}")
+    if _core._is_coroutine_function(main):
+        raise TypeError(
+            "run(main, *args) expected a plain function, found the coroutine function "
+            f"{getattr(main, '__qualname__', main)}, whose body would not run; use "
+            "run(aio.await_, coroutine) of loomlet.aio"
+        )
 
 
 def _check_slice(slice: float | None) -> None:
@@ -66,11 +118,89 @@ def _check_slice(slice: float | None) -> None:
         )
 
 
+NAMED = 5
+"""So many tasklets are named in a warning."""
+
+
+def _origin(tasklet: _core.Tasklet) -> str:
+    spawned = tasklet._spawned_at()
+    if spawned is None:
+        return ""
+    code, line = spawned
+    return f"spawned at {code.co_filename}:{line} in {code.co_qualname}"
+
+
+def _list_with_origin(tasklets: list[_core.Tasklet]) -> str:
+    """Their names and where they were spawned; an empty text for none."""
+    named = [f"{tasklet.name} ({_origin(tasklet)})" for tasklet in tasklets[:NAMED]]
+    named = [text.removesuffix(" ()") for text in named]
+    more = len(tasklets) - len(named)
+    return ", ".join(named) + (f", and {more} more" if more else "")
+
+
+PROFILED = (
+    "cProfile was on while tasklets took turns. It takes what runs meanwhile for calls of the "
+    "tasklet that waits, so its times are not true; profile what does not wait, or use a sampling "
+    "profiler"
+)
+
+
+def _warn_of_cprofile() -> None:
+    if _core._profiled():
+        warnings.warn(PROFILED, RuntimeWarning, stacklevel=4)
+
+
+def _warn_of_survivors() -> None:
+    left = _core.tasklets()[1:]
+    if left:
+        found = ", ".join(_waits.describe(tasklet) for tasklet in left[:NAMED])
+        words = f"tasklets have survived every kill at the end of run(): {found}"
+        warnings.warn(words, RuntimeWarning, stacklevel=4)
+
+
+def _warn_at_exit() -> None:
+    """At the exit of the interpreter: tasklets that were spawned in a program without run()."""
+    late = _list_with_origin(_core._never_ran())
+    if late:
+        words = f"the program has ended before these tasklets began: {late}; use run(main)"
+        warnings.warn(words, RuntimeWarning, stacklevel=1)
+
+
+class _Failures(list[tuple[_core.Tasklet, BaseException, str]]):
+    """What went to the error handler in one thread: tasklet, exception, where it was spawned."""
+
+    def __init__(self, main: _core.Tasklet) -> None:
+        self.main = main
+
+
+_watchers: list[_Failures] = []
+
+
+def _watch_failures() -> _Failures:
+    failures = _Failures(_core.current())
+    _watchers.append(failures)
+    return failures
+
+
+UNJOINED = "tasklets have failed that nothing joined"
+
+
+def _raise_unjoined(failures: _Failures) -> None:
+    unjoined = {id(error): error for tasklet, error, _ in failures if not tasklet._observed}
+    for tasklet, error, origin in failures:
+        if id(error) in unjoined:
+            error.add_note(f"loomlet: this ended tasklet {tasklet.name}, {origin}".rstrip(", "))
+    if unjoined:
+        raise BaseExceptionGroup(UNJOINED, list(unjoined.values()))
+
+
 def report(tasklet: _core.Tasklet, exception: BaseException) -> None:
     """The default error handler: the tasklet's name and the traceback on stderr."""
     if sys.stderr is None:
         return
-    print(f"loomlet: tasklet {tasklet.name} ended with an exception:", file=sys.stderr)
+    origin = _origin(tasklet)
+    who = f"{tasklet.name}, {origin}," if origin else tasklet.name
+    print(f"loomlet: tasklet {who} ended with an exception:", file=sys.stderr)
     traceback.print_exception(exception, file=sys.stderr)
 
 
@@ -89,10 +219,18 @@ def set_error_handler(handler: Handler | None) -> Handler | None:
 
 
 def _failed(tasklet: _core.Tasklet, exception: BaseException) -> None:
+    for failures in _watchers:
+        if failures.main is _core._stackless_getmain():
+            failures.append((tasklet, exception, _origin(tasklet)))
     _handler(tasklet, exception)
 
 
 def _abandoned(tasklet: _core.Tasklet) -> None:
+    if tasklet.state == "runnable":
+        late = _list_with_origin([tasklet])
+        words = f"its thread has ended before tasklet {late} began; use run(main)"
+        warnings.warn(words, RuntimeWarning, stacklevel=1, source=tasklet)
+        return
     where = tasklet._where()
     name, line = "?", "?"
     if where:
@@ -120,8 +258,10 @@ def _torture_bits(wanted: str) -> int:
 
 def _install() -> None:
     _core._torture(_torture_bits(os.environ.get("LOOMLET_TORTURE", "")))
-    _core._set_hooks(errors.make, _failed, _abandoned, (errors.TaskletExit, errors.Cancelled))
+    exits = (errors.TaskletExit, errors.Cancelled)
+    _core._set_hooks(errors.make, _failed, _abandoned, exits, errors.TaskletKilled)
     _core._stackless_send_sequence(_sequence.send_sequence)
+    _core._watch_extensions()
     package = os.path.dirname(__file__) + os.sep
     _core._uninterruptible(package, package + "bench" + os.sep)
     os.register_at_fork(
@@ -130,8 +270,11 @@ def _install() -> None:
         after_in_child=_core._after_fork,
     )
     atexit.register(_core._stop_monitor)
+    atexit.register(_warn_at_exit)
     threading._register_atexit(_core._interpreter_ends)  # type: ignore[attr-defined]
+    threading._register_atexit(_pseudo_threads.wait)  # type: ignore[attr-defined]
 
 
 _install()
 _selftest.check()
+_core._restart_ids()

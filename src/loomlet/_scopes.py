@@ -28,11 +28,12 @@ Invariants.
      last one has ended.
 
 What leaves a TaskGroup, first match: a single KeyboardInterrupt or SystemExit, of a child or of the
-body; the TaskletExit that kill() threw into the body; all failures together in an ExceptionGroup
-(BaseExceptionGroup if one of them is not an Exception), children in the order in which they failed,
-then the body; the Cancelled of a scope further out; nothing.  Failures that cannot be raised
-because of the first two go to the error handler, the body's too.  A child that ends with
-TaskletExit or Cancelled has not failed.
+body; the TaskletExit that kill() threw into the body; a Deadlock; all failures together in an
+ExceptionGroup (BaseExceptionGroup if one of them is not an Exception), children in the order in
+which they failed, then the body; the Cancelled of a scope further out; nothing.  Failures that
+cannot be raised because of the first three go to the error handler, the body's too.  A child that
+ends with TaskletExit or Cancelled has not failed, unless code outside of the group killed it: that
+is a TaskletKilled.
 
 The mechanism is native (src/core/sched/guests/scope.h): entering, leaving, cancelling, the end of a
 child.  So a signal handler cannot come between a cancel and the tasklets it is meant for.  This
@@ -62,7 +63,7 @@ from typing import TYPE_CHECKING
 
 from loomlet import _core
 from loomlet._core import CancelScope, timeout
-from loomlet.errors import Cancelled, ScopeError, TaskletExit
+from loomlet.errors import Cancelled, Deadlock, ScopeError, TaskletExit, TaskletKilled, killed
 
 __all__ = ["CancelScope", "TaskGroup", "timeout"]
 
@@ -71,15 +72,56 @@ _Failures = list[tuple[_core.Tasklet, BaseException]]
 _ENDS_PROGRAM = (KeyboardInterrupt, SystemExit)
 _ENDS_FLOW = (TaskletExit, GeneratorExit)
 _QUIET = (*_ENDS_FLOW, Cancelled)
+_NAMED = 6
+"""How many children the repr of a group names."""
 _MESSAGE = "unhandled errors in a TaskGroup"
 
 
-class _Exit:
+class _Leaving:
     """TaskGroup.__exit__, as a function per group.
 
     The interpreter calls a bound method through C, but a plain function in its own loop: so a
     tasklet that waits for its children keeps no C stack.  A signal handler may raise at the
-    beginning of each Python function, so all calls are inside the `try`.
+    beginning of each Python function, and memory may run out anywhere, so all is inside the
+    `try`; _take_failed() leaves a group that is still open.
+    """
+
+    __slots__ = ()
+
+    def __get__(self, group: TaskGroup | None, kind: type | None = None) -> object:
+        if group is None:
+            return self
+
+        def leave(
+            kind: type[BaseException] | None,
+            error: BaseException | None,
+            traceback: TracebackType | None,
+            /,
+        ) -> bool:
+            mine = None
+            met: list[BaseException] = []
+            try:
+                if error is not None:
+                    met.append(error)
+                while mine is None:
+                    try:
+                        mine = group._wind_up(met)
+                    except BaseException as caught:
+                        if group._left:
+                            raise
+                        met.append(caught)
+                return group._end(error, met, mine)
+            finally:
+                group._report_but(None, _failures(group._take_failed(), []))
+                met.clear()  # no cycle through the traceback of what is raised
+
+        return leave
+
+
+class _Exit:
+    """TaskGroup.__exit__ as it was: frozen bytes of 0.1 name the function that it makes.
+
+    The code of that function must not change.
     """
 
     __slots__ = ()
@@ -131,7 +173,7 @@ class TaskGroup(_core.Group):
         return self
 
     if not TYPE_CHECKING:
-        __exit__ = _Exit()
+        __exit__ = _Leaving()
 
     def _wind_up(self, met: list[BaseException]) -> bool | ScopeError:
         """Waits until the last child has ended and leaves; adds what is raised meanwhile to `met`.
@@ -175,21 +217,28 @@ class TaskGroup(_core.Group):
         """What is raised at the end of the block, given what the body met."""
         failures = _failures(self._take_failed(), met)
         errors = [error for _, error in failures]
+        if self._lost_failure:
+            errors.append(MemoryError("a child failed, and no memory was left to keep its error"))
         alone = _first(errors, _ENDS_PROGRAM)
         if alone is None:
-            alone = _first(met, _ENDS_FLOW)
+            alone = _first(met, _ENDS_FLOW) or _first(errors, (Deadlock,))
         if alone is not None:
             self._report_but(alone, failures)
-            return alone
+            return self._with_notes(alone) if isinstance(alone, Deadlock) else alone
         if errors:
             group = BaseExceptionGroup(_MESSAGE, errors)
             group.__suppress_context__ = True
-            return group
+            return self._with_notes(group)
         cancelled = _first(met, (Cancelled,))
         if cancelled is None or not mine:
             return cancelled
         self._caught()
         return None
+
+    def _with_notes(self, error: BaseException) -> BaseException:
+        for note in self._skipped:
+            error.add_note(note)
+        return error
 
     def _report_but(self, raised: BaseException | None, failures: _Failures) -> None:
         for tasklet, error in failures:
@@ -197,18 +246,37 @@ class TaskGroup(_core.Group):
                 self._report(tasklet, error)
 
     def __repr__(self) -> str:
-        names = ", ".join(child.name for child in self._children)
-        return f"{super().__repr__()[:-1]}: {names}>" if names else super().__repr__()
+        children = self._children
+        names = ", ".join(child.name for child in children[:_NAMED])
+        more = f", and {len(children) - _NAMED} more" if len(children) > _NAMED else ""
+        return f"{super().__repr__()[:-1]}: {names}{more}>" if names else super().__repr__()
 
 
 def _first(
     errors: list[BaseException], kinds: tuple[type[BaseException], ...]
 ) -> BaseException | None:
-    return next((error for error in errors if isinstance(error, kinds)), None)
+    for error in errors:
+        if isinstance(error, kinds):
+            return error
+    return None
 
 
 def _failures(failed: list[_core.Tasklet], met: list[BaseException]) -> _Failures:
     """Those of the children, then those of the body that are not a child's again."""
-    failures = [(child, child._failure) for child in failed]
+    failures = [(child, _failure(child)) for child in failed]
     failures += [(_core.current(), error) for error in met if not isinstance(error, _QUIET)]
-    return list({id(error): (who, error) for who, error in failures if error is not None}.values())
+    found: dict[int, tuple[_core.Tasklet, BaseException]] = {}
+    for who, error in failures:
+        if error is not None:
+            found.setdefault(id(_origin(error)), (who, error))
+    return list(found.values())
+
+
+def _failure(child: _core.Tasklet) -> BaseException | None:
+    failure = child._failure
+    return killed(child.name, failure) if isinstance(failure, TaskletExit) else failure
+
+
+def _origin(error: BaseException) -> BaseException:
+    """Each join() of a killed tasklet has raised another TaskletKilled."""
+    return (error.__cause__ or error) if isinstance(error, TaskletKilled) else error

@@ -12,6 +12,7 @@
         Deadlock             (RuntimeError)  every tasklet waits for ever
         TaskletError         (RuntimeError)  an operation that the tasklet's state forbids
           DeadTasklet          the tasklet has ended
+          TaskletKilled        the tasklet that was waited for was killed or cancelled
           WrongThread          the tasklet belongs to another thread
           SwitchTrapped        the tasklet must not block here
         ScopeError           (RuntimeError)  a cancel scope or a group used out of order
@@ -36,7 +37,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from loomlet import _core
+from loomlet import _core, _waits
 
 __all__ = [
     "Cancelled",
@@ -54,6 +55,7 @@ __all__ = [
     "SwitchTrapped",
     "TaskletError",
     "TaskletExit",
+    "TaskletKilled",
     "ThawError",
     "WrongThread",
 ]
@@ -63,15 +65,31 @@ class TaskletExit(SystemExit):
     """Ends a tasklet silently.  Raised by kill(); clean up in `finally` and let it propagate.
 
     A SystemExit as in Stackless Python: `except Exception` does not catch it, and in the main
-    tasklet it ends the program silently too.
+    tasklet it ends the program silently too.  It ends no other tasklet: join() and result() raise
+    TaskletKilled.  `reason` says who threw it and where; None: the tasklet raised it itself.
     """
+
+    _killer: Any = None  # set by the core: a text, or (name, code, where in it)
+    _from_outside = False  # of the victim's group
+
+    @property
+    def reason(self) -> str | None:
+        """How the tasklet was killed: by which other one, at which line; else None."""
+        return _core._text_of_killer(self._killer)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        found: tuple[Any, ...] = super().__reduce__()  # type: ignore[assignment]
+        if len(found) < 3:
+            return found
+        return (*found[:2], {**found[2], "_killer": self.reason})
 
 
 class Cancelled(BaseException):
     """The cancel scope around this code was cancelled.
 
     Raised by every blocking operation inside the scope until the scope is left.  The scope itself
-    catches it; other code lets it propagate.
+    catches it; other code lets it propagate.  The text says which scope it is; a note (`__notes__`)
+    says where clean-up was skipped because it would have had to wait.
     """
 
     def __str__(self) -> str:
@@ -114,8 +132,9 @@ class EndOfStream(LoomletError, EOFError):
 class Deadlock(LoomletError, RuntimeError):
     """Every tasklet waits for something that cannot happen any more.
 
-    Raised in the main tasklet; the text lists each blocked tasklet, what it waits for, and where.
-    Of more than a hundred, those that wait at the same line are counted.
+    Raised in the main tasklet; the text lists each blocked tasklet, what it waits for, who holds
+    that, and where, then the rings of tasklets that wait for each other.  Equal waits are counted.
+    It leaves a TaskGroup as it is, in no ExceptionGroup.
     """
 
 
@@ -125,6 +144,40 @@ class TaskletError(LoomletError, RuntimeError):
 
 class DeadTasklet(TaskletError):
     """The tasklet has ended."""
+
+
+class TaskletKilled(TaskletError):
+    """The tasklet that join() or result() waited for was killed or cancelled: it has no result.
+
+    `tasklet` is its name; `reason` says how it ended and, if kill() was called, by which tasklet
+    and line.  Also raised by a TaskGroup one of whose children was killed from outside of it.
+    Caused by the exception that ended the tasklet.
+    """
+
+    # No __init__: the core makes it where no Python code may run.
+
+    @property
+    def tasklet(self) -> str | None:
+        """The name of the tasklet that was killed."""
+        return self.args[0] if len(self.args) == 2 else None
+
+    @property
+    def reason(self) -> str | None:
+        """How it ended; None: it raised TaskletExit itself."""
+        return self.args[1] if len(self.args) == 2 else None
+
+    def __str__(self) -> str:
+        if len(self.args) != 2:
+            return super().__str__()
+        reason = self.reason or "ended by a TaskletExit that it raised itself"
+        return f"tasklet {self.tasklet} was {reason}; it has no result"
+
+
+def killed(name: str, exit: BaseException) -> TaskletKilled:
+    """What a tasklet that `exit` has ended is for others."""
+    error = TaskletKilled(name, getattr(exit, "reason", None))
+    error.__cause__ = exit
+    return error
 
 
 class WrongThread(TaskletError):
@@ -170,6 +223,9 @@ class StallWarning(RuntimeWarning):
 
 
 def _closed(about: object) -> BaseException:
+    """`about` is the channel, or the error of another tasklet for the same close()."""
+    if isinstance(about, ChannelClosed):
+        return ChannelClosed(str(about), about.channel)
     text = f"{about!r} is closed; receive with `for`, which ends then, or catch ChannelClosed"
     return ChannelClosed(text, about)
 
@@ -194,33 +250,20 @@ def _ended(about: Any) -> BaseException:
     return end_of_stream(*about)
 
 
+def _late(scope: Any) -> BaseException:
+    opened = scope._opened
+    return TimeoutError("the block timed out" + (f": {opened}" if opened else ""))
+
+
 def _state(kind: type[LoomletError], problem: str) -> _Maker:
     """`problem` is a predicate about the object, then what to do."""
     return lambda about: kind(f"{about!r} {problem}")
 
 
-LISTED = 100
-"""A Deadlock lists as many tasklets one by one."""
-
-
 def _deadlock(about: object) -> BaseException:
     blocked = [tasklet for tasklet in _core.tasklets() if tasklet.state == "blocked"]
-    lines = [describe(each) for each in blocked] if len(blocked) <= LISTED else _grouped(blocked)
     text = "every tasklet waits for something that cannot happen any more:"
-    return Deadlock("\n  ".join([text, *lines]))
-
-
-def _grouped(blocked: list[_core.Tasklet]) -> list[str]:
-    """A line for the tasklets that wait in the same operation at the same line."""
-    groups: dict[object, list[_core.Tasklet]] = {}
-    for tasklet in blocked:
-        groups.setdefault((tasklet.waiting_in, tasklet._where()), []).append(tasklet)
-    lines = []
-    for first, *more in list(groups.values())[:LISTED]:
-        count = f" (and {len(more)} more at this line)" if more else ""
-        lines.append(f"{describe(first)}{count}")
-    left = sum(map(len, list(groups.values())[LISTED:]))
-    return [*lines, f"... and {left} more tasklets"] if left else lines
+    return Deadlock("\n  ".join([text, *_waits.describe_all(blocked)]))
 
 
 # Why a tasklet cannot be frozen: enum s_obstacle of snapshot.h.
@@ -278,6 +321,16 @@ if TYPE_CHECKING:
 
     _Maker = Callable[[object], BaseException]
 
+
+def _pinned(about: Any) -> BaseException:
+    tasklet, other = about
+    return TaskletError(
+        f"{tasklet!r} cannot use greenlets of tasklet {other}: the extension module greenlet works "
+        'in one tasklet of a thread; call loomlet.compat.install("greenlet") before anything '
+        "imports greenlet, then it works in all"
+    )
+
+
 # By the names of sched/error_codes.h.
 _makers: dict[str, _Maker] = {
     "KILLED": lambda about: TaskletExit(),
@@ -287,6 +340,7 @@ _makers: dict[str, _Maker] = {
         "belongs to another thread; use insert(), run(), throw() or a channel, which work across "
         "threads",
     ),
+    "PINNED": _pinned,
     "TRAPPED": _state(
         SwitchTrapped,
         "must not block inside a scheduler callback; spawn a tasklet that does",
@@ -320,7 +374,7 @@ _makers: dict[str, _Maker] = {
         "is not the innermost scope of the running tasklet; leave scopes in reverse order, in the "
         "tasklet that entered them, and do not `yield` inside one",
     ),
-    "SCOPE_LATE": lambda about: TimeoutError("the block timed out"),
+    "SCOPE_LATE": _late,
     "GROUP_CLOSED": _state(
         ScopeError,
         "is closed; spawn inside its `with` block, before it is cancelled or a child has failed",
@@ -335,6 +389,10 @@ _makers: dict[str, _Maker] = {
     ),
     "EXITING": lambda about: RuntimeError(
         "cannot start run_blocking(): the interpreter is shutting down"
+    ),
+    "NO_SCHEDULER": lambda about: WrongThread(
+        f"{about!r} is not the id of a living thread that has used loomlet; call "
+        "loomlet.current() in that thread first, and take threading.get_ident() there"
     ),
     "FORKED": lambda about: RuntimeError(
         "run_blocking() was waiting during os.fork(): its function runs in the parent only; call "
@@ -352,21 +410,3 @@ def make(code: int, about: object) -> BaseException:
     if code < _SYSTEM:
         return OSError(_SYSTEM - code, os.strerror(_SYSTEM - code))
     return _makers_by_code[code](about)
-
-
-def describe(tasklet: _core.Tasklet) -> str:
-    """One line: the tasklet's name, what it does or waits for, and where."""
-    what = tasklet.waiting_in or tasklet.state
-    target = tasklet.waiting_for
-    on = "" if target is None else f" {_short(target)}"
-    where = tasklet._where()
-    location = f" at {where[0].co_filename}:{where[1]} in {where[0].co_qualname}" if where else ""
-    return f"{tasklet.name}: {what}{on}{location}"
-
-
-def _short(target: object) -> str:
-    if isinstance(target, float):
-        return f"until {target:.3f}"
-    if isinstance(target, tuple):
-        return ", ".join(repr(part) for part in target)
-    return repr(target)

@@ -2,7 +2,7 @@
 
 Each test runs on the scheduler of pytest's own thread: the test function is the
 main tasklet.  Around every test the scheduler is put back as it was, and a
-tasklet that failed without anybody looking fails the test.
+tasklet that failed unobserved fails the test.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _end_all() -> None:
 def failures() -> Iterator[Failures]:
     """The (tasklet, exception) pairs that reached the error handler.
 
-    A test that expects some takes them out; what is left fails the test.
+    A test that expects some removes them; any that remain fail the test.
     """
     seen: Failures = []
     soft = _core.soft()
@@ -111,7 +111,7 @@ def clock() -> Callable[[], float]:
 
 @pytest.fixture
 def python() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs a program text in an interpreter of its own and returns what became of it."""
+    """Runs a program text in an interpreter of its own and returns the completed process."""
 
     def run(program: str, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-X", "faulthandler", "-W", "error"]

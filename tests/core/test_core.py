@@ -2,8 +2,8 @@
 
 Built four ways by tests/core/CMakeLists.txt: plain, with the address and undefined-behaviour
 sanitizers, with the thread sanitizer (which cannot follow stack switches: those tests are left out
-of the build), and for aarch64, run under qemu-user.  A way that this machine cannot go is skipped
-with the reason; the plain one never is.
+of the build), and for aarch64, run under qemu-user.  A build that this machine cannot make or run
+is skipped with the reason; the plain one never is.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ UNFIT_FOR_EMULATION = {
     "without_address_space_there_is_no_stack": "the emulator does not hold the guest to its limit",
 }
 
-# The thread sanitizer wants its memory at fixed places, which random addresses may take.
+# The thread sanitizer needs its memory at fixed addresses, which random layouts may occupy.
 FIXED_ADDRESSES = ("setarch", "-R")
 
 
@@ -115,7 +115,7 @@ def sanitizer_works(way: Way) -> bool:
 
 
 def lack(way: Way) -> str | None:
-    """Why this machine cannot go that way."""
+    """Why this machine cannot build or run it that way."""
     if way.name == "aarch64" and not shutil.which(CROSS):
         return f"no {CROSS}: apt-get install gcc-aarch64-linux-gnu qemu-user"
     if way.name in ("asan", "tsan") and not sanitizer_works(way):

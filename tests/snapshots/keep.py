@@ -2,7 +2,7 @@
 
     python tests/snapshots/keep.py
 
-Run once for each released version and each CPython; what is there already is never written again.
+Run once for each released version and each CPython; existing files are never written again.
 Tracebacks hold file names.  So all modules are imported under relative ones, and the bytes say
 nothing of the machine.
 """

@@ -57,7 +57,7 @@ def scheduler() -> Iterator[None]:
 
 @pytest.fixture
 def memory() -> Callable[[], tuple[int, int]]:
-    """(objects, blocks) in use when everything that can go is gone."""
+    """(objects, blocks) in use after everything unreachable was freed."""
 
     def measure() -> tuple[int, int]:
         for _ in range(3):

@@ -21,7 +21,7 @@ CLIENTS = 24
 
 
 class Soak:
-    """One thread's part: its servers and clients, and who disturbs them."""
+    """One thread's part: its servers and clients, and the tasklet that disturbs them."""
 
     endings = (net.DescriptorClosed, net.EndOfStream, TimeoutError, ConnectionError)
 
@@ -91,7 +91,7 @@ class Soak:
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
     def run_client(self):
-        """One after the other, until all is over."""
+        """One connection after the other, until the soak is over."""
         while not self.over:
             try:
                 self.client()

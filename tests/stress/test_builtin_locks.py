@@ -1,8 +1,8 @@
 """Time slices of a millisecond over everything that is built on builtin locks.
 
-Tasklets of several threads hammer `logging`, `queue.Queue`, conditions and counters under a Lock
+Tasklets of several threads use `logging`, `queue.Queue`, conditions and counters under a Lock
 and an RLock, and are interrupted anywhere.  Nothing is lost and nothing hangs.
-LOOMLET_STRESS_SECONDS says for how long (default 10).
+LOOMLET_STRESS_SECONDS sets for how long (default 10).
 """
 
 import collections
@@ -23,7 +23,7 @@ from loomlet import spawn
 SECONDS = float(os.environ.get("LOOMLET_STRESS_SECONDS", "10"))
 SLICE = 0.001
 PER_KIND = 4
-HANG = SECONDS + 120  # told by a traceback of every thread, which ends the process
+HANG = SECONDS + 120  # then a traceback of every thread is printed and the process ends
 
 
 class Shared:

@@ -1,8 +1,8 @@
 """A seeded random program of all kinds of connections, for LOOMLET_STRESS_SECONDS (default 10).
 
 Streams of loomlet.net and patched builtin sockets, each as client and as server of the other, over
-TCP, UNIX sockets and TLS, in two threads, disturbed at any moment.  Whatever is not interrupted
-comes back byte for byte; when all is over no descriptor, tasklet or object is left.
+TCP, UNIX sockets and TLS, in two threads, disturbed at any moment.  Messages that are not
+interrupted come back byte for byte; at the end no descriptor, tasklet or object is left.
 """
 
 import os
@@ -21,7 +21,7 @@ from loomlet import net, patch
 SECONDS = float(os.environ.get("LOOMLET_STRESS_SECONDS", "10"))
 
 
-class StockStream:
+class BuiltinStream:
     """A builtin socket with the calls of a stream."""
 
     def __init__(self, sock):
@@ -54,7 +54,7 @@ class StockStream:
         self.sock.shutdown(socket.SHUT_WR)
 
 
-class StockListener:
+class BuiltinListener:
     """A builtin socket that listens, with TLS or without; closed by shutdown(), in any thread."""
 
     def __init__(self, context=None):
@@ -64,7 +64,7 @@ class StockListener:
     def __iter__(self):
         while True:
             try:
-                yield StockStream(self.sock.accept()[0])
+                yield BuiltinStream(self.sock.accept()[0])
             except OSError:
                 return
 
@@ -83,21 +83,21 @@ class AllKinds(Soak):
         self.places, self.context = places, context
 
     def answer(self, stream):
-        if isinstance(stream, StockStream):
-            self.answer_stock(stream)
+        if isinstance(stream, BuiltinStream):
+            self.answer_builtin(stream)
         else:
             super().answer(stream)
 
-    def answer_stock(self, stream):
+    def answer_builtin(self, stream):
         with stream:
             try:
                 if stream.sock.getsockname() in self.secret:
-                    stream = StockStream(self.context.wrap_socket(stream.sock, server_side=True))
+                    stream = BuiltinStream(self.context.wrap_socket(stream.sock, server_side=True))
                 with stream:
                     self.random.choice([self.answer_some, self.answer_into])(stream)
             except self.endings:
                 pass
-        self.count["answered by stock sockets"] += 1
+        self.count["answered by builtin sockets"] += 1
 
     @property
     def secret(self):
@@ -109,10 +109,10 @@ class AllKinds(Soak):
             if self.random.random() < 0.5:
                 self.count["streams"] += 1
                 return net.connect(address, tls=context)
-            self.count["stock sockets"] += 1
-            return StockStream(self.connect_stock(address, context))
+            self.count["builtin sockets"] += 1
+            return BuiltinStream(self.connect_builtin(address, context))
 
-    def connect_stock(self, address, context):
+    def connect_builtin(self, address, context):
         sock = socket.socket(socket.AF_UNIX if isinstance(address, str) else socket.AF_INET)
         try:
             sock.connect(address)
@@ -137,7 +137,7 @@ def soak(seed, seconds, folder, certificates):
     client, server = certificates.client(), certificates.server()
     tcp = ("127.0.0.1", 0)
     shared = [net.listen(tcp), net.listen(str(folder / f"{seed}")), net.listen(tcp, tls=server)]
-    own = [[StockListener(), StockListener(server)] for _ in range(2)]
+    own = [[BuiltinListener(), BuiltinListener(server)] for _ in range(2)]
     places = [(listener.local, None) for listener in shared[:2]] + [(shared[2].local, client)]
     places += [(each.local, client if each.context else None) for pair in own for each in pair]
     parts = [AllKinds(seed * 10 + n, [*shared, *own[n]], places, server) for n in range(2)]
@@ -159,7 +159,7 @@ def certificates(tmp_path_factory):
 
 @pytest.fixture
 def patched():
-    """The standard library is, and no tasklet may fail unseen."""
+    """The standard library is patched, and no tasklet may fail unobserved."""
     failed = []
     before = loomlet.set_error_handler(lambda tasklet, error: failed.append((tasklet, error)))
     patch.install()
@@ -177,6 +177,6 @@ def test_nothing_is_lost_and_nothing_is_left(mode, tmp_path, memory, patched, ce
     count = soak(seed, SECONDS, tmp_path, certificates)
     print(dict(count), "seed", seed)
     assert count["echoed"] > 100
-    assert count["streams"] > 0 < count["stock sockets"]
+    assert count["streams"] > 0 < count["builtin sockets"]
     assert open_descriptors() == before
     assert memory()[0] < objects + 300

@@ -1,7 +1,7 @@
 """A seeded random program of connections: interrupted, killed, closed and reset at any moment.
 
 Clients talk to echo servers, over TCP and UNIX sockets, in two threads that share the listeners.
-Whatever is not interrupted comes back byte for byte; when all is over no descriptor, tasklet or
+Messages that are not interrupted come back byte for byte; at the end no descriptor, tasklet or
 byte is left.
 """
 
@@ -40,7 +40,7 @@ def test_nothing_is_lost_and_nothing_is_left(seed, mode, scaled, tmp_path, memor
 
 @pytest.mark.parametrize("size", [1, 64, 1000])
 def test_connections_come_and_go(size, scaled):
-    """As many at once, again and again, without a descriptor more than at the beginning."""
+    """As many at once, repeatedly, without a descriptor more than at the beginning."""
     before = None
     for _ in range(scaled(5)):
         with net.listen(("127.0.0.1", 0), backlog=size) as listener:

@@ -1,7 +1,7 @@
 """A seeded random program of blocking functions: given up, failing, nested, in three threads.
 
 Threads of the pool come and go all the time, the limit changes, and each call that is not given up
-has its own outcome; when all is over the pool is empty.
+has its own outcome; at the end the pool is empty.
 """
 
 import collections
@@ -17,7 +17,7 @@ CALLERS = 20
 
 
 def compute(value, pause):
-    """Sleeps for a random time, none mostly."""
+    """Sleeps for a random time, mostly zero."""
     if pause:
         time.sleep(pause)
     return value
@@ -28,7 +28,7 @@ def fail(value):
 
 
 class Soak:
-    """One thread's part: who calls, and who disturbs them."""
+    """One thread's part: the callers, and the tasklet that disturbs them."""
 
     def __init__(self, seed, rounds):
         self.random = random.Random(seed)
@@ -58,7 +58,7 @@ class Soak:
         self.count["ended"] += 1
 
     def disturb(self, group):
-        """Who is killed is replaced."""
+        """Kills callers at random and replaces them."""
         for _ in range(self.rounds):
             loomlet.sleep(self.random.random() / 1000)
             place = self.random.randrange(CALLERS)
@@ -97,7 +97,7 @@ def test_functions_and_their_waiting_callers(seed, mode, scaled):
 
 
 def change_limits(chance, threads):
-    """While the other threads have work."""
+    """Changes limits while the other threads have work."""
     while any(thread.is_alive() for thread in threads):
         blocking.configure(max_threads=chance.choice([3, 10, 1000]))
         loomlet.sleep(chance.random() / 100)

@@ -1,9 +1,9 @@
-"""Interrupted at every check, or at random ones, with threads, collections and exceptions.
+"""Interrupted at every safepoint, or at random ones, with threads, collections and exceptions.
 
 Tasklets compute, raise, import, collect, recurse, print into files, send and receive while each
-slice, or the timeout of the Stackless face's run(), is a few checks long; in several threads at
-once, with time slices beside, kept softly and hard, and in each torture mode.  Every result is
-compared with what the same work gives alone.
+slice, or the timeout of the Stackless API's run(), is a few safepoints long; in several threads
+at once, beside time slices, with soft and hard switches, and in each torture mode.  Every result
+is compared with that of the same work alone.
 
 LOOMLET_STRESS_SECONDS=n makes the soak that long (default 10).
 """
@@ -184,7 +184,7 @@ def disturb(seed):
 
 
 def one_round(seed):
-    """Some tasklets side by side, each of whose results is checked against a lonely run."""
+    """Some tasklets side by side, each result compared with that of a run alone."""
     rng = random.Random(seed)
     _core._slice_budget(0)
     wanted = [work(seed + k) for k in range(TASKS)]
@@ -197,7 +197,7 @@ def one_round(seed):
 
 
 def count_round(seed):
-    """The same work below run() with a timeout, whose caller inserts what was interrupted."""
+    """The same work below run() with a timeout, whose caller inserts the interrupted tasklets."""
     rng = random.Random(seed)
     wanted = {seed + k: work(seed + k) for k in range(TASKS)}
     found = {}
@@ -271,13 +271,13 @@ def in_threads(soakers, seed):
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_interrupted_everywhere(threads, mode, seed):
-    """Whatever is interrupted by a slice gives what it gives alone."""
+    """Work that is interrupted by slices gives the same result as alone."""
     in_threads([soak] * threads, seed)
 
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_ticks_everywhere(threads, mode, seed):
-    """So does what is interrupted by run(timeout)."""
+    """So does work that is interrupted by run(timeout)."""
     in_threads([soak_ticks] * threads, seed)
 
 
@@ -287,7 +287,7 @@ def test_ticks_and_slices(mode, seed):
 
 
 def test_many_interrupted_at_once(mode, scaled, memory):
-    """Thousands of tasklets stand in the midst of their loops; some continue, some do not."""
+    """Thousands of tasklets are in the middle of their loops; some continue, some do not."""
     rng = random.Random(1)
 
     def loop(n):
@@ -315,7 +315,7 @@ def test_many_interrupted_at_once(mode, scaled, memory):
 
 @pytest.mark.slow
 def test_interrupted_a_million_times():
-    """run(1) returns what it interrupted, insert() puts it back, and it continues."""
+    """run(1) returns the interrupted tasklet, insert() puts it back, and it continues."""
     turns = [0]
 
     def loop():

@@ -2,7 +2,7 @@
 
 Hundreds of tasklets call, loop, iterate, delegate and recurse into blocking operations at random
 depths, softly and below C code; a driver serves, throws, kills, pauses, forgets and collects.
-Whatever happens, each tasklet that started has ended exactly once when all is over.
+Whatever happens, each tasklet that started has ended exactly once at the end.
 """
 
 import collections
@@ -199,7 +199,7 @@ class Soak:
             self.count["finished"] += 1
 
     def disturb(self, task):
-        """Does something to a tasklet that the tasklet must survive, or end by."""
+        """Does something to a tasklet that it must survive, or that ends it."""
         what = self.random.randrange(8)
         if what == 0:
             task.kill()
@@ -273,7 +273,7 @@ def test_started_is_finished(seed, switch_modes, mode, scaled):
 
 @pytest.mark.slow
 def test_memory_is_flat(mode, memory, scaled):
-    """Soak after soak with the same seed needs no more objects and no more blocks."""
+    """Repeated soaks with the same seed need no more objects and no more blocks."""
     _core._virtual_clock(0.0)
     sizes = []
     try:

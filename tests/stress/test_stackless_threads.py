@@ -1,9 +1,9 @@
 """Stackless threads that begin, end, and do everything to each other's tasklets and channels.
 
-What must hold whatever they do: the code of a tasklet runs on the thread that is its home and on
-no other, never on two at once; a value arrives once; the one who was refused gets an exception of
-the API.  A tasklet that is thrown into while its value is on the way may lose the value, so that
-nothing gets lost is tested where nobody throws.
+What must hold whatever they do: the code of a tasklet runs on its owner thread and on no other,
+never on two at once; a value arrives once; a refused operation raises an exception of the API.  An
+exception that is thrown into a tasklet whose value is on the way may drop the value, so the test
+that no value gets lost does without throw().
 """
 
 import collections
@@ -42,13 +42,13 @@ class Arena:
         self.got = collections.deque()
 
     def switched(self, _before, after):
-        """The schedule callback: what runs next belongs to the thread that says so."""
+        """The schedule callback: the next tasklet belongs to the thread that calls it."""
         if after is not None and after.thread_id not in (threading.get_ident(), -1):
             self.wrong.append("a switch to a tasklet of another thread")
 
 
 class Actor(stackless.tasklet):
-    """A tasklet that notices when its code runs where it should not."""
+    """A tasklet that notices when its code runs on the wrong thread."""
 
     def __new__(cls, *_):
         return super().__new__(cls)
@@ -70,7 +70,7 @@ class Actor(stackless.tasklet):
         self.inside = None
 
     def switch_by(self, call, *args):
-        """Calls what may switch; the tasklet's code is not running meanwhile."""
+        """Calls a function that may switch; the tasklet's code does not run meanwhile."""
         self.leave()
         try:
             return call(*args)
@@ -181,7 +181,7 @@ class Worker(threading.Thread):
 
 
 def end(actors):
-    """Ends what the threads have left, here."""
+    """Ends the tasklets that the threads have left, on this thread."""
     for _ in range(20):
         for actor in actors:
             try:
@@ -193,12 +193,12 @@ def end(actors):
         actors = [actor for actor in actors if actor.alive]
 
 
-@pytest.fixture(params=["silent", "told"])
+@pytest.fixture(params=["silent", "callbacks"])
 def arena(request):
-    """The stage, once with both callbacks set."""
+    """The shared state, once with both callbacks set."""
     made = Arena()
     actions = collections.Counter()
-    if request.param == "told":
+    if request.param == "callbacks":
         stackless.set_schedule_callback(made.switched)
         stackless.set_channel_callback(lambda _ch, _task, sending, _wait: actions.update([sending]))
     previous = stackless.set_error_handler(lambda *_error: None)
@@ -208,11 +208,11 @@ def arena(request):
     stackless.set_channel_callback(None)
     end(list(made.actors))
     made.actors.clear()
-    assert bool(actions) == (request.param == "told")
+    assert bool(actions) == (request.param == "callbacks")
 
 
 def test_threads_that_do_everything_to_each_other(arena, seed, mode, scaled):
-    """Code runs at home only and values arrive at most once, while threads begin and end."""
+    """Code runs on its owner only and values arrive at most once, while threads begin and end."""
     for generation in range(3):
         workers = [
             Worker(arena, seed * 1000 + generation * 100 + n, scaled(30)) for n in range(THREADS)
@@ -246,7 +246,7 @@ class Mover(threading.Thread):
 
 
 def test_values_follow_a_receiver_from_thread_to_thread(seed, mode, scaled):
-    """Receivers that are bound to other threads while they wait get each value, once, at home."""
+    """Receivers that move to other threads while they wait get each value once, on their owner."""
     count, ch, got, wrong = scaled(3000), stackless.channel(), collections.deque(), []
     is_over = threading.Event()
 

@@ -112,7 +112,7 @@ def test_many_messages_while_another_thread_collects(mode, scaled):
     stop = threading.Event()
 
     def collect():
-        while not stop.wait(0.001):  # a pause: without a GIL a collection stops everybody
+        while not stop.wait(0.001):  # a pause: without a GIL a collection stops all threads
             gc.collect()
 
     def echo():

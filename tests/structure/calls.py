@@ -1,9 +1,9 @@
 """Which C file calls which, read from the sources; `python tests/structure/calls.py` shows it.
 
-A unit is a C file with the header of the same name beside it: what is inline in `scope.h` is the
+A unit is a C file with the header of the same name beside it: inline code in `scope.h` is
 code of `scope.c`.  A header without such a file (`internal.h`) is a unit of its own.  An arrow
 leads from a unit to the one that defines a function, or a macro that names a function, which the
-first one calls or hands on as a pointer.  Prototypes are no arrows.  Where several files define a
+first one calls or passes on as a pointer.  Prototypes are not arrows.  Where several files define a
 function, one per version of Python, there is an arrow to each.
 
     python tests/structure/calls.py [--arrows] [ROOT]

@@ -1,7 +1,7 @@
-"""The names of static functions: how many are one word, and how many stand in several files.
+"""The names of static functions: how many are one word, and how many occur in several files.
 
-A backtrace shows no file at first sight: a name of one word says nothing there, and one that stands
-in several files says which one was meant to nobody.  `static_names.txt` lists what is left of both,
+A backtrace shows no file at first sight: a name of one word says nothing there, and a name used in
+several files does not say which function was meant.  `static_names.txt` lists what is left of both,
 a name and the number of its files per line; the list may only shrink.
 
     python tests/structure/static_names.py     prints the counts and the names

@@ -1,6 +1,6 @@
 """Calls between C files: between rooms they lead down, and circles are few and small.
 
-`circles.txt` lists the circles that there are, one a line, and may only shrink.
+`circles.txt` lists the existing circles, one per line, and may only shrink.
 `python tests/structure/calls.py` prints today's.
 """
 
@@ -98,7 +98,7 @@ def test_the_reading_sees_calls(tmp_path: Path) -> None:
 
 
 def test_circles_are_found() -> None:
-    """Two that share nothing, one inside a longer way, and none."""
+    """Two that share nothing, one inside a longer path, and none."""
     ways = {"a": "b", "b": "c", "c": "ad", "d": "", "e": "f", "f": "e", "g": "ag"}
     arrows = {unit: {other: {"x"} for other in others} for unit, others in ways.items()}
     assert calls.circles(arrows) == [("a", "b", "c"), ("e", "f")]

@@ -1,8 +1,8 @@
 """What users and type checkers see is pinned: the public names, and the stub of the C module.
 
 A public name is added or taken away on purpose, here and in the reference, or not at all.  The stub
-is held against the built module in both directions, parameter by parameter where the module tells
-them; the module itself shows the dynamic linker nothing but its entry.
+is held against the built module in both directions, parameter by parameter where the module shows
+them; the module exports nothing to the dynamic linker but its entry point.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ PUBLIC = [
     "Tasklet",
     "TaskletError",
     "TaskletExit",
+    "TaskletKilled",
     "ThawError",
     "WrongThread",
     "clone",
@@ -55,12 +56,13 @@ PUBLIC = [
     "set_error_handler",
     "sleep",
     "spawn",
+    "spawn_threadsafe",
     "thaw",
     "timeout",
     "why_not_freezable",
 ]
 STUB = tree.PACKAGE / "_core.pyi"
-# Dunder methods say how an object takes part in the language: these have a meaning of ours.
+# Dunder methods say how an object takes part in the language: these have a meaning in loomlet.
 DUNDERS = {"__iter__", "__next__", "__len__", "__bool__", "__enter__", "__exit__", "__call__"}
 BY_NAME = {"timeout", "blocking", "thread_id", "file", "offset", "count"}
 Members = dict[str, ast.stmt]
@@ -107,7 +109,7 @@ def test_public_names_are_the_documented_ones() -> None:
 
 
 def test_public_names_have_docstrings() -> None:
-    """help() tells something about each."""
+    """help() says something about each."""
     for name in PUBLIC:
         assert inspect.getdoc(getattr(loomlet, name)), name
 
@@ -119,7 +121,7 @@ def test_stub_and_module_have_the_same_names() -> None:
 
 
 def test_stub_and_class_have_the_same_members() -> None:
-    """Both ways; of the dunder methods those with a meaning of ours."""
+    """Both ways; of the dunder methods those with a meaning in loomlet."""
     wrong = []
     for name in CLASSES:
         built = {m for m in vars(getattr(_core, name)) if not m.startswith("__") or m in DUNDERS}
@@ -176,14 +178,14 @@ def shown(node: ast.FunctionDef, bound: bool) -> list[tuple[str, str]]:
     return found + [(f"**{a.arg}", "") for a in [arguments.kwarg] if a]
 
 
-def tells(built: Any) -> bool:
-    """Whether a function of the module shows its parameters; one that was handed down always."""
+def shows_parameters(built: Any) -> bool:
+    """Whether a function of the module shows its parameters; Python functions always do."""
     return inspect.isfunction(built) or built.__text_signature__ is not None
 
 
-def told(built: Any, bound: bool) -> list[tuple[str, str]] | None:
-    """The same as the built module tells it; None where it does not."""
-    if not tells(built):
+def built_parameters(built: Any, bound: bool) -> list[tuple[str, str]] | None:
+    """The same as the built module shows it; None where it does not."""
+    if not shows_parameters(built):
         return None
     stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
     parameters = list(inspect.signature(built).parameters.values())
@@ -209,17 +211,17 @@ def callables() -> dict[str, tuple[ast.FunctionDef, Any, bool]]:
 
 
 def agrees(name: str, found: list[tuple[str, str]] | None, expected: list[tuple[str, str]]) -> bool:
-    """Names, order and defaults; the private may not tell, but then their number is right."""
+    """Names, order and defaults; private ones may hide names, but not their number."""
     if name.rpartition(".")[2].startswith("_"):
         return found is None or len(found) == len(expected)
     return found == expected
 
 
 def test_parameters_are_those_of_the_stub() -> None:
-    """What is public tells its parameters."""
+    """Public functions show their parameters."""
     wrong = []
     for name, (node, built, bound) in sorted(callables().items()):
-        found, expected = told(built, bound), shown(node, bound)
+        found, expected = built_parameters(built, bound), shown(node, bound)
         if not agrees(name, found, expected):
             wrong.append(f"{name}: expected {expected}, found {found}")
     tree.assert_none(wrong, "a docstring's first line must show the parameters, $self and / too")
@@ -236,13 +238,13 @@ def test_what_takes_no_keyword_says_so() -> None:
     wrong = []
     for name, (_, built, bound) in sorted(callables().items()):
         private = name.rpartition(".")[2].startswith("_")
-        if tells(built) and not private and not name.startswith("Stackless"):
+        if shows_parameters(built) and not private and not name.startswith("Stackless"):
             wrong += [f"{name}({one})" for one in by_name(built, bound) if one not in BY_NAME]
     tree.assert_none(wrong, "parameters that are offered by name")
 
 
 def test_the_module_shows_the_linker_only_its_entry() -> None:
-    """No name of ours can meet a name of another library."""
+    """No name of loomlet can clash with a name of another library."""
     nm = shutil.which("nm")
     if nm is None:
         pytest.skip("no nm on this machine")

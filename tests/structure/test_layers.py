@@ -49,12 +49,14 @@ VERSION_TESTS = {"layout.h", "cpython.h"}
 ONE_VERSION = re.compile(r"py3\d\d")
 
 # Modules by level; a name ending in "." stands for a whole package.  `loomlet` itself, the public
-# face, lies between the modules that it is made of and those that are made with it.
+# API, lies between the modules that it is made of and those that are made with it.
 PYTHON_LEVELS = (
     ("loomlet._core", "loomlet._old_names", "loomlet._public"),
+    ("loomlet._waits",),
     ("loomlet.errors",),
     (
         "loomlet._debug.",
+        "loomlet._greenlet_import",
         "loomlet._log_records",
         "loomlet._pseudo_threads",
         "loomlet._scopes",
@@ -89,7 +91,7 @@ def folder_level(folder: str, path: str) -> int:
 
 
 def may_include(path: str, header: str) -> bool:
-    """Own folder or a lower one; another folder's internal.h never, but for that of the room."""
+    """Own folder or a lower one; never another folder's internal.h, except that of the room."""
     folder, other = (name.rpartition("/")[0] for name in (path, header))
     room, other_room = folder.partition("/")[0], other.partition("/")[0]
     if header.endswith("/internal.h") and other not in (folder, room):
@@ -100,7 +102,7 @@ def may_include(path: str, header: str) -> bool:
 
 
 def test_a_c_file_includes_only_what_lies_below() -> None:
-    """Between rooms and between sub-rooms; what is included exists."""
+    """Between rooms and between sub-rooms; every included file exists."""
     wrong = []
     for path in tree.c_files():
         for header in c_includes(path):
@@ -155,7 +157,7 @@ def test_every_room_has_a_level() -> None:
 
 
 def readme_faults(folder: Path) -> Iterator[str]:
-    """What the README of a room or sub-room lacks, or names in vain."""
+    """Files that the README of a room or sub-room lacks, or names although they are gone."""
     readme = folder / "README.md"
     if not readme.is_file():
         yield f"{tree.name_of(folder)} has no README.md"
@@ -173,7 +175,7 @@ def readme_faults(folder: Path) -> Iterator[str]:
 
 
 def test_a_readme_names_every_file_of_its_room() -> None:
-    """And every sub-room; the files of one minor version stand there as a group."""
+    """And every sub-room; the files of one minor version are listed as a group."""
     faults = [fault for folder in tree.folders() for fault in readme_faults(folder)]
     tree.assert_none(faults, "the table of a room is not complete")
 
@@ -287,7 +289,7 @@ def test_a_module_imports_only_what_lies_below() -> None:
 
 
 def test_no_modules_import_each_other() -> None:
-    """No cycle anywhere, within a package neither."""
+    """No cycle anywhere, not even within a package."""
     edges = {module: needed(path) - {module} for module, path in python_modules().items()}
     while edges:
         leaves = {module for module, others in edges.items() if not others & edges.keys()}

@@ -1,4 +1,4 @@
-"""One look at a call tells which room its body is in: a prefix per room.
+"""A call shows at a glance which room its body is in: one prefix per room.
 
 Checked for what other files can see: functions and variables that are not static, what the headers
 declare, and the labels of the assembler files.  Static functions have names of two words and more,
@@ -27,7 +27,7 @@ PREFIXES = {
     "patch": ("patch_",),
     "bind": ("bind_",),
 }
-# Names that somebody else has given.
+# Names that CPython's headers prescribe.
 GIVEN = {
     "PyInit__core": ("bind/module.c",),
     "PyErr_GetRaisedException": ("cpython/cpython.h", "cpython/py311.c"),
@@ -106,7 +106,7 @@ def test_static_functions_have_names_that_say_something() -> None:
 
 
 def test_listed_static_functions_are_still_there() -> None:
-    """The list only shrinks: a name that has gone, or has become good, is deleted from it."""
+    """The list only shrinks: a name that is gone, or fits now, is deleted from it."""
     poor = static_names.poor(static_names.found())
     tree.assert_none(
         [name for name in static_names.listed() if name not in poor],

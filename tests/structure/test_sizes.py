@@ -1,9 +1,9 @@
-"""Files, functions and lines stay short enough to be read at one sitting.
+"""Files, functions and lines stay short enough to be read in one go.
 
-Text is wrapped at 100 columns.  Longer are only rows of tables, links that cannot be broken, and
+Text is wrapped at 100 columns.  Exceptions are rows of tables, links that cannot be broken, and
 output that a page shows as it was printed.
 
-The aim is under 30 lines for a function; the limits here are what no reader should have to bear.
+The aim is under 30 lines for a function; the limits here are the most a reader should bear.
 An exception is named with its size, may only shrink, and leaves the list when it is short enough.
 """
 
@@ -30,7 +30,7 @@ SOURCE_SUFFIXES = {".c", ".h", ".S", ".py", ".pyi", ".go", ".erl", ".sh", ".md",
 
 
 def source_files() -> list[Path]:
-    """Everything that people read."""
+    """All files that people read."""
     return [p for p in tree.tracked() if p.suffix in SOURCE_SUFFIXES or tree.is_script(p)]
 
 
@@ -74,7 +74,7 @@ def test_lines_are_short() -> None:
 
 
 def test_the_reading_finds_long_lines(tmp_path: Path) -> None:
-    """Prose and programs are held, in Markdown too; rows, links and shown output are not."""
+    """Prose and programs are checked, in Markdown too; rows, links and shown output are not."""
     long = "word " * COLUMNS
     link = "x" * COLUMNS
     page = tmp_path / "page.md"
@@ -111,7 +111,7 @@ def test_c_functions_are_short() -> None:
 
 
 def test_exceptions_are_still_needed() -> None:
-    """A function that has become short leaves the list; one that has shrunk lowers its entry."""
+    """A function that became short enough leaves the list; if it shrank, its entry is lowered."""
     assert long_c_functions() == C_EXCEPTIONS
 
 

@@ -46,7 +46,7 @@ def test_names_of_helpers_are_unique() -> None:
 
 
 def test_the_readme_names_every_folder() -> None:
-    """Those of tests/ and of tests/behaviour/."""
+    """The folders of tests/ and of tests/behaviour/."""
     text = (TESTS / "README.md").read_text()
     folders = {path.parent for path in tree.tracked() if path.is_relative_to(TESTS)}
     names = [

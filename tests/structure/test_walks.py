@@ -26,7 +26,7 @@ def test_a_program_does_its_work(program: str) -> None:
 
 @pytest.mark.slow
 def test_a_walk_finds_the_files_of_a_channel() -> None:
-    """From the call of the API down to the switch, in the files where that is."""
+    """From the call of the API down to the switch, in the files that implement it."""
     if (why := walk.lacking()) is not None:
         pytest.skip(why)
     trip = list(walk.steps("channel_value", tree.ROOT))
@@ -37,7 +37,7 @@ def test_a_walk_finds_the_files_of_a_channel() -> None:
 
 
 def test_climbs_and_rises_are_distinguished() -> None:
-    """A call of something higher, and a road that comes back up and goes down again."""
+    """A call of a higher file, and a path that comes back up and goes down again."""
     tables = {"C_LEVELS": [["base"], ["sched"], ["chan"]], "PYTHON_LEVELS": [["loomlet"]]}
     trip = [
         walk.Step("chan/a.c", "n_a", None),

@@ -1,7 +1,7 @@
-"""What must not stand in any file of the project.
+"""Words that must not occur in any file of the project.
 
 No leftover marks, no path of the machine it was written on, no host but those of public
-documentation: the project speaks only of itself.
+documentation.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def test_only_fitting_words() -> None:
             for number, line in enumerate(tree.text_of(path).splitlines(), 1)
             for fault in faults(path, line)
         ],
-        "words that must not stand in the project",
+        "words that must not occur in the project",
     )
 
 

@@ -110,7 +110,7 @@ def marks(group: int) -> Found:
 
 @pytest.mark.parametrize("check", [mypy, pyright])
 def test_right_programs_are_accepted(check: Callable[[], Found]) -> None:
-    """Not a word about them."""
+    """No checker reports anything about them."""
     assert sorted(error for error in check() if error[0].startswith("accepted")) == []
 
 
@@ -138,7 +138,7 @@ def names_in(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("module", PUBLIC)
 def test_every_public_name_is_used(module: str) -> None:
-    """A new name belongs into a program that is accepted."""
+    """A new name must be used in a program that is accepted."""
     public = set(importlib.import_module(module).__all__)
     used = set().union(*(names_in(path) for path in programs("accepted")))
     assert sorted(public - used) == []

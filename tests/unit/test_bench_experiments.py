@@ -1,4 +1,4 @@
-"""What the experiments ask for, and what they accept as an answer."""
+"""The jobs of the experiments, and the output that they accept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The numbers to reach are judged from the rows, and never from what is not there."""
+"""Targets are judged from the rows, and never from missing rows."""
 
 from __future__ import annotations
 

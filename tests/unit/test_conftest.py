@@ -1,4 +1,4 @@
-"""The suite's own net: a test that leaves tasklets behind is told so, once, and harms no other."""
+"""A test that leaves tasklets behind gets one error, and harms no other test."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def run_pytest(folder: Path, suite: str, **changed: str) -> str:
 
 
 def test_leftovers_are_reported(tmp_path: Path) -> None:
-    """One error, with the tasklet's name and what it waits for; a failed test is told once."""
+    """One error, with the tasklet's name and its wait; a failed test gets no second error."""
     shown = run_pytest(tmp_path, SUITE)
     assert "1 failed, 4 passed, 1 error" in shown.splitlines()[-1], shown
     assert "forgotten: receive <loomlet.Channel" in shown

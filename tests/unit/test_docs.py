@@ -1,4 +1,4 @@
-"""The documents keep their word: their programs run and print what they say, their links lead on.
+"""The documents are right: their programs run and print what they say, their links lead to files.
 
 Each ```python block of docs/ stands alone: it is run in an interpreter of its own, warnings are
 errors.  A `print(...)  # text` prints that text; the texts come in the order of the page.  A block

@@ -1,4 +1,4 @@
-"""What a dump looks like, and who waits for whom, from values made by hand."""
+"""The text of a dump, and the chains of waits, from values made by hand."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def test_rings_are_found(waits: dict[int, list[int]], rings: list[list[int]]) ->
 
 
 def test_a_long_chain_is_no_trouble() -> None:
-    """A hundred thousand tasklets that wait one for the next."""
+    """A hundred thousand tasklets, each of which waits for the next."""
     edges = [graph.Edge(n, n + 1, "join", "Tasklet") for n in range(100_000)]
     assert graph.rings(edges) == []
     assert len(graph.rings([*edges, graph.Edge(100_000, 0, "join", "Tasklet")])) == 1
 
 
 def test_equal_ones_stand_together() -> None:
-    """Same state and stack: one entry, the biggest first; with `every` each for itself."""
+    """Same state and stack: one entry, the biggest first; with `every` each separately."""
     tasks = [task(n, state="paused") for n in range(10)] + [task(99, 5, seconds=0.5)]
     hold = Hold(7, "t7", 2.5, "work", "app.py", 21)
     dump = Dump(5, 0.002, [Thread(77, 99, False, 3.0, 4, hold, tasks)], whole=True)
@@ -86,16 +86,16 @@ def test_what_is_too_much_is_counted() -> None:
     [(0.25, "250 ms"), (119.0, "119.0 s"), (600.0, "10 min"), (9000.0, "2.5 h")],
 )
 def test_times_are_rounded(seconds: float, shown: str) -> None:
-    """To what a person would say."""
+    """To readable precision."""
     dump = Dump(5, 0.0, [Thread(77, 1, False, seconds, 0, None, [task(1, state="paused")])])
     assert f"no tasklet has run for {shown}\n" in "\n".join(render.render(dump))
 
 
 def test_missing_parts_are_named() -> None:
     """A partial dump, tasklets that could not be read."""
-    told = "\n".join(render.render(Dump(5, 0.001, damaged=2)))
-    assert "2 tasklets could not be read" in told
-    assert "this dump is incomplete" in told
+    shown = "\n".join(render.render(Dump(5, 0.001, damaged=2)))
+    assert "2 tasklets could not be read" in shown
+    assert "this dump is incomplete" in shown
 
 
 def test_text_that_is_not_a_dump_is_refused() -> None:
@@ -108,7 +108,7 @@ def test_text_that_is_not_a_dump_is_refused() -> None:
 
 @pytest.mark.parametrize("seconds", ["9" * 400, "9" * 5000], ids=["for a float", "for an int"])
 def test_a_number_that_is_too_large_is_refused(seconds: str) -> None:
-    """Memory that is damaged may hold any number."""
+    """Damaged memory may hold any number."""
     with pytest.raises(ValueError, match="expected a line of a dump, found 'P"):
         Reader().take([f"P\t1\t{seconds}"])
 

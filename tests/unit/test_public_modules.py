@@ -1,4 +1,4 @@
-"""What is public shows: in the names of modules, and in what public objects say of themselves."""
+"""Public parts are recognisable, by the names of modules and by the __module__ of objects."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ PUBLIC = (
     "loomlet.aio",
     "loomlet.blocking",
     "loomlet.compat",
+    "loomlet.compat.greenlet",
     "loomlet.compat.stackless",
     "loomlet.errors",
     "loomlet.net",
@@ -26,15 +27,15 @@ PUBLIC = (
     "loomlet.testing",
 )
 TOOLS = ("loomlet.__main__", "loomlet.bench", "loomlet.doctor")
-"""Commands, which nobody imports: their modules have plain names."""
+"""Commands, which are not imported: their modules have plain names."""
 
 
 def public_objects() -> dict[str, Any]:
-    """What the public modules list, but for the interface of Stackless, which has its own rules."""
+    """The names in __all__ of the public modules, but for those with another library's rules."""
     found = {}
     for name in PUBLIC:
         module = importlib.import_module(name)
-        if name != "loomlet.compat.stackless":
+        if not name.startswith("loomlet.compat."):
             found |= {f"{name}.{part}": getattr(module, part) for part in module.__all__}
     return found
 

@@ -1,4 +1,4 @@
-"""The README keeps its word: its programs run, its links lead somewhere, its commands exist."""
+"""The README is right: its programs run, its links lead to files, its commands exist."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The specification of the Stackless face and its tests hold each other.
+"""The specification of the Stackless API and its tests match.
 
 Each row of docs/reference/stackless.md says yes, or differs and how, and names a test file in which
-some docstring names the row; each such docstring names a row that there is.
+some docstring names the row; each such docstring names an existing row.
 """
 
 from __future__ import annotations
@@ -69,14 +69,14 @@ def test_a_row_has_a_test_that_names_it(row: Row) -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.section}-{row.name}")
 def test_a_row_says_yes_or_how_it_differs(row: Row) -> None:
-    """Nothing in between, and the difference is told."""
+    """Nothing in between, and the difference is stated."""
     assert row.what
     assert row.verdict == "yes" or re.match(r"differs: .{8,}", row.verdict), row.verdict
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_test_names_rows_that_there_are(name: str) -> None:
-    """No test is about something that the page does not tell."""
+def test_a_test_names_rows_that_exist(name: str) -> None:
+    """No test is about a row that the page does not have."""
     there = {(row.section, row.name) for row in ROWS}
     assert FILES[name] <= there, FILES[name] - there
 

@@ -1,4 +1,4 @@
-"""tools/servers without network: what is known, what is here, what is not available."""
+"""tools/servers without network: servers that are known, installed, or not available."""
 
 from __future__ import annotations
 

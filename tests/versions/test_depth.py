@@ -150,7 +150,7 @@ def function(source: str) -> CodeType:
 
 
 def assembled(*lines: str) -> bytes:
-    """Bytecode of lines such as "NOP 0"; a name that this Python does not have is none."""
+    """Bytecode of lines such as "NOP 0"; a name that this Python does not have becomes NONE."""
     parts = (line.split() for line in lines)
     return b"".join(bytes([dis.opmap.get(name, NONE), int(arg)]) for name, arg in parts)
 

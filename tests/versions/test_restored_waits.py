@@ -184,7 +184,7 @@ def test_a_time_that_is_none_is_refused(wait: Any) -> None:
 
 
 def test_only_a_paused_one_waits_again() -> None:
-    """One that has ended, or waits already, is refused."""
+    """A tasklet that has ended, or waits already, is refused."""
     ch, task = wanting()
     for one in (task, _core._tasklet_empty(Tasklet)):
         with pytest.raises(ThawError):

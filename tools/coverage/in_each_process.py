@@ -2,8 +2,8 @@
 
 The environment's .pth file imports this.  Lines are counted by sys.monitoring, which leaves frames
 as they are: with a trace function every switch would be hard, and other C code would be measured
-than users run.  For the same reason the core is loaded first: what it learns of the interpreter at
-import it does not learn in a program that is monitored.
+than users run.  For the same reason the core is loaded first: its checks of the interpreter at
+import must not run under monitoring.
 
 A process that leaves by os._exit() saves what it has.  Other interpreters of a process are not
 measured.
@@ -82,7 +82,7 @@ def measure(data: str) -> object:
 
 
 def save(measured: object) -> None:
-    """A process without descriptors or memory left says nothing of that."""
+    """A process without descriptors or memory left saves nothing, silently."""
     with contextlib.suppress(Exception):
         measured.stop()
         measured.save()

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Which lines of C and Python the tests reach, room by room, and whether that has become less.
+"""Which lines of C and Python the tests reach, room by room, and whether coverage has dropped.
 
     make coverage            runs the tests and compares with tests/coverage.toml
     make coverage WRITE=1    runs the tests and writes that file
-    .envs/coverage/bin/python tools/coverage/measure.py --no-run    says it of the last run again
+    .envs/coverage/bin/python tools/coverage/measure.py --no-run    reports on the last run again
 
 The core is built with gcov's counters in an environment of its own, `.envs/coverage`; lines of
 Python are counted by coverage.py (in_each_process.py says how).  Both count in every process of the
@@ -11,8 +11,8 @@ tests, and in the C tests of the rooms without Python.  The tests that are marke
 left out.  Only what CPython 3.13 on this processor compiles is measured.
 
 The status is 1 when a room is below what the file says by more than the tolerance, or when the file
-lacks a room or the reason why a function is never run.  Tests that fail are shown, and are the
-business of `make test`.
+lacks a room or the reason why a function is never run.  Failing tests are shown, but only
+`make test` judges them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What was measured as a table per room, beside what tests/coverage.toml holds."""
+"""The measurement as a table per room, beside the numbers of tests/coverage.toml."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def what_is_left(files: Iterable[File]) -> Iterator[str]:
 
 
 def write(files: list[File]) -> None:
-    """The numbers of this run; what stands above the mark stays."""
+    """The numbers of this run; the part above the mark stays."""
     files = counted(files)
     by_hand, _, _ = (FILE.read_text() if FILE.exists() else "").partition(MARK)
     numbers = [f'"{room}" = {percent(*both)}' for room, both in rooms(files).items()]

@@ -2,7 +2,7 @@
  *
  * B_CHECK states an invariant.  It costs nothing in a release build; with LOOMLET_CHECKS (the
  * sanitizer and torture builds) a broken invariant aborts the process at once and names its file
- * and line, so that a corrupted scheduler does not go on to corrupt the program that it runs.
+ * and line, so that a corrupted scheduler cannot corrupt the program that it runs.
  */
 #ifndef LOOMLET_B_CHECK_H
 #define LOOMLET_B_CHECK_H

@@ -134,7 +134,7 @@ PyObject *bind_make_exception(PyObject *cls, PyObject *value)
     else
         made = PyObject_CallOneArg(cls, value);
     if (made != NULL && !PyExceptionInstance_Check(made)) {
-        PyErr_Format(PyExc_TypeError, "calling %R did not give an exception but %.100s", cls,
+        PyErr_Format(PyExc_TypeError, "calling %R should return an exception, not %.100s", cls,
                      Py_TYPE(made)->tp_name);
         Py_CLEAR(made);
     }

@@ -21,9 +21,10 @@ static inline PyObject *bind_result(PyObject *result, int code, PyObject *about)
 
 int bind_is_cancelled(PyObject *exception);
 
-/* Registers another exception that ends a tasklet silently; kill() raises it in the tasklets to
- * which it `applies`. */
-void bind_add_exit(PyObject *type, int (*applies)(const s_tasklet *t));
+/* Notes in a TaskletExit (other exceptions: nothing) that the running code is about to throw it
+ * into another tasklet: where that code is, and whether it is outside of the victim's group.  0 or
+ * -1. */
+int bind_mark_kill(s_sched *s, s_tasklet *victim, PyObject *error);
 
 extern PyMethodDef bind_error_functions[];
 /* ERROR_CODES: the number of each code by its name. */

@@ -21,10 +21,11 @@ static int add_types(PyObject *module)
     PyTypeObject *types[] = {&bind_tasklet_type, &bind_channel_type,   &bind_lock_type,
                              &bind_timer_type,   &bind_scope_type,     &bind_timeout_type,
                              &bind_group_type,   &bind_nopreempt_type, &bind_descriptor_type,
-                             &bind_stream_type,  &bind_listener_type};
+                             &bind_stream_type,  &bind_listener_type,  &bind_fiber_type};
     bind_net_init();
     i_blocking_init();
     d_init();
+    bind_fiber_init();
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         if (PyModule_AddType(module, types[i]) < 0)
             return -1;
@@ -95,8 +96,12 @@ static int add_functions(PyObject *module)
                                              bind_resolver_functions,
                                              bind_inspect_functions,
                                              bind_preempt_functions,
+                                             bind_fiber_functions,
+                                             bind_greenlet_functions,
+                                             bind_extension_functions,
                                              bind_event_loop_functions,
                                              bind_debug_socket_functions,
+                                             bind_ring_functions,
                                              bind_snapshot_functions,
                                              bind_snapshot_part_functions,
                                              bind_builtin_lock_functions,

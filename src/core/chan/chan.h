@@ -65,13 +65,11 @@ typedef struct {
     PyObject *value; /* NULL: receive */
 } n_case;
 
-/* Does one case that need not wait: (index, value).  NULL with S_OK if all would wait, or with the
- * error of case *at, whose channel is closed. */
-PyObject *n_select_now(s_sched *s, const n_case *cases, int count, int *at, int *code);
-/* Begins to wait for the cases: 1 if the caller must s_suspend now, which returns (index, value).
- * 0 if a case was done meanwhile, as n_select_now. */
-int n_select_wait(s_sched *s, const n_case *cases, int count, int64_t until, PyObject **result,
-                  int *at, int *code);
+/* Does one of the cases: *result is (index, value), or NULL with *code; *at is the case whose
+ * channel is closed.  1: it waits until `until`, the cases are no longer needed, and the caller
+ * must s_suspend now, which returns (index, value). */
+int n_select(s_sched *s, const n_case *cases, int count, int64_t until, PyObject **result, int *at,
+             int *code);
 /* A tuple of the channels that a blocked select waits for: a new reference. */
 PyObject *n_select_channels(s_tasklet *t);
 
@@ -82,6 +80,14 @@ PyObject *n_select_channels(s_tasklet *t);
 int n_restore_wait(s_sched *s, s_tasklet *t, n_channel *ch, PyObject *value, int iterates);
 /* The same for a select with a deadline. */
 int n_restore_select(s_sched *s, s_tasklet *t, const n_case *cases, int count, int64_t until);
+/* What a channel has beside its values and waiters; the fields of the same names. */
+typedef struct {
+    signed char preference;
+    char closed, closing, schedule_all;
+} n_channel_flags;
+/* Fills a new channel with the values of a tuple, then sets it so.  S_E_SNAPSHOT: they are more
+ * than its capacity. */
+int n_restore_channel(s_sched *s, n_channel *ch, PyObject *values, const n_channel_flags *set);
 /* A part of a channel: the buffered values, oldest first, or the waiting tasklets, longest first,
  * without main tasklets.  The number of new references in a PyMem_RawMalloc'ed array, or
  * S_E_MEMORY. */

@@ -142,12 +142,16 @@ int n_try_receive(s_sched *s, n_channel *ch, PyObject **value)
 
 /* ---- the end ---------------------------------------------------------------------------- */
 
-static void end_receiver(s_sched *s, n_channel *ch, s_wait *wait)
+/* The text of an error counts the waiters, so it is written once for all receivers: *last is the
+ * error before, or NULL. */
+static void end_receiver(s_sched *s, n_channel *ch, s_wait *wait, PyObject **last)
 {
     PyObject *error = NULL;
     if (n_is_case(wait) || !n_iterates(wait->task)) {
-        error = s_hook.error(S_E_CLOSED, (PyObject *)ch);
-        if (error == NULL)
+        error = s_hook.error(S_E_CLOSED, *last != NULL ? *last : (PyObject *)ch);
+        if (error != NULL)
+            Py_XSETREF(*last, Py_NewRef(error));
+        else
             error = PyErr_GetRaisedException();
     }
     s_wake(s, n_set_outcome(wait, NULL, error));
@@ -155,15 +159,18 @@ static void end_receiver(s_sched *s, n_channel *ch, s_wait *wait)
 
 int n_close(s_sched *s, n_channel *ch)
 {
+    PyObject *last = NULL;
     for (;;) {
         c_lock_take(&ch->lock);
         ch->closed = 1;
         s_wait *wait = n_claim_waiter(&ch->receivers);
         c_lock_give(&ch->lock);
         if (wait == NULL)
-            return S_OK;
-        end_receiver(s, ch, wait);
+            break;
+        end_receiver(s, ch, wait, &last);
     }
+    Py_XDECREF(last);
+    return S_OK;
 }
 
 static Py_ssize_t queue_length(const b_link *queue)

@@ -40,7 +40,7 @@ static inline int n_iterates(const s_tasklet *t)
 extern const s_wait_kind n_selecting;
 
 /* The nodes for a select that has to wait, and the beginning of the wait of `t`: 1, or 0 if a case
- * was done meanwhile, as n_select_now. */
+ * was done meanwhile, as n_select. */
 n_selection *n_selection_new(s_tasklet *t, const n_case *cases, int count);
 void n_selection_free(n_selection *selection);
 int n_selection_queue(s_sched *s, n_selection *selection, const n_case *cases, PyObject **result,

@@ -48,6 +48,20 @@ Py_ssize_t n_channel_contents(n_channel *ch, enum n_channel_part part, PyObject 
     return *found ? count : S_E_MEMORY;
 }
 
+int n_restore_channel(s_sched *s, n_channel *ch, PyObject *values, const n_channel_flags *set)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(values); i++) {
+        int done = n_try_send(s, ch, PyTuple_GET_ITEM(values, i));
+        if (done <= 0)
+            return done < 0 ? done : S_E_SNAPSHOT;
+    }
+    ch->preference = set->preference;
+    ch->closed = set->closed;
+    ch->closing = set->closing;
+    ch->schedule_all = set->schedule_all;
+    return S_OK;
+}
+
 static const s_wait_kind *kind_of(const s_tasklet *t, int sends, int iterates)
 {
     if (sends)

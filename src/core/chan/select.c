@@ -164,7 +164,10 @@ static int first_case(s_sched *s, int count)
     return (int)(bits % (uint64_t)count);
 }
 
-PyObject *n_select_now(s_sched *s, const n_case *cases, int count, int *at, int *code)
+/* Does one case that need not wait.  NULL with S_OK if all would wait, or with the error of case
+ * *at.
+ */
+static PyObject *select_now(s_sched *s, const n_case *cases, int count, int *at, int *code)
 {
     int first = first_case(s, count);
     *code = S_OK;
@@ -248,8 +251,9 @@ int n_selection_queue(s_sched *s, n_selection *selection, const n_case *cases, P
     return done == 0;
 }
 
-int n_select_wait(s_sched *s, const n_case *cases, int count, int64_t until, PyObject **result,
-                  int *at, int *code)
+/* Begins to wait for the cases: 1.  0 if a case was done meanwhile, as select_now. */
+static int select_wait(s_sched *s, const n_case *cases, int count, int64_t until, PyObject **result,
+                       int *at, int *code)
 {
     s_tasklet *me = s->current;
     if ((*code = s_may_block(s)) < 0)
@@ -271,5 +275,17 @@ int n_select_wait(s_sched *s, const n_case *cases, int count, int64_t until, PyO
     me->state = S_RUNNING;
     s_deadline_drop(s, me);
     n_selection_free(selection);
+    return 0;
+}
+
+int n_select(s_sched *s, const n_case *cases, int count, int64_t until, PyObject **result, int *at,
+             int *code)
+{
+    *result = select_now(s, cases, count, at, code);
+    if (*result != NULL || *code != S_OK)
+        return 0;
+    if (until > s_now(s))
+        return select_wait(s, cases, count, until, result, at, code);
+    *code = S_E_TIMEOUT;
     return 0;
 }

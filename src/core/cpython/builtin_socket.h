@@ -24,7 +24,7 @@ void c_socket_set_timeout(PyObject *socket, int64_t timeout);
  * as it is for other threads.  NULL with an exception. */
 PyObject *c_socket_alias(PyObject *socket);
 /* Frees the alias; the descriptor stays open.  Keeps an exception that is set. */
-void c_socket_alias_drop(PyObject *twin);
+void c_socket_alias_drop(PyObject *alias);
 
 /* Verifies where a poll object keeps its descriptors: its type (a new reference), or NULL with an
  * exception. */

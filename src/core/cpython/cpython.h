@@ -54,8 +54,10 @@ typedef struct {
         void *previous;
     } exc_root; /* laid out as _PyErr_StackItem */
     PyObject *context;
-    void *cframe; /* 3.11, 3.12: the _PyCFrame of the C stack */
-    int py_left, c_left;
+#if PY_VERSION_HEX < 0x030D0000
+    void *cframe; /* the _PyCFrame of the C stack */
+#endif
+    int py_left;
     int depth;                 /* of the value stack without the call's operands */
     int finalizers_suppressed; /* of the generators that run in it: c_state_visit */
     /* Code units to step over when the call returns, and when an iteration ends.  Of a tasklet that
@@ -102,6 +104,7 @@ typedef struct {
     int tracing, event, nesting;
     void *executor;
     int top;
+    int c_left;
 } c_hard_state;
 
 /* Why a call is not soft; 0: it is soft.  c_hard_reason() has a name for each, for statistics. */
@@ -118,6 +121,7 @@ enum {
     C_CRITICAL_SECTION, /* free-threaded: a critical section is open */
     C_DEALLOC,          /* inside a deallocation or a trace function */
     C_EVENT_LOOP,       /* an event loop of asyncio runs in it */
+    C_PINNED,           /* something keeps addresses of its C stack */
     C_COPIED_OPERANDS,  /* the interpreter copied the operands; abandoning would leak them */
     C_HARD_REASON_COUNT
 };
@@ -132,6 +136,9 @@ void c_state_init(PyThreadState *ts, c_state *state, void *chunk, size_t size);
 void c_state_never_soft(c_state *state);
 void c_state_save(PyThreadState *ts, c_state *state);
 void c_state_load(PyThreadState *ts, const c_state *state);
+/* Copies what c_state_load loads and c_state_visit needs, with the context's reference: where a
+ * tasklet stands.  The first chunk and the item of the handled exception stay where they are. */
+void c_state_copy_position(c_state *to, const c_state *from);
 /* Frees what the state owns after the end of its tasklet, but for the root chunk. */
 void c_state_clear(c_state *state);
 /* Loads the innermost frame into this processor core's cache: the tasklet will resume here soon. */
@@ -144,10 +151,14 @@ int c_chunk_nearly_full(PyThreadState *ts, const c_state *state);
 /* Bytes of its first chunk. */
 size_t c_chunk_size(const c_state *state);
 /* A copy of the running context for a new tasklet; NULL for an empty one (a context is then made
- * when needed). */
-PyObject *c_context_copy(PyThreadState *ts);
+ * when needed).  0, or -1 with an exception set. */
+int c_context_copy(PyThreadState *ts, PyObject **copy);
+/* Whether a call makes an object that awaits instead of running the function. */
+int c_makes_coroutine(PyObject *callable);
 /* The running context, which is made if there is none yet: borrowed, NULL with an exception. */
 PyObject *c_context(PyThreadState *ts);
+/* Swaps the running context, NULL for none, with an owned one. */
+void c_context_swap(PyThreadState *ts, PyObject **context);
 /* Bytes of the first chunk for a call of `callable` (a frame and a small call on top). */
 size_t c_chunk_size_for(PyObject *callable);
 /* An address that stands for the code of `callable` in statistics, or NULL. */
@@ -228,15 +239,25 @@ typedef struct {
 } c_trace;
 /* Swaps them with those of the thread state. */
 void c_trace_swap(PyThreadState *ts, c_trace *kept);
-/* Removes them, as sys.settrace(None) does; may run destructors. */
-void c_trace_remove(PyThreadState *ts);
+/* Whether the thread state has one. */
 int c_trace_is_set(PyThreadState *ts);
+/* Whether cProfile is on, here or (3.12 on) in any thread. */
+int c_trace_by_profiler(PyThreadState *ts);
+/* Whether one runs, or a callback of sys.monitoring. */
+int c_trace_running(PyThreadState *ts);
 /* What sys.gettrace() or sys.getprofile() returns: borrowed, or NULL. */
 PyObject *c_trace_object(PyThreadState *ts, int which);
-/* Remembers what Python's own settrace() or setprofile() has just put into the thread state. */
-void c_trace_learn(PyThreadState *ts, int which);
-/* Whether one of the functions was set by settrace() or setprofile(). */
-int c_trace_is_known(PyThreadState *ts);
+/* What sys.settrace(callable) or sys.setprofile(callable) does, whatever has replaced them: 0, or
+ * -1 with an exception. */
+int c_trace_set(PyThreadState *ts, int which, PyObject *callable);
+/* Removes both, as sys.settrace(None) does; may run destructors. */
+void c_trace_remove(PyThreadState *ts);
+/* What a tasklet that this thread spawns begins with, into an empty `copy`: 0, or -1 with an
+ * exception. */
+int c_trace_inherit(PyThreadState *ts, c_trace *copy);
+/* A function of a builtin module as the interpreter made it, whatever has replaced the attribute:
+ * new, or NULL without an exception when there is none of that name. */
+PyObject *c_function_find(PyObject *module, const char *name);
 /* Replaces the C function of a builtin for all its holders: the original, or NULL when `function`
  * is not a builtin with these METH_ flags. */
 PyCFunction c_function_swap(PyObject *function, int flags, PyCFunction replacement);
@@ -278,6 +299,10 @@ PyObject *c_frame_object(PyThreadState *ts, const c_state *state);
 int c_suspended_location(const c_state *state, PyObject **code, int *line);
 /* The same for the running tasklet. */
 int c_running_location(PyThreadState *ts, PyObject **code, int *line);
+/* The code of the innermost Python function (a new reference, or NULL) and where it is: what
+ * c_line_at makes a line of.  Cheap. */
+PyObject *c_caller_code(PyThreadState *ts, unsigned short *at);
+int c_line_at(PyObject *code, unsigned short at);
 
 /* ---- the same as plain memory (peek.c) ----------------------------------------- */
 
@@ -292,6 +317,8 @@ typedef struct {
 /* Finds the frames of a suspended tasklet, or (ts != NULL) of a running thread, innermost first:
  * returns how many were found, and in *more how many more there are. */
 int c_peek_frames(PyThreadState *ts, const c_state *state, c_location *found, int room, int *more);
+/* The innermost frame of the running thread: 1, or 0 if the thread runs no frame. */
+int c_peek_innermost(PyThreadState *ts, c_location *found);
 int c_peek_line(const c_location *location);
 PyObject *c_peek_function(const c_location *location);
 PyObject *c_peek_file(const c_location *location);
@@ -322,6 +349,9 @@ int c_generator_is_running_in(const c_state *state, PyObject *gen);
 PyObject *c_generator_read(PyObject *gen, int running);
 /* Puts the snapshot into `gen`, which is new and has the same code. */
 const char *c_generator_build(PyObject *gen, PyObject *snapshot);
+/* A new generator, coroutine or asynchronous generator of a function, which needs no arguments: to
+ * be filled. */
+PyObject *c_generator_make(PyFunctionObject *function);
 /* What an asynchronous generator calls when it is dropped before its end: borrowed, or NULL. */
 PyObject *c_generator_finalizer(PyObject *gen);
 void c_generator_set_finalizer(PyObject *gen, PyObject *finalizer);
@@ -353,6 +383,11 @@ void c_while_world_stopped(void (*work)(void *arg), void *arg);
 /* 0, or -1 with ImportError when loomlet does not work in this interpreter. */
 int c_check_interpreter(void);
 int c_is_finalizing(void);
+/* Whether handlers of signals may have to run in this thread: handled since c_run_signal_handlers
+ * last, or not. */
+int c_signal_waits(PyThreadState *ts);
+/* Runs the handlers of signals that have come: 0, or -1 with the exception of one. */
+int c_run_signal_handlers(PyThreadState *ts);
 /* For a detached thread: spins until the GIL is free, if there is one, or until that time. */
 void c_gil_spin(int64_t until);
 /* A thread state for the calling OS thread, which has none and stays detached; NULL without
@@ -360,8 +395,13 @@ void c_gil_spin(int64_t until);
 PyThreadState *c_thread_state_new(void);
 /* Clears and frees an attached thread state, and detaches the thread. */
 void c_thread_state_end(PyThreadState *ts);
+/* Reports the exception that is set as the one that has ended a thread which `function` began. */
+void c_report_thread_exception(PyObject *function);
 /* Whether the calling thread is the interpreter's first. */
 int c_on_main_thread(void);
+/* Whether a signal has a handler in Python, other than the one that raises KeyboardInterrupt: it
+ * may wake a tasklet.  Runs no Python code.  (signal.c) */
+int c_has_signal_handler(void);
 unsigned long c_main_thread_id(void);
 /* Keeps a few data-stack chunks instead of unmapping them (chunk_cache.c).  Once per process. */
 void c_chunk_cache_install(void);

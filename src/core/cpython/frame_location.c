@@ -129,7 +129,7 @@ const char *c_location_check_waiting(const c_frame_snapshot *snapshot, PyObject 
         return NULL;
     int jump = at.op < 0 ? -1 : jump_after_callee(at, generator != Py_None);
     if (jump < 0 || (generator != Py_None && c_frame_snapshot_top(snapshot) != generator))
-        return "a frame does not wait where its snapshot says";
+        return "a frame is not suspended where its snapshot says";
     int advance = C_STEP_OVER(at.op) - C_WAIT_ADVANCE(at.op) + jump;
     return snapshot->ip == at.unit + C_WAIT_ADVANCE(at.op) &&
                    snapshot->offset == (advance & UINT16_MAX) &&

@@ -165,7 +165,7 @@ static int count_slots(PyObject *mask, Py_ssize_t values, int room)
 const char *c_frame_snapshot_parse(PyObject *tuple, c_frame_snapshot *out)
 {
     if (!PyTuple_CheckExact(tuple) || PyTuple_GET_SIZE(tuple) != 8)
-        return "a frame is not a tuple of 8";
+        return "expected a tuple of 8 values for a frame";
     PyObject **item = ((PyTupleObject *)tuple)->ob_item;
     out->owner = item[0];
     out->function = item[1];

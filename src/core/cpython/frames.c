@@ -85,7 +85,7 @@ static const char *check_innermost_frame(const c_frame_snapshot *inner, int oper
 {
     const PyCodeObject *code = inner->code;
     if (operands < 0)
-        return "the innermost frame does not stand at a call";
+        return "the innermost frame is not at a call";
     if (inner->slots + (operands > 0) > code->co_nlocalsplus + code->co_stacksize)
         return "the innermost frame has no room for a result";
 #if C_COMPUTES_DEPTH
@@ -119,7 +119,7 @@ static const char *find_innermost_advance(const c_frame_snapshot *inner, c_state
     int end = inner->ip + 1 + C_CACHES(at.op) + at.oparg;
     if (c_plain_instruction_at(inner->code, end).op != C_OP_END_FOR ||
         inner->slots <= inner->code->co_nlocalsplus)
-        return "the innermost frame does not stand at an iteration";
+        return "the innermost frame is not at an iteration";
     state->end_advance = C_STEP_OVER(at.op) + at.oparg + C_ITER_END_SKIPS;
     return NULL;
 }
@@ -157,7 +157,7 @@ const char *c_frames_check(PyThreadState *ts, PyObject *snapshots, size_t *size)
     size_t words = SPARE_WORDS;
     Py_ssize_t count = PyTuple_CheckExact(snapshots) ? PyTuple_GET_SIZE(snapshots) : 0;
     if (count == 0)
-        return "the frames are not a tuple of frames";
+        return "expected a tuple of frames";
     if (count >= thread_py_budget(ts))
         return "there are more frames than the recursion limit allows";
     for (Py_ssize_t i = 0; i < count; i++) {

@@ -51,9 +51,9 @@ const char *c_generator_check(PyObject *object, const c_frame_snapshot *snapshot
 {
     PyGenObject *gen = (PyGenObject *)object;
     if (!c_is_generator(object) || gen->gi_frame_state != FRAME_CREATED)
-        return "the frame belongs into a generator that has not begun";
+        return "the frame belongs to a generator that has begun already";
     if (frame_code(generator_frame(object)) != snapshot->code)
-        return "the generator has other code than its frame";
+        return "the code of the generator is not that of its frame";
     return NULL;
 }
 
@@ -84,6 +84,36 @@ static void end_new_generator(PyGenObject *gen)
     gen->gi_frame_state = FRAME_CLEARED;
 }
 
+/* A function with the same code that can be called without arguments. */
+static PyObject *bare_function(PyFunctionObject *function)
+{
+    PyCodeObject *code = (PyCodeObject *)function->func_code;
+    PyObject *bare = PyFunction_New((PyObject *)code, function->func_globals);
+    PyObject *defaults = PyTuple_New(code->co_argcount), *named = PyDict_New();
+    int bad = bare == NULL || defaults == NULL || named == NULL;
+    for (int i = 0; !bad && i < code->co_argcount; i++)
+        PyTuple_SET_ITEM(defaults, i, Py_NewRef(Py_None));
+    for (int i = 0; !bad && i < code->co_kwonlyargcount; i++) {
+        PyObject *name = PyTuple_GET_ITEM(code->co_localsplusnames, code->co_argcount + i);
+        bad = PyDict_SetItem(named, name, Py_None) < 0;
+    }
+    if (bad || PyFunction_SetDefaults(bare, defaults) < 0 ||
+        PyFunction_SetKwDefaults(bare, named) < 0 ||
+        (function->func_closure && PyFunction_SetClosure(bare, function->func_closure) < 0))
+        Py_CLEAR(bare);
+    Py_XDECREF(defaults);
+    Py_XDECREF(named);
+    return bare;
+}
+
+PyObject *c_generator_make(PyFunctionObject *function)
+{
+    PyObject *bare = bare_function(function);
+    PyObject *gen = bare != NULL ? PyObject_CallNoArgs(bare) : NULL;
+    Py_XDECREF(bare);
+    return gen;
+}
+
 static int small_nonnegative(PyObject *value)
 {
     long number = PyLong_Check(value) ? PyLong_AsLong(value) : -1;
@@ -110,7 +140,7 @@ static const char *build_without_frame(PyObject *object, int where)
 {
     PyGenObject *gen = (PyGenObject *)object;
     if (where < FRAME_EXECUTING || gen->gi_frame_state != FRAME_CREATED)
-        return "a generator that has not ended has no frame";
+        return "a generator that has not ended must have a frame";
     if (where >= FRAME_COMPLETED)
         end_new_generator(gen);
     return NULL;
@@ -121,7 +151,7 @@ static const char *build_with_frame(PyObject *object, PyObject *tuple, int where
     c_frame_snapshot snapshot;
     const char *wrong = c_frame_snapshot_parse(tuple, &snapshot);
     if (wrong == NULL && (where >= FRAME_EXECUTING || where < FRAME_CREATED))
-        wrong = "a generator has an unknown state";
+        wrong = "the state of a generator is unknown";
     if (wrong == NULL)
         wrong = c_frame_snapshot_check(&snapshot);
     if (wrong == NULL)
@@ -136,11 +166,11 @@ static const char *build_with_frame(PyObject *object, PyObject *tuple, int where
 const char *c_generator_build(PyObject *object, PyObject *tuple)
 {
     if (!PyTuple_CheckExact(tuple) || PyTuple_GET_SIZE(tuple) != 7)
-        return "a generator is not a tuple of 7";
+        return "expected a tuple of 7 values for a generator";
     PyObject **item = ((PyTupleObject *)tuple)->ob_item;
     int state = small_nonnegative(item[6]), where = (int8_t)(state & 0xFF);
     if (state < 0 || !(item[5] == Py_None || PyExceptionInstance_Check(item[5])))
-        return "a generator has an unknown state";
+        return "the state of a generator is unknown";
     const char *wrong = item[4] == Py_None ? build_without_frame(object, where)
                                            : build_with_frame(object, item[4], where);
     if (wrong == NULL)

@@ -24,4 +24,12 @@ static inline PyObject *c_get_attribute(PyObject *object, PyObject **kept, const
     return name != NULL ? PyObject_GetAttr(object, name) : NULL;
 }
 
+/* Sets it: 0, or -1 with an exception. */
+static inline int c_set_attribute(PyObject *object, PyObject **kept, const char *text,
+                                  PyObject *value)
+{
+    PyObject *name = c_interned_name(kept, text);
+    return name != NULL ? PyObject_SetAttr(object, name, value) : -1;
+}
+
 #endif

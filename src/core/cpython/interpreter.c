@@ -82,6 +82,11 @@ void c_thread_state_end(PyThreadState *ts)
     PyThreadState_DeleteCurrent();
 }
 
+void c_report_thread_exception(PyObject *function)
+{
+    write_thread_exception(function);
+}
+
 void c_gil_spin(int64_t until)
 {
 #ifndef Py_GIL_DISABLED
@@ -96,6 +101,17 @@ void c_gil_spin(int64_t until)
 int c_is_finalizing(void)
 {
     return Py_IsFinalizing();
+}
+
+int c_signal_waits(PyThreadState *ts)
+{
+    return c_on_main_thread() && signal_has_mark(ts);
+}
+
+int c_run_signal_handlers(PyThreadState *ts)
+{
+    signal_clear_mark(ts);
+    return PyErr_CheckSignals();
 }
 
 #ifdef Py_GIL_DISABLED

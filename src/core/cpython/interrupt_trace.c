@@ -90,6 +90,27 @@ static void disarm_trace_function(c_interrupt *request)
     request->replaced_trace = NULL;
 }
 
+Py_tracefunc c_trace_function(PyThreadState *ts)
+{
+    if (ts->c_tracefunc != interrupt_trace_function)
+        return ts->c_tracefunc;
+    return mine != NULL && mine->ts == ts ? (Py_tracefunc)mine->replaced_trace : NULL;
+}
+
+void c_trace_set_function(PyThreadState *ts, Py_tracefunc function)
+{
+    if (ts->c_tracefunc != interrupt_trace_function)
+        ts->c_tracefunc = function;
+    else if (mine != NULL && mine->ts == ts)
+        mine->replaced_trace = (void *)function;
+}
+
+void c_trace_changed(PyThreadState *ts)
+{
+    if (mine != NULL && mine->ts == ts && (mine->posted || mine->repeating))
+        arm_trace_function(mine);
+}
+
 /* The eval loop has entered tracing; for the function that we call it has not. */
 static int call_untraced(c_interrupt *request, PyThreadState *ts)
 {

@@ -36,6 +36,17 @@ int c_peek_frames(PyThreadState *ts, const c_state *state, c_location *found, in
     return count;
 }
 
+int c_peek_innermost(PyThreadState *ts, c_location *found)
+{
+    const c_frame *f = skip_entry_frames(thread_frame(ts));
+    if (f == NULL || f == C_BELOW)
+        return 0;
+    PyCodeObject *code = frame_code(f);
+    *found =
+        (c_location){(PyObject *)code, (int)((char *)frame_ip(f) - (char *)_PyCode_CODE(code))};
+    return 1;
+}
+
 int c_peek_line(const c_location *location)
 {
     return PyCode_Addr2Line((PyCodeObject *)location->code, location->offset);

@@ -114,6 +114,22 @@ static inline void thread_set_c_left(PyThreadState *ts, int left)
 {
     (void)ts, (void)left;
 }
+/* The program's own trace function, where an interrupt request may have taken its place:
+ * interrupt_trace.c. */
+Py_tracefunc c_trace_function(PyThreadState *ts);
+void c_trace_set_function(PyThreadState *ts, Py_tracefunc function);
+/* PyEval_SetTrace() was called: a request is put back. */
+void c_trace_changed(PyThreadState *ts);
+/* cProfile is a profile function of the thread, with an object of its type. */
+static inline int thread_is_profiled(PyThreadState *ts)
+{
+    if (ts->c_profilefunc == NULL || ts->c_profileobj == NULL)
+        return 0;
+    PyTypeObject *type = Py_TYPE(ts->c_profileobj);
+    while (type->tp_base != NULL && type->tp_base != &PyBaseObject_Type)
+        type = type->tp_base;
+    return strcmp(type->tp_name, "_lsprof.Profiler") == 0;
+}
 static inline void thread_mark_tracing(PyThreadState *ts)
 {
     int traced = ts->tracing == 0 && (ts->c_tracefunc != NULL || ts->c_profilefunc != NULL);

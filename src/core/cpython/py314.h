@@ -162,14 +162,16 @@ static inline void stack_limits_own(PyThreadState *ts, p_stack *stack)
 }
 /* As CPython does it: a margin above the end the hard limit, two the soft one.  The end is moved up
  * a little, for C code that takes much stack without asking: below ours there is no guard page but
- * the next stack. */
+ * the next stack.  A tasklet gets what a thread has unless the system was configured otherwise. */
 #define C_STACK_RESERVE ((uintptr_t)64 << 10)
+#define C_STACK_USED ((uintptr_t)8 << 20)
 static inline void stack_limits_init(PyThreadState *ts, p_stack *stack)
 {
     const _PyThreadStateImpl *thread = (const _PyThreadStateImpl *)ts;
-    uintptr_t low = (uintptr_t)stack->low + C_STACK_RESERVE;
+    uintptr_t top = (uintptr_t)stack->low + stack->size;
+    uintptr_t low = top - C_STACK_USED + C_STACK_RESERVE;
     uintptr_t margin = thread->c_stack_soft_limit - thread->c_stack_hard_limit;
-    stack->limits[0] = (uintptr_t)stack->low + stack->size;
+    stack->limits[0] = top;
     stack->limits[1] = low + 2 * margin;
     stack->limits[2] = low + margin;
 }

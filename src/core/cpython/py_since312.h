@@ -67,6 +67,31 @@ static inline int thread_py_budget(PyThreadState *ts)
 {
     return thread_py_limit(ts);
 }
+/* cProfile is a tool of sys.monitoring, one for all threads. */
+static inline int thread_is_profiled(PyThreadState *ts)
+{
+    PyObject *name = ts->interp->monitoring_tool_names[PY_MONITORING_PROFILER_ID];
+    return B_UNLIKELY(name != NULL) && PyUnicode_Check(name) &&
+           PyUnicode_CompareWithASCIIString(name, "cProfile") == 0;
+}
+/* Where the program's own trace function is. */
+static inline Py_tracefunc c_trace_function(PyThreadState *ts)
+{
+    return ts->c_tracefunc;
+}
+static inline void c_trace_set_function(PyThreadState *ts, Py_tracefunc function)
+{
+    ts->c_tracefunc = function;
+}
+/* PyEval_SetTrace() was called. */
+static inline void c_trace_changed(PyThreadState *ts)
+{
+    (void)ts;
+}
+static inline int thread_is_traced(PyThreadState *ts)
+{
+    return ((uintptr_t)ts->c_tracefunc | (uintptr_t)ts->c_profilefunc) != 0;
+}
 /* The trace functions themselves say whether events are wanted. */
 static inline void thread_mark_tracing(PyThreadState *ts)
 {

@@ -179,6 +179,19 @@ static inline void pending_set_busy(pending_queue *queue, PyThreadState *ts)
 {
     queue->handling_thread = ts;
 }
+static inline void write_thread_exception(PyObject *function)
+{
+    PyErr_FormatUnraisable("Exception ignored in thread started by %R", function);
+}
+/* The mark by which the eval loop of the main thread learns of signals. */
+static inline int signal_has_mark(PyThreadState *ts)
+{
+    return (__atomic_load_n(&ts->eval_breaker, __ATOMIC_RELAXED) & _PY_SIGNALS_PENDING_BIT) != 0;
+}
+static inline void signal_clear_mark(PyThreadState *ts)
+{
+    _Py_unset_eval_breaker_bit(ts, _PY_SIGNALS_PENDING_BIT);
+}
 /* Whether the safepoint that serves the calls has more to do than that. */
 static inline int safepoint_has_more(PyThreadState *ts)
 {

@@ -82,6 +82,21 @@ static inline void stack_base_init(PyThreadState *ts, void **cell)
     base->previous = &ts->root_cframe;
     ts->cframe = base;
 }
+static inline void write_thread_exception(PyObject *function)
+{
+    _PyErr_WriteUnraisableMsg("in thread started by", function);
+}
+/* The mark by which the eval loop of the main thread learns of signals. */
+static inline int signal_has_mark(PyThreadState *ts)
+{
+    (void)ts;
+    return _Py_atomic_load_relaxed(&_PyRuntime.ceval.signals_pending);
+}
+static inline void signal_clear_mark(PyThreadState *ts)
+{
+    (void)ts;
+    _Py_atomic_store(&_PyRuntime.ceval.signals_pending, 0);
+}
 /* The lock that the end of this thread releases in C, or NULL. */
 static inline void *thread_end_lock(PyThreadState *ts)
 {

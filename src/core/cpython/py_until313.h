@@ -11,6 +11,15 @@
 #include "cpython/py_common.h"
 #include "cpython/slot_until313.h"
 
+/* How many C calls the interpreter lets a thread nest; 3.11 counts them with the Python calls. */
+#if defined(Py_C_RECURSION_LIMIT)
+#define C_THREAD_CALLS Py_C_RECURSION_LIMIT
+#elif defined(C_RECURSION_LIMIT)
+#define C_THREAD_CALLS C_RECURSION_LIMIT
+#else
+#define C_THREAD_CALLS INT_MAX
+#endif
+
 /* ---- frames and code ---- */
 
 static inline int frame_top(const c_frame *f)
@@ -27,13 +36,14 @@ static inline void frame_set_top(c_frame *f, int top)
 /* ---- C stacks ---- */
 
 /* The hungriest recursion measured is list.sort() calling its key function: 1650 bytes for each
- * count.  This gives 1497 counts, what 3.12 itself allows a thread, and they fit beside the parser,
- * which counts in its own way. */
-#define C_STACK_PER_COUNT 1400
-/* The count of C calls that a tasklet's stack carries. */
+ * count.  The parser has a limit of its own, and takes up to 1.5 MiB at any depth. */
+#define C_STACK_PER_COUNT 1700
+#define C_STACK_RESERVE ((size_t)9 << 18)
+/* The count of C calls that a tasklet's stack carries, but no more than a thread may have. */
 static inline int stack_call_budget(void)
 {
-    return (int)(p_stack_size() / 2 / C_STACK_PER_COUNT);
+    int carried = (int)((P_STACK_SIZE - C_STACK_RESERVE) / C_STACK_PER_COUNT);
+    return carried < C_THREAD_CALLS ? carried : C_THREAD_CALLS;
 }
 static inline void stack_limits_init(PyThreadState *ts, p_stack *stack)
 {

@@ -137,6 +137,26 @@ static int refuse_function(PyObject *function)
     return -1;
 }
 
+/* The doc of a function with the signature that the original shows: it may follow from the flags,
+ * which are others now.  NULL without memory; never freed. */
+static const char *doc_with_signature(PyObject *builtin)
+{
+    const PyMethodDef *def = ((PyCFunctionObject *)builtin)->m_ml;
+    PyObject *doc = PyObject_GetAttrString(builtin, "__doc__");
+    PyObject *signature = PyObject_GetAttrString(builtin, "__text_signature__");
+    PyErr_Clear();
+    if (doc == NULL || signature == NULL || !PyUnicode_Check(doc) || !PyUnicode_Check(signature)) {
+        Py_XDECREF(doc);
+        Py_XDECREF(signature);
+        return def->ml_doc;
+    }
+    PyObject *text = PyUnicode_FromFormat("%s%U\n--\n\n%U", def->ml_name, signature, doc);
+    const char *found = text ? PyUnicode_AsUTF8(text) : NULL;
+    Py_DECREF(doc);
+    Py_DECREF(signature);
+    return found; /* `text` is kept for ever */
+}
+
 /* Fills `kept`: the definition, and how the replacement is called.  0, or -1 with an exception. */
 static int prepare_replacement(c_replaced_function *kept, PyCFunctionObject *builtin,
                                PyCFunction replacement)
@@ -147,6 +167,9 @@ static int prepare_replacement(c_replaced_function *kept, PyCFunctionObject *bui
     kept->ours = *kept->builtin;
     kept->ours.ml_meth = replacement;
     kept->ours.ml_flags = METH_FASTCALL | named;
+    if (kept->doc == NULL && (kept->doc = doc_with_signature((PyObject *)builtin)) == NULL)
+        return -1;
+    kept->ours.ml_doc = kept->doc;
     if (kept->original == NULL)
         kept->original = PyCFunction_NewEx(kept->builtin, builtin->m_self, builtin->m_module);
     PyObject *like = kept->original ? PyCFunction_New(&kept->ours, NULL) : NULL;

@@ -51,6 +51,7 @@ typedef struct {
     PyMethodDef *builtin;
     PyMethodDef ours;
     vectorcallfunc builtin_call, our_call;
+    const char *doc;    /* that of the builtin one, with its signature; kept for ever */
     PyObject *original; /* a function that does what the builtin one does; kept for ever */
 } c_replaced_function;
 

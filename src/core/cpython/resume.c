@@ -96,6 +96,7 @@ PyObject *c_resume(PyThreadState *ts, c_state *state, PyObject *value, PyObject 
 {
     c_frame *f = state->frame;
     int ends = value == NULL && error == NULL;
+    thread_set_c_left(ts, stack_call_budget());
     if (B_UNLIKELY(state->finalizers_suppressed))
         c_state_allow_finalizers(state);
     drop_operands(f, state->depth - (ends ? C_ITER_END_POPS : 0));
@@ -115,6 +116,7 @@ PyObject *c_resume(PyThreadState *ts, c_state *state, PyObject *value, PyObject 
 PyObject *c_resume_at_safepoint(PyThreadState *ts, c_state *state, PyObject *error)
 {
     c_frame *f = state->frame;
+    thread_set_c_left(ts, stack_call_budget());
     if (state->finalizers_suppressed)
         c_state_allow_finalizers(state);
     frame_set_ip(f, frame_ip(f) + (error != NULL ? state->advance : state->end_advance));
@@ -134,7 +136,6 @@ void c_drop_frames(PyThreadState *ts, c_state *state)
     PyObject *pending = PyErr_GetRaisedException();
     c_state_save(ts, &outer);
     state->py_left = outer.py_left;
-    state->c_left = outer.c_left;
     state->frame = outer.frame;
     c_state_load(ts, state);
     while (f != NULL && !frame_is_entry(f)) {

@@ -20,7 +20,6 @@ static inline void c_state_save_soft(PyThreadState *ts, c_state *state, c_frame 
 {
     save_common(ts, state, frame);
     thread_drop_cframe(state);
-    state->c_left = stack_call_budget();
     thread_abandon_c_stack(ts);
 }
 

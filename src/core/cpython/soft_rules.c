@@ -18,7 +18,8 @@
  * Refused, although the frames look right: operands that the eval loop has copied (f(**kwargs),
  * f(*list), more than C_MAX_OPERANDS: the copies would leak), an open critical section, a
  * deallocation or trace function below us, and traced instructions (INSTRUMENTED_*).  A refused
- * call is switched hard; it is never an error.
+ * call is switched hard; it is never an error.  The short form of the rules also refuses while the
+ * thread has a trace or profile function: so the scheduler finds out that C code has set one.
  *
  * Rejected: counting C recursion to prove half 2 (other C code may not count), and reading
  * EXTENDED_ARG in front of an instruction (the unit before it may be an inline cache that looks
@@ -230,7 +231,7 @@ int c_suspend_call(PyThreadState *ts, c_state *state, const c_call_site *site)
     if (above >= (size_t)code->co_stacksize || site->nargs + 2 > C_MAX_OPERANDS ||
         !is_called_function(C_CALL_TARGET(base), site) ||
         !same_operands(base, base + 2 + site->nargs, site) || thread_in_critical_section(ts) ||
-        thread_in_dealloc(ts))
+        thread_in_dealloc(ts) || thread_is_traced(ts))
         return 0;
     c_frame *bottom = f;
     while (!frame_is_entry(bottom->previous))

@@ -46,6 +46,7 @@ PyObject *c_start(PyThreadState *ts, c_state *state, PyObject *func, PyObject *a
     Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
     size_t positional = (size_t)(PyTuple_GET_SIZE(args) - named);
     PyObject *const *items = ((PyTupleObject *)args)->ob_item;
+    thread_set_c_left(ts, stack_call_budget());
     state->rest = is_called_directly(ts, func, kwnames) ? NULL : C_BELOW;
     return PyObject_Vectorcall(func, items, positional, kwnames);
 }

@@ -14,19 +14,13 @@
 #define EXC_ROOT(state) ((_PyErr_StackItem *)&(state)->exc_root)
 
 static const char *const why_names[C_HARD_REASON_COUNT] = {
-    [C_SOFT] = "soft",
-    [C_NEVER] = "no soft switching on this interpreter",
-    [C_MAIN] = "main tasklet",
-    [C_FROM_C] = "from C",
-    [C_NO_FRAME] = "no frame",
-    [C_OPCODE] = "instruction",
-    [C_OPERANDS] = "operands",
-    [C_UNKNOWN_DEPTH] = "unknown depth",
-    [C_NESTED] = "C between",
-    [C_CRITICAL_SECTION] = "critical section",
-    [C_DEALLOC] = "dealloc",
-    [C_EVENT_LOOP] = "asyncio",
-    [C_COPIED_OPERANDS] = "copied operands",
+    [C_SOFT] = "soft",         [C_NEVER] = "no soft switching on this interpreter",
+    [C_MAIN] = "main tasklet", [C_FROM_C] = "from C",
+    [C_NO_FRAME] = "no frame", [C_OPCODE] = "instruction",
+    [C_OPERANDS] = "operands", [C_UNKNOWN_DEPTH] = "unknown depth",
+    [C_NESTED] = "C between",  [C_CRITICAL_SECTION] = "critical section",
+    [C_DEALLOC] = "dealloc",   [C_EVENT_LOOP] = "asyncio",
+    [C_PINNED] = "pinned",     [C_COPIED_OPERANDS] = "copied operands",
 };
 
 const char *c_hard_reason(int why)
@@ -58,7 +52,6 @@ void c_state_init(PyThreadState *ts, c_state *state, void *chunk, size_t size)
     chunk_init(state, chunk, size);
     state->exc_info = &state->exc_root;
     state->py_left = thread_py_budget(ts);
-    state->c_left = stack_call_budget();
 }
 
 void c_state_never_soft(c_state *state)
@@ -70,7 +63,6 @@ void c_state_save(PyThreadState *ts, c_state *state)
 {
     save_common(ts, state, thread_frame(ts));
     thread_save_cframe(ts, state);
-    state->c_left = thread_c_left(ts);
 }
 
 void c_state_load(PyThreadState *ts, const c_state *state)
@@ -81,11 +73,18 @@ void c_state_load(PyThreadState *ts, const c_state *state)
     ts->datastack_limit = state->limit;
     ts->exc_info = state->exc_info;
     thread_set_py_left(ts, state->py_left);
-    thread_set_c_left(ts, state->c_left);
     if (ts->context != state->context) {
         ts->context = state->context;
         ts->context_ver++;
     }
+}
+
+void c_state_copy_position(c_state *to, const c_state *from)
+{
+    c_state kept = *to;
+    *to = *from;
+    to->root = kept.root;
+    to->exc_root = kept.exc_root;
 }
 
 void c_state_prefetch(const c_state *state)
@@ -109,12 +108,14 @@ int c_state_grew(const c_state *state)
     return state->chunk != state->root;
 }
 
-PyObject *c_context_copy(PyThreadState *ts)
+int c_context_copy(PyThreadState *ts, PyObject **copy)
 {
     PyObject *context = ts->context;
+    *copy = NULL;
     if (context == NULL || context_size(context) == 0)
-        return NULL;
-    return PyContext_CopyCurrent();
+        return 0;
+    *copy = PyContext_CopyCurrent();
+    return *copy != NULL ? 0 : -1;
 }
 
 PyObject *c_context(PyThreadState *ts)
@@ -126,11 +127,26 @@ PyObject *c_context(PyThreadState *ts)
     return ts->context;
 }
 
+void c_context_swap(PyThreadState *ts, PyObject **context)
+{
+    PyObject *running = ts->context;
+    ts->context = *context;
+    ts->context_ver++;
+    *context = running;
+}
+
 static PyFunctionObject *plain_function(PyObject *callable)
 {
     if (PyMethod_Check(callable))
         callable = PyMethod_GET_FUNCTION(callable);
     return PyFunction_Check(callable) ? (PyFunctionObject *)callable : NULL;
+}
+
+int c_makes_coroutine(PyObject *callable)
+{
+    PyFunctionObject *function = plain_function(callable);
+    return function != NULL && ((PyCodeObject *)function->func_code)->co_flags &
+                                   (CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE);
 }
 
 const void *c_code_key(PyObject *callable)
@@ -182,6 +198,7 @@ void c_hard_suspend(PyThreadState *ts, c_state *state, c_hard_state *kept, int t
 {
     c_state_save(ts, state);
     thread_nesting_save(ts, kept);
+    kept->c_left = thread_c_left(ts);
     kept->top = !C_FRAME_KNOWS_DEPTH && top >= 0 && state->frame != NULL;
     if (kept->top)
         frame_set_top(state->frame, top);
@@ -190,6 +207,7 @@ void c_hard_suspend(PyThreadState *ts, c_state *state, c_hard_state *kept, int t
 void c_hard_resume(PyThreadState *ts, c_state *state, c_hard_state *kept)
 {
     thread_nesting_restore(ts, kept);
+    thread_set_c_left(ts, kept->c_left);
     if (state->finalizers_suppressed)
         c_state_allow_finalizers(state);
     if (kept->top)

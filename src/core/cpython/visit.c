@@ -14,6 +14,8 @@
 
 #include <internal/pycore_gc.h>
 
+#define BEYOND 0xffff /* an instruction that such a number does not reach */
+
 static int visit_frame(const c_frame *f, visitproc visit, void *arg)
 {
     int locals = frame_code(f)->co_nlocalsplus, top = frame_top(f);
@@ -95,6 +97,27 @@ int c_suspended_location(const c_state *state, PyObject **code, int *line)
 int c_running_location(PyThreadState *ts, PyObject **code, int *line)
 {
     return describe_innermost(thread_frame(ts), code, line);
+}
+
+PyObject *c_caller_code(PyThreadState *ts, unsigned short *at)
+{
+    const c_frame *f = thread_frame(ts);
+    while (f != NULL && frame_is_entry(f))
+        f = f->previous;
+    if (f == NULL)
+        return NULL;
+    PyCodeObject *code = frame_code(f);
+    ptrdiff_t units = frame_ip(f) - _PyCode_CODE(code);
+    *at = units >= 0 && units < BEYOND ? (unsigned short)units : BEYOND;
+    return Py_NewRef((PyObject *)code);
+}
+
+int c_line_at(PyObject *code, unsigned short at)
+{
+    PyCodeObject *co = (PyCodeObject *)code;
+    if (at == BEYOND)
+        return co->co_firstlineno;
+    return PyCode_Addr2Line(co, at * (int)sizeof(_Py_CODEUNIT));
 }
 
 static int count_activations(const c_frame *f)

@@ -5,6 +5,7 @@
  *
  *   dump.c          all tasklets of the process, as lines that loomlet.observe parses
  *   stall_report.c  one tasklet that does not let the others run, as text on stderr
+ *   ring_report.c         tasklets that wait for each other while others run on
  *   debug_socket.c  the thread that answers `python -m loomlet dump PID`
  *
  * Threads.  d_socket_open, d_socket_close and d_socket_after_fork: attached threads, one at a time.
@@ -15,7 +16,7 @@
 
 #include "sched/sched.h"
 
-/* At import: connects the reports of stalls to the monitor thread of the scheduler. */
+/* At import: connects the reports of stalls and rings to the scheduler. */
 void d_init(void);
 
 /* In a copy of the process that was requested at that moment: writes all tasklets to `fd`. */
@@ -24,6 +25,13 @@ void d_dump(int fd, int64_t asked_at);
 /* How long a tasklet may hold its scheduler until that is reported on stderr, in nanoseconds;
  * 0: never.  Atomic. */
 extern int64_t d_report_after;
+
+/* Finds rings among the tasklets of the calling thread that have waited for a second, and reports
+ * each once.  Python code may run. */
+void d_find_ring(s_sched *s);
+/* Reports a ring, a list of tasklets; no exception may leave it.  NULL: nothing is reported. */
+typedef void d_ring_handler(PyObject *tasklets);
+extern d_ring_handler *d_report_ring;
 
 /* From now on a thread answers at `path`: 0, S_E_MEMORY without a thread, S_E_SYSTEM - errno. */
 int d_socket_open(const char *path);

@@ -30,6 +30,7 @@ static struct {
     const s_tasklet *running;
     int64_t now, nanoseconds;
     long waiting;
+    char library[P_LIBRARY_NAME];
 } stall_here;
 
 /* Tasklets that are ready, whose time has come, or whose descriptors may be ready. */
@@ -80,6 +81,11 @@ static void put_stall(void *unused)
         d_put(i ? "  called at " : "");
         put_line_of(&frames[i]);
     }
+    if (stall_here.library[0] == 0)
+        return;
+    d_put("  not interrupted below ");
+    d_put(stall_here.library);
+    d_put(", which needs its calls to return in order\n");
 }
 
 /* 1 when the tasklet does not run any more or nothing waits for it: then nothing is written. */
@@ -89,6 +95,7 @@ static int write_stall(int fd, const s_stall *stall, int64_t nanoseconds)
     stall_here.running = stall->running;
     stall_here.now = p_now();
     stall_here.nanoseconds = nanoseconds;
+    memcpy(stall_here.library, stall->library, P_LIBRARY_NAME - 1);
     d_begin_text(fd);
     if (!d_is_running(stall->s, stall->running) || p_process_copy_try(count_waiting, NULL) < 0 ||
         stall_here.waiting == 0)
@@ -143,5 +150,6 @@ static void forget_reporter(void)
 
 void d_init(void)
 {
+    s_hook.find_ring = d_find_ring;
     s_stall_hook = (s_stall_hooks){report_time, report_stall, forget_reporter};
 }

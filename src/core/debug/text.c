@@ -78,7 +78,7 @@ void d_put_field(uint64_t number)
 
 int d_is_running(const s_sched *s, const s_tasklet *t)
 {
-    return s->current == t && t->state == S_RUNNING;
+    return s->current == t && t != s->idler && t->state == S_RUNNING;
 }
 
 int d_frames_of(const s_sched *s, const s_tasklet *t, c_location *found, int *more)

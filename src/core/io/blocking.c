@@ -66,8 +66,10 @@ static void *run_call(p_work *work);
 /* A copy of the running context, for one call alone. */
 static PyObject *new_context(s_sched *s)
 {
-    PyObject *context = c_context_copy(s->ts);
-    return context != NULL || PyErr_Occurred() ? context : PyContext_New();
+    PyObject *context;
+    if (c_context_copy(s->ts, &context) < 0)
+        return NULL;
+    return context != NULL ? context : PyContext_New();
 }
 
 static blocking_call *new_call(s_sched *s, PyObject *function, PyObject *const *args,

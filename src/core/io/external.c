@@ -32,7 +32,11 @@ static PyObject *external_object(s_tasklet *t)
 }
 
 #define KIND(word)                                                                                 \
-    {.name = word, .detach = external_detach, .object = external_object, .late = Py_False}
+    {.name = word,                                                                                 \
+     .detach = external_detach,                                                                    \
+     .object = external_object,                                                                    \
+     .late = Py_False,                                                                             \
+     .resumable = 1}
 
 static const s_wait_kind reading = KIND("read");
 static const s_wait_kind writing = KIND("write");
@@ -111,6 +115,8 @@ PyObject *i_external_wait(s_sched *s, int fd, unsigned what, PyObject *owner, in
     s->io_waits++;
     PyObject *done = s_suspend(s, NULL);
     s->io_waits--;
+    if (s_signalled(s) < 0)
+        Py_CLEAR(done);
     if (done == NULL)
         *code = S_E_SET;
     return done;

@@ -120,7 +120,7 @@ PyObject *i_accept(s_sched *s, i_desc *d, const c_call_site *site, int *code);
 PyObject *i_wait_ready(s_sched *s, i_desc *d, unsigned what, const c_call_site *site, int *code);
 /* Until a connection attempt has ended: None. */
 PyObject *i_wait_connected(s_sched *s, i_desc *d, const c_call_site *site, int *code);
-/* Reports to the peer that nothing more will come: 0 or a code. */
+/* Notifies the peer that no more data will come: 0 or a code. */
 int i_send_end(i_desc *d);
 
 /* A buffer of I_SCRATCH bytes to read into, valid until the next switch; NULL without memory. */

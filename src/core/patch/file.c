@@ -112,6 +112,39 @@ Py_ssize_t patch_file_write(patch_file *f, PyObject *data, int part)
     return written;
 }
 
+/* ---- sending a file ----------------------------------------------------------------------- */
+
+/* As p_send_file_from, by a descriptor that does not block for the time of the call: no flag of the
+ * call says so. */
+static long send_file_nonblocking(const patch_file_copy *copy, int64_t *at, size_t size)
+{
+    if (p_set_nonblocking(copy->to) < 0)
+        return -EBADF;
+    long sent = p_send_file_from(copy->to, copy->from, at, size);
+    p_set_blocking(copy->to);
+    return sent;
+}
+
+Py_ssize_t patch_file_send(s_sched *s, const patch_file_copy *copy)
+{
+    int64_t position = copy->offset, *at = copy->offset < 0 ? NULL : &position;
+    Py_ssize_t done = 0;
+    if (patch_may_block(s) < 0)
+        return -1;
+    while (done < copy->size && p_is_blocking(copy->to)) {
+        long sent = send_file_nonblocking(copy, at, (size_t)(copy->size - done));
+        if (sent == -EAGAIN) {
+            if (patch_wait(s, copy->to, P_WRITE, NULL, S_FOREVER) < 0)
+                return -1;
+            continue;
+        }
+        if (sent <= 0)
+            return sent == 0 || done > 0 ? done : PATCH_BY_ORIGINAL;
+        done += sent;
+    }
+    return done > 0 ? done : PATCH_BY_ORIGINAL;
+}
+
 /* ---- reading all -------------------------------------------------------------------------- */
 
 PyObject *patch_join_buffers(PyObject *buffers)

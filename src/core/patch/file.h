@@ -37,6 +37,14 @@ int patch_file_wait_readable(PyObject *file);
  * `part`: not more than goes at once. */
 #define PATCH_BY_ORIGINAL (-2)
 Py_ssize_t patch_file_write(patch_file *f, PyObject *data, int part);
+/* A call of os.sendfile(). */
+typedef struct {
+    int to, from;
+    int64_t offset; /* below 0: the position of `from` */
+    Py_ssize_t size;
+} patch_file_copy;
+/* How many bytes were sent: all, unless the file ends before; -1, or PATCH_BY_ORIGINAL. */
+Py_ssize_t patch_file_send(s_sched *s, const patch_file_copy *copy);
 /* readall() of a FileIO. */
 PyObject *patch_file_read_all(PyObject *file);
 /* close() of a FileIO: its waiters resume. */

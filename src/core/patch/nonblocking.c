@@ -57,9 +57,9 @@ int patch_socket_may_block(PyObject *socket, int64_t *timeout)
 {
     c_lock_take(&guard);
     const patch_nonblocking *override = find_override(socket);
+    int fd = c_socket_fd(socket);
     *timeout = override ? override->timeout : c_socket_timeout(socket);
-    int blocking =
-        override ? override->blocking : *timeout < 0 && p_is_blocking(c_socket_fd(socket));
+    int blocking = override ? override->blocking : *timeout < 0 && p_is_blocking(fd);
     c_lock_give(&guard);
     return *timeout > 0 || blocking;
 }

@@ -10,7 +10,8 @@
 s_sched *patch_scheduler(void)
 {
     s_sched *s = s_self_;
-    if (s == NULL || s->ts != c_thread_state() || s->trap > 0 || !s_is_cooperative(s))
+    if (s == NULL || s->ts != c_thread_state() || s->trap > 0 || !s_is_cooperative(s) ||
+        c_trace_running(s->ts))
         return NULL;
     return s;
 }

@@ -6,7 +6,7 @@
  * arguments is left to the interpreter's own function, the original, so its errors stay its own.
  *
  * patch_scheduler() comes first.  Where it is NULL (in a thread without tasklets, inside a callback
- * of the scheduler, in another interpreter) the original is called and blocks as ever.
+ * of the scheduler, in another interpreter) the original is called and blocks as before.
  *
  * Always hard: the tasklet keeps its C stack, because the call is tried again after each wait.
  *
@@ -67,7 +67,7 @@ typedef struct {
 } patch_select_functions;
 extern patch_select_functions patch_select_originals;
 
-/* select(): three tuples (stolen), and a timeout in nanoseconds; negative: none. */
+/* select(): three lists or tuples (stolen), and a timeout in nanoseconds; negative: none. */
 PyObject *patch_select(s_sched *s, PyObject *module, PyObject *lists[3], int64_t timeout);
 PyObject *patch_poll(s_sched *s, PyObject *poll, int64_t timeout);
 /* `most` events (borrowed); NULL: as many as there are. */

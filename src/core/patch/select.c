@@ -12,6 +12,7 @@
 
 #include "cpython/builtin_socket.h"
 #include "patch/patch.h"
+#include "sync/object_mutex.h"
 
 patch_select_functions patch_select_originals;
 
@@ -97,8 +98,23 @@ static int add_to_pollset(int set, int fd, unsigned what)
     return code == 0 || code == -EPERM || code == -EBADF ? 0 : patch_raise_errno(-code);
 }
 
+/* The lists that were given may change while the tasklet waits: from now on it is asked for copies.
+ * The first call sees what their methods fileno() do to them, as ever. */
+static int fix_lists(poll_query *q)
+{
+    for (int side = 0; side < 3; side++) {
+        PyObject *tuple = PySequence_Tuple(q->args[side]);
+        if (tuple == NULL)
+            return -1;
+        Py_SETREF(q->args[side], tuple);
+    }
+    return 0;
+}
+
 static int fill_from_lists(poll_query *q, int set)
 {
+    if (fix_lists(q) < 0)
+        return -1;
     for (int side = 0; side < 3; side++) {
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(q->args[side]); i++) {
             int fd = PyObject_AsFileDescriptor(PyTuple_GET_ITEM(q->args[side], i));
@@ -146,8 +162,16 @@ static PyObject *ask_poll(poll_query *q)
 PyObject *patch_poll(s_sched *s, PyObject *poll, int64_t timeout)
 {
     poll_query q = {.self = poll, .ask = ask_poll, .fill = fill_from_poll, .count = 1};
+    y_object_mutex inside;
+    if (y_object_mutex_is_taken(poll)) {
+        PyErr_SetString(PyExc_RuntimeError, "concurrent poll() invocation");
+        return NULL;
+    }
     q.args[0] = PyLong_FromLong(0);
-    return answer_query(s, &q, timeout);
+    y_object_mutex_begin(&inside, poll);
+    PyObject *done = answer_query(s, &q, timeout);
+    y_object_mutex_end(s, &inside);
+    return done;
 }
 
 /* ---- epoll ---------------------------------------------------------------------------------- */

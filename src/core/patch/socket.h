@@ -22,8 +22,6 @@ typedef struct {
 } patch_socket_methods;
 extern patch_socket_methods patch_socket_originals;
 
-/* As patch_scheduler(); NULL also for a socket whose timeout is 0. */
-s_sched *patch_socket_scheduler(PyObject *socket);
 /* Waits for the socket: 0, or -1, also with TimeoutError at `until`. */
 int patch_socket_wait(s_sched *s, PyObject *socket, unsigned what, int64_t until);
 

@@ -48,8 +48,8 @@ static PyObject *accept_as_thread(PyObject *socket, PyObject *unused)
 PyObject *patch_socket_accept(PyObject *socket, PyObject *unused)
 {
     int waits;
-    s_sched *s = patch_socket_scheduler(socket);
-    if (s == NULL)
+    s_sched *s = patch_scheduler();
+    if (s == NULL || patch_socket_timeout(socket) == 0)
         return accept_as_thread(socket, unused);
     if (patch_may_block(s) < 0)
         return NULL;
@@ -66,8 +66,9 @@ PyObject *patch_socket_accept(PyObject *socket, PyObject *unused)
 
 /* ---- connect -------------------------------------------------------------------------- */
 
-/* What became of an attempt to connect, beside an errno; 0: it is connected. */
-enum { RAISED = -1, AGAIN = -2 };
+/* What became of an attempt to connect, beside an errno; 0: it is connected.  SETTLED: what the
+ * original has returned or raised stands. */
+enum { RAISED = -1, AGAIN = -2, SETTLED = -3 };
 
 static int await_connection(s_sched *s, PyObject *socket, int64_t until)
 {
@@ -104,22 +105,52 @@ static int take_errno(void)
     return (int)code;
 }
 
-PyObject *patch_socket_connect(PyObject *socket, PyObject *address)
+/* connect() raises the errno, connect_ex() returns it. */
+static int read_attempt(PyObject *done, int raises)
 {
-    s_sched *s = patch_socket_scheduler(socket);
-    PyCFunction original = patch_socket_originals.connect;
+    if (raises)
+        return done == NULL && PyErr_ExceptionMatches(PyExc_BlockingIOError) ? take_errno()
+                                                                             : SETTLED;
+    if (done == NULL)
+        return SETTLED;
+    int error = (int)PyLong_AsLong(done);
+    Py_DECREF(done);
+    return error;
+}
+
+/* Attempts until one of them is settled, or the socket's timeout is over: 0, an errno, RAISED, or
+ * SETTLED with what the original has returned. */
+static int connect_and_wait(PyObject *socket, PyObject *address, int raises, PyObject **done)
+{
+    s_sched *s = patch_scheduler();
+    PyCFunction original =
+        raises ? patch_socket_originals.connect : patch_socket_originals.connect_ex;
     int code = AGAIN, waits;
-    if (s == NULL)
-        return original(socket, address);
+    if (s == NULL || patch_socket_timeout(socket) == 0) {
+        *done = original(socket, address);
+        return SETTLED;
+    }
     if (patch_may_block(s) < 0)
-        return NULL;
+        return RAISED;
     int64_t until = patch_deadline(s, patch_socket_timeout(socket));
     while (code == AGAIN) {
-        PyObject *done = call_nonblocking(socket, original, address, &waits);
-        if (done != NULL || !waits || !PyErr_ExceptionMatches(PyExc_BlockingIOError))
-            return done;
-        code = continue_connect(s, socket, take_errno(), until);
+        *done = call_nonblocking(socket, original, address, &waits);
+        code = waits ? read_attempt(*done, raises) : SETTLED;
+        if (code != SETTLED)
+            code = continue_connect(s, socket, code, until);
     }
+    if (code != RAISED || raises || !PyErr_ExceptionMatches(PyExc_TimeoutError) || s_now(s) < until)
+        return code;
+    PyErr_Clear();
+    return EAGAIN;
+}
+
+PyObject *patch_socket_connect(PyObject *socket, PyObject *address)
+{
+    PyObject *done;
+    int code = connect_and_wait(socket, address, 1, &done);
+    if (code == SETTLED)
+        return done;
     if (code > 0)
         patch_raise_errno(code);
     return code == 0 ? Py_NewRef(Py_None) : NULL;
@@ -127,25 +158,10 @@ PyObject *patch_socket_connect(PyObject *socket, PyObject *address)
 
 PyObject *patch_socket_connect_ex(PyObject *socket, PyObject *address)
 {
-    s_sched *s = patch_socket_scheduler(socket);
-    PyCFunction original = patch_socket_originals.connect_ex;
-    int code = AGAIN, waits;
-    if (s == NULL)
-        return original(socket, address);
-    if (patch_may_block(s) < 0)
-        return NULL;
-    int64_t until = patch_deadline(s, patch_socket_timeout(socket));
-    while (code == AGAIN) {
-        PyObject *done = call_nonblocking(socket, original, address, &waits);
-        if (done == NULL || !waits)
-            return done;
-        code = continue_connect(s, socket, (int)PyLong_AsLong(done), until);
-        Py_DECREF(done);
-    }
-    if (code == RAISED && PyErr_ExceptionMatches(PyExc_TimeoutError) && s_now(s) >= until) {
-        PyErr_Clear();
-        code = EAGAIN;
-    }
+    PyObject *done;
+    int code = connect_and_wait(socket, address, 0, &done);
+    if (code == SETTLED)
+        return done;
     return code >= 0 ? PyLong_FromLong(code) : NULL;
 }
 

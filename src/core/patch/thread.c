@@ -24,6 +24,7 @@
 
 #include "cpython/builtin_lock.h"
 #include "cpython/builtin_thread.h"
+#include "sched/guests/trace.h"
 #include "sync/builtin_lock.h"
 
 #define PAUSE_FIRST 500000
@@ -43,7 +44,7 @@ s_tasklet *patch_thread(void)
 
 /* ---- starting ------------------------------------------------------------------------------- */
 
-static int event_loop_runs(void)
+int patch_event_loop_running(void)
 {
     static PyObject *kept, *name;
     PyObject *module = c_interned_name(&name, "_asyncio") ? PyImport_GetModule(name) : NULL;
@@ -62,7 +63,33 @@ s_sched *patch_thread_scheduler(void)
     s_sched *s;
     if (!patch_in_our_interpreter(&s) || s == NULL || !s->running || s->ending || c_is_finalizing())
         return NULL;
-    return event_loop_runs() ? NULL : s;
+    return c_trace_running(s->ts) || patch_event_loop_running() ? NULL : s;
+}
+
+/* What a debugger calls in a new thread has the function of the program as an attribute. */
+static PyObject *find_thread_method(PyObject *function)
+{
+    static PyObject *kept;
+    PyObject *called =
+        PyMethod_Check(function) ? NULL : c_get_attribute(function, &kept, "original_func");
+    PyErr_Clear();
+    return called != NULL ? called : Py_NewRef(function);
+}
+
+/* Its threads serve the debugger while the thread of the tasklets is stopped. */
+int patch_thread_is_of_debugger(PyObject *function)
+{
+    static PyObject *kept;
+    PyObject *called = find_thread_method(function);
+    PyObject *mark = PyMethod_Check(called) ? c_get_attribute(PyMethod_GET_SELF(called), &kept,
+                                                              "is_pydev_daemon_thread")
+                                            : NULL;
+    PyErr_Clear();
+    int hidden = mark != NULL && PyObject_IsTrue(mark) > 0;
+    PyErr_Clear();
+    Py_XDECREF(mark);
+    Py_DECREF(called);
+    return hidden;
 }
 
 /* functools.partial(function, *args, **kwargs) */
@@ -88,9 +115,10 @@ static PyObject *make_partial(PyObject *function, PyObject *args, PyObject *kwar
 static void name_after_thread(s_tasklet *t, PyObject *function)
 {
     static PyObject *kept;
-    if (!PyMethod_Check(function))
-        return;
-    PyObject *name = c_get_attribute(PyMethod_GET_SELF(function), &kept, "name");
+    PyObject *called = find_thread_method(function);
+    PyObject *name =
+        PyMethod_Check(called) ? c_get_attribute(PyMethod_GET_SELF(called), &kept, "name") : NULL;
+    Py_DECREF(called);
     if (name != NULL && PyUnicode_Check(name))
         Py_XSETREF(t->name, Py_NewRef(name));
     Py_XDECREF(name);
@@ -301,11 +329,25 @@ static int check_join(PyObject *handle)
     return done != NULL ? 0 : -1;
 }
 
+/* A thread that joins itself never ends: refused as the original refuses it. */
+static int is_own_end(PyObject *end)
+{
+    s_tasklet *me = patch_thread();
+    if (end == NULL || me == NULL || me->identity->end != end)
+        return 0;
+    PyErr_SetString(PyExc_RuntimeError, "Cannot join current thread");
+    return 1;
+}
+
 PyObject *patch_thread_join(s_sched *s, PyObject *handle, PyObject *args, int64_t timeout)
 {
     if (check_join(handle) < 0)
         return NULL;
     PyObject *end = end_lock_of(handle);
+    if (is_own_end(end)) {
+        Py_DECREF(end);
+        return NULL;
+    }
     PyObject *ended =
         end ? join_tasklet_thread(s, end, timeout) : join_system_thread(s, handle, timeout);
     Py_XDECREF(end);
@@ -313,6 +355,11 @@ PyObject *patch_thread_join(s_sched *s, PyObject *handle, PyObject *args, int64_
         return NULL;
     Py_DECREF(ended);
     return ended == Py_True ? patch_handle_originals.join(handle, args) : Py_NewRef(Py_None);
+}
+
+Py_ssize_t patch_thread_count(void)
+{
+    return __atomic_load_n(&alive, __ATOMIC_RELAXED);
 }
 
 /* ---- which tasklets are threads ------------------------------------------------------------ */
@@ -340,6 +387,81 @@ PyObject *patch_thread_idents(void)
     }
     PyMem_RawFree(found);
     return idents;
+}
+
+/* The frames of a tasklet that is suspended, or NULL without an exception; borrowed from nothing.
+ */
+static PyObject *suspended_frame(s_sched *s, s_tasklet *t)
+{
+    return t != s->current && t->started && t->state != S_DONE ? c_frame_object(s->ts, &t->c)
+                                                               : NULL;
+}
+
+static int add_frame(PyObject *frames, PyObject *ident, PyObject *frame)
+{
+    int code = frame != NULL ? PyDict_SetItem(frames, ident, frame) : 0;
+    Py_XDECREF(frame);
+    return code;
+}
+
+/* The running tasklet's frame goes to its own ident, that of main to the thread's. */
+static int divide_thread_frames(s_sched *s, PyObject *frames)
+{
+    if (!s_is_thread(s->current))
+        return 0;
+    PyObject *ident = PyLong_FromUnsignedLong(PyThread_get_thread_ident());
+    PyObject *frame = ident ? Py_XNewRef(PyDict_GetItemWithError(frames, ident)) : NULL;
+    int code = ident == NULL || add_frame(frames, s->current->identity->key, frame) < 0 ||
+                       add_frame(frames, ident, suspended_frame(s, s->main)) < 0
+                   ? -1
+                   : 0;
+    Py_XDECREF(ident);
+    return code;
+}
+
+int patch_thread_add_frames(PyObject *frames)
+{
+    s_tasklet **found = NULL;
+    s_sched *s = s_self_;
+    if (s == NULL || s->ts != c_thread_state() || __atomic_load_n(&alive, __ATOMIC_RELAXED) == 0)
+        return 0;
+    int code = divide_thread_frames(s, frames);
+    Py_ssize_t count = s_tasklets(s, &found);
+    if (count < 0)
+        patch_raise(s, (int)count);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        s_tasklet *t = found[i];
+        if (code == 0 && s_is_thread(t))
+            code = add_frame(frames, t->identity->key, suspended_frame(s, t));
+        Py_DECREF((PyObject *)t);
+    }
+    PyMem_RawFree(found);
+    return count < 0 ? -1 : code;
+}
+
+static int set_trace_unless_running(s_sched *s, s_tasklet *t, int which, PyObject *function)
+{
+    int code = t != s->current && t->state != S_DONE ? s_trace_set(s, t, which, function) : S_OK;
+    return code < 0 ? -(patch_raise(s, code) == NULL) : 0;
+}
+
+int patch_threads_set_trace(int which, PyObject *function)
+{
+    s_tasklet **found = NULL;
+    s_sched *s = s_self_;
+    if (s == NULL || s->ts != c_thread_state() || __atomic_load_n(&alive, __ATOMIC_RELAXED) == 0)
+        return 0;
+    int code = set_trace_unless_running(s, s->main, which, function);
+    Py_ssize_t count = s_tasklets(s, &found);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (code == 0 && s_is_thread(found[i]))
+            code = set_trace_unless_running(s, found[i], which, function);
+        Py_DECREF((PyObject *)found[i]);
+    }
+    PyMem_RawFree(found);
+    if (count < 0)
+        patch_raise(s, (int)count);
+    return count < 0 ? -1 : code;
 }
 
 int patch_threads_prepare(void)

@@ -16,6 +16,11 @@ s_tasklet *patch_thread(void);
 /* The scheduler in which a thread that is started now is a tasklet; NULL: it is one of the
  * system. */
 s_sched *patch_thread_scheduler(void);
+/* Whether the calling code is that of a running event loop of asyncio: what it starts are threads
+ * of the system. */
+int patch_event_loop_running(void);
+/* Whether a debugger (pydevd) starts it for itself: it stays a thread of the system. */
+int patch_thread_is_of_debugger(PyObject *function);
 /* Starts function(*args, **kwargs) (kwargs may be NULL): its ident.  `module` is _thread. */
 PyObject *patch_thread_start(s_sched *s, PyObject *module, PyObject *function, PyObject *args,
                              PyObject *kwargs);
@@ -33,8 +38,15 @@ extern patch_handle_methods patch_handle_originals;
 /* join(*args) of a handle, whose timeout is so many nanoseconds (S_FOREVER: none). */
 PyObject *patch_thread_join(s_sched *s, PyObject *handle, PyObject *args, int64_t timeout);
 
+/* How many tasklets are threads now, in all threads. */
+Py_ssize_t patch_thread_count(void);
 /* The idents of the calling thread's tasklets that are threads: a list. */
 PyObject *patch_thread_idents(void);
+/* Adds the frames of those tasklets to what sys._current_frames() has returned: 0 or -1. */
+int patch_thread_add_frames(PyObject *frames);
+/* Sets the trace or profile function (C_TRACE, C_PROFILE) of those tasklets, and of main, but not
+ * that of the running one: 0 or -1. */
+int patch_threads_set_trace(int which, PyObject *function);
 /* In the child of a fork: threads that are tasklets are not there, as other threads. */
 void patch_threads_after_fork(void);
 

@@ -71,17 +71,25 @@ static long copy_file(int fd, int file, int64_t at, size_t size)
     return got <= 0 ? result_or_error(got) : p_send(fd, data, (size_t)got);
 }
 
+long p_send_file_from(int fd, int file, int64_t *at, size_t size)
+{
+    off_t from = at != NULL ? *at : 0;
+    long done;
+    do
+        done = sendfile(fd, file, at != NULL ? &from : NULL, size < SENT ? size : SENT);
+    while (was_interrupted(done));
+    if (at != NULL)
+        *at = from;
+    return result_or_error(done);
+}
+
 /* The system cannot copy from every file_kind of file, nor to every file_kind of descriptor. */
 long p_send_file(int fd, int file, int64_t at, size_t size)
 {
-    off_t from = at;
-    long done;
-    do
-        done = sendfile(fd, file, &from, size < SENT ? size : SENT);
-    while (was_interrupted(done));
-    if (done < 0 && (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP))
-        return copy_file(fd, file, at, size);
-    return result_or_error(done);
+    int64_t from = at;
+    long done = p_send_file_from(fd, file, &from, size);
+    return done == -EINVAL || done == -ENOSYS || done == -EOPNOTSUPP ? copy_file(fd, file, at, size)
+                                                                     : done;
 }
 
 int p_duplicate(int fd)
@@ -110,6 +118,11 @@ long p_send_with_flags(int fd, const void *from, size_t size, int flags)
 int p_flags_wait_all(int flags)
 {
     return (flags & (MSG_WAITALL | MSG_PEEK)) == MSG_WAITALL;
+}
+
+int p_flags_never_wait(int flags)
+{
+    return (flags & MSG_DONTWAIT) != 0;
 }
 
 int p_flags_nonblocking(int flags)

@@ -34,13 +34,15 @@ typedef struct p_stack {
     void *fake;
 } p_stack;
 
-/* A new stack of p_stack_size() bytes, or NULL without memory.  Any thread. */
+/* The address space of one stack. */
+#define P_STACK_SIZE ((size_t)16 << 20)
+
+/* A new stack of P_STACK_SIZE bytes, or NULL without memory.  Any thread. */
 p_stack *p_stack_new(void);
 /* Gives the pages of a stack that is not in use back to the system; it stays usable. */
 void p_stack_trim(p_stack *stack);
 /* Returns a stack for reuse by any thread. */
 void p_stack_free(p_stack *stack);
-size_t p_stack_size(void);
 /* Stacks handed out and not returned. */
 long p_stacks_live(void);
 void p_stacks_after_fork(void);
@@ -60,6 +62,37 @@ void p_abandon(void *top, void (*entry)(void)) __attribute__((noreturn));
 /* Where on the stack the return addresses of the calling functions lie, innermost first; how many
  * were found, 0 where that is unknown.  Takes microseconds. */
 int p_callers(uintptr_t *slots, int max);
+
+/* ---- libraries with pointers into the stack (stack_words_elf.c) ------------ */
+
+#define P_STACK_WORDS 16
+#define P_LIBRARY_NAME 64
+
+/* A thread-local word, or (`at` is NULL) the value of a key. */
+typedef struct {
+    uintptr_t *at;
+    unsigned key;
+    uintptr_t value;
+} p_stack_word;
+
+typedef struct {
+    int count;
+    p_stack_word word[P_STACK_WORDS];
+} p_stack_words;
+
+/* 0: no library has any, and the functions below need not be called. */
+extern int p_stack_words_wanted;
+/* A library was loaded.  `keys`: values of pthread_setspecific are looked at too, from now on. */
+void p_stack_words_refresh(int keys);
+/* Takes away what libraries keep in the calling thread that points between the caller and `end`,
+ * the base of its C stack (NULL: of the thread's own).  NULL: nothing, or there is no memory. */
+p_stack_words *p_stack_words_save(const void *end);
+/* Puts it back and frees it. */
+void p_stack_words_restore(p_stack_words *kept);
+/* Whether such a word points into a frame of its library, whose name is then stored.  Takes
+ * microseconds if there is one. */
+int p_stack_words_find(const void *end, char *name, size_t room);
+void p_stack_words_after_fork(void);
 
 /* ---- time ---------------------------------------------------------------- */
 
@@ -248,6 +281,8 @@ long p_receive(int fd, void *to, size_t size);
 long p_send(int fd, const void *from, size_t size);
 /* Sends up to `size` bytes of a file from `at` on; 0 at the end of the file. */
 long p_send_file(int fd, int file, int64_t at, size_t size);
+/* The same where the system can copy, from *at, which moves; NULL: from the file's own position. */
+long p_send_file_from(int fd, int file, int64_t *at, size_t size);
 /* Another number for the same, which children do not inherit. */
 int p_duplicate(int fd);
 /* recv() and send() of a socket with flags of the caller. */
@@ -255,11 +290,13 @@ long p_receive_with_flags(int fd, void *to, size_t size, int flags);
 long p_send_with_flags(int fd, const void *from, size_t size, int flags);
 /* Whether `flags` ask to wait for all bytes. */
 int p_flags_wait_all(int flags);
+/* Whether `flags` ask not to wait. */
+int p_flags_never_wait(int flags);
 /* The same flags for a call that does not wait. */
 int p_flags_nonblocking(int flags);
 /* A new descriptor, nonblocking, which children do not inherit. */
 int p_accept(int fd);
-/* Reports to the peer that nothing more will come. */
+/* Notifies the peer that no more data will come. */
 int p_send_end(int fd);
 /* How a connection attempt ended: 0 or -errno; -EAGAIN while it has not. */
 int p_connect_result(int fd);
@@ -356,7 +393,7 @@ typedef struct {
 } p_thread;
 
 /* Returns when the thread has begun: no lock of the C library is held by its start from then on, so
- * that a fork is safe.  0, or -1 if the system gives no thread. */
+ * that a fork is safe.  0, or -1 if the system cannot start a thread. */
 int p_thread_start(p_thread *thread, void (*run)(void));
 /* Waits until run() has returned. */
 void p_thread_join(p_thread *thread);

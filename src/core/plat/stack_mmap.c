@@ -2,9 +2,9 @@
  *
  * One region is one kernel mapping for 16 384 stacks: the kernel allows 65 530 mappings in all, so
  * a guard page for each stack would limit a process to about 32 000 tasklets.  Overflow is caught
- * by the interpreter's own limits instead, which the cpython room sets to fit half of a stack.  A
- * stack is 4 MiB of address space, because the interpreter's parser has a limit of its own and
- * takes up to 1.5 MiB at any depth; only touched pages cost memory.
+ * by the interpreter's own limits instead, which the cpython room sets to what a stack carries.  A
+ * stack is 16 MiB of address space, so that recursion through C goes about as deep as on a thread's
+ * own stack; only touched pages cost memory.
  *
  * Stacks of one size compete for the same cache lines when all tops share a page offset, so each
  * top is shifted by a few lines ("colour").
@@ -19,9 +19,8 @@
 #include "base/b_check.h"
 #include "plat/plat.h"
 
-#define STACK_SIZE ((size_t)4 << 20)
-#define REGION_SIZE ((size_t)1 << 36)
-#define REGION_LEAST (STACK_SIZE * 64)
+#define REGION_SIZE (P_STACK_SIZE << 14)
+#define REGION_LEAST (P_STACK_SIZE * 16)
 #define COLOURS 16
 
 static p_lock lock;
@@ -29,11 +28,6 @@ static p_stack *free_list;
 static char *region_at, *region_end;
 static unsigned colour;
 static long live;
-
-size_t p_stack_size(void)
-{
-    return STACK_SIZE;
-}
 
 long p_stacks_live(void)
 {
@@ -56,12 +50,12 @@ static int reserve_region(void)
 
 static p_stack *carve_stack(void)
 {
-    if (region_end - region_at < (ptrdiff_t)STACK_SIZE && reserve_region() < 0)
+    if (region_end - region_at < (ptrdiff_t)P_STACK_SIZE && reserve_region() < 0)
         return NULL;
     char *low = region_at;
-    region_at += STACK_SIZE;
+    region_at += P_STACK_SIZE;
     size_t shift = 64 * (1 + colour++ % COLOURS);
-    p_stack *stack = (p_stack *)(low + STACK_SIZE - sizeof(p_stack) - shift);
+    p_stack *stack = (p_stack *)(low + P_STACK_SIZE - sizeof(p_stack) - shift);
     stack = (p_stack *)((uintptr_t)stack & ~(uintptr_t)63);
     memset(stack, 0, sizeof(*stack));
     stack->low = low;

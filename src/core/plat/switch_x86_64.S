@@ -3,11 +3,11 @@
  * Six registers survive a call and are saved; the floating-point control words
  * are not (CPython and its libraries leave them alone).  The switch leaves by
  * an indirect jump instead of `ret`, because the return would be predicted to
- * the caller of the wrong stack.  The contract is in plat.h.
+ * the caller of the wrong stack.  It lies in one cache line.  The contract is in plat.h.
  */
 #if defined(__x86_64__)
         .text
-        .p2align 4
+        .p2align 6
         .globl  p_switch
         .hidden p_switch
         .type   p_switch, @function

@@ -12,7 +12,7 @@ typedef struct p_worker {
     p_parker parker;
     b_spin spin;
     int task;                  /* TASK_IDLE, TASK_WORK or TASK_MONITOR; under lock */
-    int coming;                /* claimed for work, and not there yet; under lock */
+    int coming;                /* claimed for work, and not there yet; written under lock */
     int64_t idle_since, until; /* when it became idle, and ends; its own */
 } p_worker;
 
@@ -52,7 +52,7 @@ static void count_task(p_pool *pool, int task, int by)
 static void stop_coming(p_worker *worker)
 {
     worker->pool->coming -= worker->coming;
-    worker->coming = 0;
+    __atomic_store_n(&worker->coming, 0, __ATOMIC_RELAXED);
 }
 
 static int may_grow(const p_pool *pool)
@@ -102,7 +102,7 @@ static p_worker *claim_worker(p_pool *pool, int task, int *is_new)
         worker = pop_unused(pool);
     if (worker != NULL) {
         worker->task = task;
-        worker->coming = task == TASK_WORK;
+        __atomic_store_n(&worker->coming, task == TASK_WORK, __ATOMIC_RELAXED);
         pool->coming += worker->coming;
         count_task(pool, task, 1);
         pool->changes++;
@@ -258,18 +258,25 @@ static void monitor_queue(p_worker *me)
     }
 }
 
+/* Whether a worker is about to become idle or to end.  A claimed worker finds work,
+ * unless another worker was faster; then the clock is read under the lock. */
+static int needs_clock(const p_worker *me)
+{
+    return !__atomic_load_n(&me->coming, __ATOMIC_RELAXED);
+}
+
 /* What a worker does next: its item, TASK_MONITOR, TASK_IDLE (it sleeps until `until` and asks
  * again), or TASK_END. */
 static int next_task(p_worker *me, p_work **work)
 {
     p_pool *pool = me->pool;
-    int64_t now = p_now();
+    int64_t now = needs_clock(me) ? p_now() : 0;
     p_park_prepare(&me->parker);
     p_lock_take(&pool->lock);
     stop_coming(me);
     int over = me->task == TASK_IDLE && idle_is_over(me, now);
     if (me->task == TASK_WORK && (*work = pop_work(pool)) == NULL)
-        go_idle(me, now);
+        go_idle(me, now != 0 ? now : p_now());
     int task = over ? TASK_END : me->task;
     p_lock_give(&pool->lock);
     return task;

@@ -95,8 +95,8 @@ typedef struct {
     p_parker closer;
 } p_pool;
 
-/* Any thread.  0; -EAGAIN when the system gives no thread, -ENOMEM, -ESHUTDOWN when the pool is
- * closed, or what begin() returned: then nothing has happened. */
+/* Any thread.  0; -EAGAIN when the system cannot start a thread, -ENOMEM, -ESHUTDOWN when the pool
+ * is closed, or what begin() returned: then nothing has happened. */
 int p_pool_submit(p_pool *pool, p_work *work);
 /* Sets what is not negative, also for the threads that exist; returns what was set before. */
 p_pool_limits p_pool_configure(p_pool *pool, p_pool_limits limits);

@@ -256,10 +256,30 @@ void s_handle_run(s_sched *s, s_tasklet *t, PyObject *unused)
     b_prepend(&s->ready, &t->wait.link);
 }
 
+static int has_saved_frames(const s_tasklet *t)
+{
+    return t->started && (t->saved_as != S_LIVE || t->state == S_BLOCKED);
+}
+
+int s_start_for(s_sched *to, s_tasklet *t)
+{
+    s_registry_add(to, t);
+    return s_post_message(to, s_handle_insert, t, NULL);
+}
+
 int s_find_location(s_sched *s, s_tasklet *t, PyObject **code, int *line)
 {
     if (t->state == S_RUNNING && s->current == t)
         return c_running_location(s->ts, code, line);
-    int suspended = t->started && (t->saved_as != S_LIVE || t->state == S_BLOCKED);
-    return suspended && c_suspended_location(&t->c, code, line);
+    return has_saved_frames(t) && c_suspended_location(&t->c, code, line);
+}
+
+int s_find_frames(s_sched *s, s_tasklet *t, c_location *found, int room)
+{
+    int more;
+    if (t->owner != s)
+        return 0;
+    if (t->state == S_RUNNING && s->current == t)
+        return c_peek_frames(s->ts, &t->c, found, room, &more);
+    return has_saved_frames(t) ? c_peek_frames(NULL, &t->c, found, room, &more) : 0;
 }

@@ -13,14 +13,14 @@
     X(DEAD, "the tasklet has ended")                                                               \
     X(THREAD, "it belongs to another thread")                                                      \
     X(TRAPPED, "no switch is possible inside a scheduler callback")                                \
-    X(BLOCKED, "the tasklet is blocked, the operation wants it free")                              \
+    X(BLOCKED, "the tasklet is blocked, and must not be")                                          \
     X(CURRENT, "the tasklet is the current one")                                                   \
     X(CANCELLED, "its scope is cancelled")                                                         \
     X(CLOSED, "the channel is closed")                                                             \
     X(TIMEOUT, "the time is over")                                                                 \
-    X(MAIN, "not with the main tasklet")                                                           \
+    X(MAIN, "it is the main tasklet")                                                              \
     X(NESTED, "run() inside run()")                                                                \
-    X(DEADLOCK, "nothing can happen any more")                                                     \
+    X(DEADLOCK, "deadlock: nothing can wake a tasklet any more")                                   \
     X(FREE, "release of a lock that is not held")                                                  \
     X(STUCK, "C frames hold the tasklet where it is")                                              \
     X(SCOPE_USED, "a scope is entered a second time")                                              \
@@ -37,9 +37,11 @@
     X(SNAPSHOT, "a snapshot does not fit")                                                         \
     X(NOT_FREEZABLE, "a tasklet cannot be frozen where it is")                                     \
     X(DESCRIPTOR, "the descriptor is closed")                                                      \
-    X(ENDED, "the peer ended before all that was asked for had come")                              \
-    X(NO_THREAD, "the system gives no thread for a function")                                      \
+    X(ENDED, "the peer has sent less than was asked for")                                          \
+    X(NO_THREAD, "the system cannot start a thread")                                               \
     X(EXITING, "the interpreter is shutting down")                                                 \
+    X(NO_SCHEDULER, "no living thread with that id has used loomlet")                              \
+    X(PINNED, "another tasklet of the thread uses the extension module greenlet")                  \
     X(FORKED, "in the child of a fork: the function's thread is not here")
 
 #define S_ERROR_POSITION(name, text) S_POSITION_##name,

@@ -77,6 +77,21 @@ int s_report_visit(s_tasklet *t, visitproc visit, void *arg)
     return 0;
 }
 
+int s_report_traced_spawn(s_sched *s, s_tasklet *t)
+{
+    FOR_EACH(g, traced_spawn)
+    {
+        return g->traced_spawn(s, t);
+    }
+    return 0;
+}
+
+void s_report_traced(s_sched *s, s_tasklet *t)
+{
+    FOR_EACH(g, traced)
+    g->traced(s, t);
+}
+
 void s_report_failed(s_sched *s, s_tasklet *t, PyObject *failure)
 {
     FOR_EACH(g, failed)
@@ -148,6 +163,12 @@ int s_report_deadlock(s_sched *s)
             return 1;
     }
     return 0;
+}
+
+void s_report_refresh(s_sched *s)
+{
+    FOR_EACH(g, refresh)
+    g->refresh(s);
 }
 
 void s_report_sleep(s_sched *s)

@@ -19,7 +19,15 @@
 #include "sched/types.h"
 
 /* What a tasklet may have of a guest: bits of t->attached. */
-enum { S_HAS_TRACE = 1, S_HAS_LOOP = 2, S_HAS_IDENTITY = 4 };
+enum {
+    S_HAS_TRACE = 1,
+    S_HAS_LOOP = 2,
+    S_HAS_IDENTITY = 4,
+    S_HAS_FIBERS = 8,
+    S_HAS_PIN = 16, /* something keeps addresses of its C stack */
+};
+/* A tasklet with one of these is always switched hard; both may be set by a guest's resume(). */
+#define S_ONLY_HARD (S_HAS_LOOP | S_HAS_PIN)
 
 typedef void s_ended(s_sched *s, s_tasklet *t);
 
@@ -43,6 +51,12 @@ typedef struct s_guest {
 
     /* ---- of any tasklet ---- */
 
+    /* The current tasklet has spawned `t`, by the native API, while its thread has a trace or
+     * profile function: 0, or S_E_SET or S_E_MEMORY.  One guest. */
+    int (*traced_spawn)(s_sched *s, s_tasklet *t);
+    /* `t` stops running, by a switch of the slow way or because it has ended, while its thread has
+     * such a function. */
+    void (*traced)(s_sched *s, s_tasklet *t);
     /* A tasklet of the Stackless API dies of `failure`, and no tasklet joins it.  Python code may
      * run. */
     void (*failed)(s_sched *s, s_tasklet *t, PyObject *failure);
@@ -68,6 +82,8 @@ typedef struct s_guest {
     int (*queue_is_empty)(s_sched *s);
     /* No tasklet will ever be ready: 1 when one was given an error for it. */
     int (*deadlock)(s_sched *s);
+    /* All tasklets of the thread must look whether they are cancelled (s_post_refresh). */
+    void (*refresh)(s_sched *s);
     /* It begins to sleep; it has woken. */
     void (*sleep)(s_sched *s);
     void (*wake)(s_sched *s);
@@ -86,6 +102,8 @@ void s_report_resume(s_sched *s, s_tasklet *t);
 int s_report_is_silent(const s_tasklet *t, PyObject *failure);
 void s_report_drop(s_sched *s, s_tasklet *t);
 int s_report_visit(s_tasklet *t, visitproc visit, void *arg);
+int s_report_traced_spawn(s_sched *s, s_tasklet *t);
+void s_report_traced(s_sched *s, s_tasklet *t);
 void s_report_failed(s_sched *s, s_tasklet *t, PyObject *failure);
 extern s_ended *s_report_child_ended; /* called often, so it is the guest's own function */
 void s_report_departed(s_sched *s, s_tasklet *t);
@@ -97,6 +115,7 @@ void s_report_picked(s_sched *s, s_tasklet *next);
 s_tasklet *s_report_overdue(s_sched *s);
 int s_report_empty_queue(s_sched *s);
 int s_report_deadlock(s_sched *s);
+void s_report_refresh(s_sched *s);
 void s_report_sleep(s_sched *s);
 void s_report_wake(s_sched *s);
 

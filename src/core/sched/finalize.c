@@ -78,6 +78,7 @@ void s_finalize(s_tasklet *t)
         PyErr_SetRaisedException(pending);
         return;
     }
+    t->garbage = 1;
     take_from_garbage(t);
     if (s_is_soft(t))
         s_adopt(s, t);

@@ -16,6 +16,14 @@
  * thread to find out: should that wait inside loomlet, it looks too.  The main tasklet gets the
  * error, because it is the one that can report it; the others stay as they are.
  *
+ * A signal may come at any time.  While one has a handler written in Python, which may wake a
+ * tasklet, there is no deadlock in any thread: the thread sleeps on.  The handler that raises
+ * KeyboardInterrupt wakes none and does not count.  The Stackless API has its own rule, which knows
+ * no signals.
+ *
+ * A main tasklet that is alone where threads are tasklets waits as it would without us: for a
+ * handler of a signal, or for a library whose threads call Python.
+ *
  * A scheduler whose tasklets wait for a completion is never asleep for ever: its sender is no
  * thread of Python's, and would not be counted.
  *
@@ -62,15 +70,23 @@ static void raise_pending_in_main(s_sched *s)
     s_raise_in(s, s->main, PyErr_GetRaisedException());
 }
 
-static void report_deadlock(s_sched *s)
+/* 1 when a tasklet got the error; 0 when a signal handler may wake one. */
+static int report_deadlock(s_sched *s)
 {
     if (s_report_deadlock(s))
-        return;
+        return 1;
+    if (c_has_signal_handler())
+        return 0;
+    s_tasklet *main = s->main;
+    if (main->state == S_BLOCKED && main->kind->break_deadlock != NULL &&
+        main->kind->break_deadlock(s, main))
+        return 1;
     PyObject *error = s_hook.error(S_E_DEADLOCK, (PyObject *)s->main);
     if (error == NULL)
         raise_pending_in_main(s);
     else
         s_raise_in(s, s->main, error);
+    return 1;
 }
 
 static void sleep_until(s_sched *s, int64_t until)
@@ -92,6 +108,14 @@ static void sleep_until(s_sched *s, int64_t until)
     s_report_wake(s);
 }
 
+static void handle_signals(s_sched *s)
+{
+    if (c_signal_waits(s->ts) && s_wake_for_signals(s))
+        return;
+    if (PyErr_CheckSignals() < 0)
+        raise_pending_in_main(s);
+}
+
 void s_idle(s_sched *s)
 {
     if (s->current != s->idler)
@@ -105,12 +129,11 @@ void s_idle(s_sched *s)
         PyEval_RestoreThread(PyEval_SaveThread());
         return;
     }
-    if (first == NULL && s->io_waits == 0 && s->completions == 0) {
+    if (first == NULL && s->io_waits == 0 && s->completions == 0 && !s_waits_as_thread(s)) {
         __atomic_store_n(&s->asleep, 1, __ATOMIC_SEQ_CST);
         if (s->call_waits == 0 && is_alone(s) &&
-            !__atomic_load_n(&s->has_messages, __ATOMIC_SEQ_CST)) {
+            !__atomic_load_n(&s->has_messages, __ATOMIC_SEQ_CST) && report_deadlock(s)) {
             s->asleep = 0;
-            report_deadlock(s);
             return;
         }
     }
@@ -118,6 +141,5 @@ void s_idle(s_sched *s)
     sleep_until(s, first != NULL ? first->when : S_FOREVER);
     s_intervals_wake(s);
     __atomic_store_n(&s->asleep, 0, __ATOMIC_SEQ_CST);
-    if (PyErr_CheckSignals() < 0)
-        raise_pending_in_main(s);
+    handle_signals(s);
 }

@@ -60,6 +60,19 @@ int s_post_woken(s_sched *to, s_tasklet *t)
     return !closed;
 }
 
+void s_post_refresh(s_sched *to)
+{
+    p_lock_take(&to->inbox_lock);
+    int closed = to->closed;
+    if (!closed) {
+        to->refresh = 1;
+        __atomic_store_n(&to->has_messages, 1, __ATOMIC_SEQ_CST);
+    }
+    p_lock_give(&to->inbox_lock);
+    if (!closed)
+        s_wake_thread(to);
+}
+
 static void handle_message(s_sched *s, s_message *message)
 {
     s_tasklet *t = message->task;
@@ -71,7 +84,8 @@ static void handle_message(s_sched *s, s_message *message)
     PyMem_RawFree(message);
 }
 
-static void take_all(s_sched *s, b_link *woken, s_message **messages)
+/* Returns whether all tasklets must look again. */
+static int take_all(s_sched *s, b_link *woken, s_message **messages)
 {
     b_list_init(woken);
     p_lock_take(&s->inbox_lock);
@@ -80,7 +94,10 @@ static void take_all(s_sched *s, b_link *woken, s_message **messages)
     s->messages = NULL;
     s->messages_end = &s->messages;
     s->has_messages = 0;
+    int refresh = s->refresh;
+    s->refresh = 0;
     p_lock_give(&s->inbox_lock);
+    return refresh;
 }
 
 /* ---- completions --------------------------------------------------------------------- */
@@ -127,7 +144,7 @@ void s_read_inbox(s_sched *s)
         return;
     b_link woken;
     s_message *message;
-    take_all(s, &woken, &message);
+    int refresh = take_all(s, &woken, &message);
     for (b_link *at; (at = b_first(&woken)) != NULL;) {
         s_tasklet *t = s_of_link(at);
         b_unlink(at);
@@ -138,6 +155,8 @@ void s_read_inbox(s_sched *s)
         handle_message(s, message);
         message = next;
     }
+    if (refresh)
+        s_report_refresh(s);
     complete_all(s);
 }
 

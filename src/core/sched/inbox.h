@@ -32,6 +32,9 @@ int s_post_completion(s_sched *to, s_completion *completion);
 /* Sends a claimed tasklet to its owner.  0: that thread has ended, and the tasklet is the caller's.
  */
 int s_post_woken(s_sched *to, s_tasklet *t);
+/* Asks the owner to call s_report_refresh.  Needs no memory; nothing when its thread has
+ * ended. */
+void s_post_refresh(s_sched *to);
 /* Handles all that has come. */
 void s_read_inbox(s_sched *s);
 /* The thread ends: nothing more is accepted. */

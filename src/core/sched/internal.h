@@ -33,6 +33,21 @@ void s_registry_after_fork(s_sched *mine);
 void s_chunk_outgrown(s_tasklet *t);
 /* Frees what an execution is kept in: data stack and context. */
 void s_free_state(s_tasklet *t);
+/* The base of the C stack that runs; NULL: the thread's own, whose base is the thread's. */
+static inline const void *s_stack_base(const s_sched *s)
+{
+    return s->stack == &s->own_stack ? NULL : s->stack;
+}
+
+/* The C stack that runs is left; what is returned, if not NULL, is for p_stack_words_restore when
+ * it resumes. */
+static inline p_stack_words *s_stack_words_save(const s_sched *s)
+{
+    if (__builtin_expect(__atomic_load_n(&p_stack_words_wanted, __ATOMIC_RELAXED), 0))
+        return p_stack_words_save(s_stack_base(s));
+    return NULL;
+}
+
 p_stack *s_stack_take(s_sched *s);
 void s_stack_give(s_sched *s, p_stack *stack);
 void s_stacks_trim(s_sched *s);

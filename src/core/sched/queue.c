@@ -59,6 +59,9 @@ s_tasklet *s_next_slow(s_sched *s)
             s_poll_if_due(s);
         if (s->spares)
             s_stacks_trim(s);
+        if (B_UNLIKELY(s->tasklet_waits != s->tasklet_waits_seen) &&
+            (int32_t)(s->coarse_now - s->rings_due) >= 0 && s_hook.find_ring != NULL)
+            s_hook.find_ring(s);
         next = B_UNLIKELY(s->overdue) ? s_report_overdue(s) : NULL;
         if (next == NULL)
             next = pick_ready(s);

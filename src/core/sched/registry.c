@@ -113,6 +113,13 @@ int s_soft_mode(const s_sched *s, int wanted)
     return s_torture || slow_reasons || s->only_hard ? 2 : 1;
 }
 
+void s_only_hard_for(s_sched *s, const s_tasklet *t)
+{
+    unsigned char has = t != NULL ? t->attached & S_ONLY_HARD : 0;
+    s->only_hard = has & S_HAS_LOOP ? C_EVENT_LOOP : has ? C_PINNED : 0;
+    s->soft = s_soft_mode(s, s->soft);
+}
+
 int s_picks(const s_sched *s)
 {
     return s_torture & S_TORTURE_SWITCH || slow_reasons || s->overdue ? 1 : S_PICKS;
@@ -180,6 +187,11 @@ void s_for_each_tasklet(s_sched *s, void (*call)(s_tasklet *t))
 uint64_t s_new_id(void)
 {
     return __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED);
+}
+
+void s_restart_ids(const s_tasklet *t)
+{
+    __atomic_store_n(&last_id, t->id, __ATOMIC_RELAXED);
 }
 
 static b_link *list_for(s_sched *s, const s_tasklet *t)

@@ -43,6 +43,8 @@ Py_ssize_t s_tasklets(s_sched *s, s_tasklet ***found);
 void s_for_each_tasklet(s_sched *s, void (*call)(s_tasklet *t));
 /* Out of its owner's registry: before its memory can be freed. */
 void s_registry_remove(s_tasklet *t);
+/* The ids of new tasklets follow that of `t`, when no other with a higher one is left. */
+void s_restart_ids(const s_tasklet *t);
 /* From now on main tasklets are of that type, those that exist too. */
 void s_retype_mains(PyTypeObject *type);
 
@@ -51,6 +53,8 @@ extern int s_soft_wanted;
 int s_soft_mode(const s_sched *s, int wanted);
 /* How many picks of the run queue there are from one slow one to the next: 1 when each is slow. */
 int s_picks(const s_sched *s);
+/* Switches are hard as long as `t` runs, if something that it has asks for it; NULL: not. */
+void s_only_hard_for(s_sched *s, const s_tasklet *t);
 /* One reason more (1) or less (-1) for all switches to take the slow way. */
 void s_slow_switches(int change);
 /* Every scheduler finds out again which mode it may switch in. */
@@ -63,9 +67,13 @@ int s_tasklet_init(s_sched *s, s_tasklet *t, PyObject *func, PyObject *args, PyO
 int s_main_init(s_sched *s, s_tasklet *t);
 /* A new tasklet, ready: a new reference, or NULL and a code.  Arguments as above. */
 s_tasklet *s_spawn(s_sched *s, PyObject *func, PyObject *args, PyObject *kwnames, int *code);
+/* The same for a scheduler of any thread: paused, and in no registry yet. */
+s_tasklet *s_new_for(s_sched *to, PyObject *func, PyObject *args, PyObject *kwnames, int *code);
 /* Makes a zeroed object an ended tasklet of `s`: one that s_rebind can begin. */
 void s_unbound_init(s_sched *s, s_tasklet *t);
 void s_finish(s_sched *s, s_tasklet *t, PyObject *result);
+/* What `waiter` raises that waits for the ended `t`: a new reference, or NULL for nothing. */
+PyObject *s_failure_for(const s_tasklet *waiter, s_tasklet *t);
 int s_visit(s_tasklet *t, visitproc visit, void *arg);
 /* Breaks cycles: drops the frames of a suspended tasklet, no `finally` runs. */
 void s_clear(s_tasklet *t);
@@ -137,9 +145,13 @@ PyObject *s_throw(s_sched *s, s_tasklet *t, PyObject *error, int how, const c_ca
 /* The exception is raised when it runs again; it becomes runnable, the caller continues.  Steals.
  */
 int s_throw_later(s_sched *s, s_tasklet *t, PyObject *error);
+/* A tasklet of s_new_for runs on its thread soon: 0, or S_E_THREAD when that has ended. */
+int s_start_for(s_sched *to, s_tasklet *t);
 /* The innermost Python function of a tasklet of this thread, as a new reference, and its line: 1,
  * or 0 if there is none. */
 int s_find_location(s_sched *s, s_tasklet *t, PyObject **code, int *line);
+/* The same for all its frames, innermost first, borrowed: how many, `room` at most. */
+int s_find_frames(s_sched *s, s_tasklet *t, c_location *found, int room);
 /* Handlers of messages (inbox.h) for a tasklet of another thread. */
 void s_handle_insert(s_sched *s, s_tasklet *t, PyObject *error);
 void s_handle_remove(s_sched *s, s_tasklet *t, PyObject *error);

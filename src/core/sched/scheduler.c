@@ -19,6 +19,7 @@
 #define KEY "loomlet.scheduler"
 #define TRIES 10
 #define TURNS 1000
+#define NAMED 5
 #define IDLE_CHUNK 4096
 
 __thread s_sched *s_self_ __attribute__((tls_model("initial-exec")));
@@ -39,6 +40,7 @@ static void reset_scheduler(s_sched *s, PyThreadState *ts)
     s->spin = B_SPIN_BEGIN;
     s->virtual_now = -1;
     s_intervals_init(s);
+    s->rings_due = s->coarse_now;
     s->stack = &s->own_stack;
     b_list_init(&s->ready);
     b_list_init(&s->all);
@@ -131,6 +133,7 @@ s_sched *s_self_make(void)
         return NULL;
     }
     s_main_init(s, s->main);
+    s->main->id = s_new_id();
     s->main->stackless.rules = s_hook.main_type != NULL;
     s->current = (s_tasklet *)Py_NewRef((PyObject *)s->main);
     s->closed = 0;
@@ -159,6 +162,33 @@ static s_tasklet *next_victim(s_sched *s)
     return dying ? next_victim(s) : found;
 }
 
+/* What the end meets first.  The others are killed nevertheless. */
+typedef struct {
+    int code;
+    PyObject *raised;
+    int named; /* how many that have never run were named */
+} first_error;
+
+/* A thread that never calls run() may spawn and end.  (run() names such tasklets itself.) */
+static void name_if_late(const s_sched *s, s_tasklet *t, first_error *first)
+{
+    int late = t->state == S_READY && !t->started && !t->stackless.rules && !s->running;
+    if (late && first->named++ < NAMED)
+        s_hook.abandoned(t);
+}
+
+static void note_error(first_error *first, int code)
+{
+    if (first->code < 0) {
+        if (code == S_E_SET)
+            PyErr_WriteUnraisable(NULL);
+        return;
+    }
+    first->code = code;
+    if (code == S_E_SET)
+        first->raised = PyErr_GetRaisedException();
+}
+
 static int kill_tasklet(s_sched *s, s_tasklet *t)
 {
     int code = S_OK;
@@ -167,7 +197,7 @@ static int kill_tasklet(s_sched *s, s_tasklet *t)
     PyObject *error = s_hook.error(S_E_KILLED, (PyObject *)t);
     PyObject *done = error ? s_throw(s, t, error, S_STAY, NULL, &code) : NULL;
     if (done == NULL)
-        return code < 0 ? code : S_E_SET;
+        return code < 0 ? (code == S_E_DEAD ? S_OK : code) : S_E_SET;
     Py_DECREF(done);
     return S_OK;
 }
@@ -184,25 +214,39 @@ static int let_others_run(s_sched *s)
     return S_OK;
 }
 
+static void kill_each(s_sched *s, first_error *first)
+{
+    s_tasklet *t;
+    s->round = s->round == 255 ? 1 : s->round + 1;
+    while ((t = next_victim(s)) != NULL) {
+        name_if_late(s, t, first);
+        int code = kill_tasklet(s, t);
+        if (code < 0)
+            note_error(first, code);
+        Py_DECREF((PyObject *)t);
+    }
+}
+
 int s_kill_all(s_sched *s)
 {
-    int code = S_OK;
-    for (int tries = 0; code == S_OK && tries < TRIES && !b_list_empty(&s->all); tries++) {
-        s_tasklet *t;
-        s->round = s->round == 255 ? 1 : s->round + 1;
-        while (code == S_OK && (t = next_victim(s)) != NULL) {
-            code = kill_tasklet(s, t);
-            Py_DECREF((PyObject *)t);
-        }
-        if (code == S_OK)
-            code = let_others_run(s);
+    first_error first = {S_OK, NULL, 0};
+    s->killing++;
+    for (int tries = 0; tries < TRIES && !b_list_empty(&s->all); tries++) {
+        kill_each(s, &first);
+        int code = let_others_run(s);
+        if (code < 0)
+            note_error(&first, code);
     }
-    return code;
+    s->killing--;
+    if (first.raised != NULL)
+        PyErr_SetRaisedException(first.raised);
+    return first.code;
 }
 
 void s_after_fork(void)
 {
     h_blocks_after_fork();
     p_stacks_after_fork();
+    p_stack_words_after_fork();
     s_registry_after_fork(s_self_);
 }

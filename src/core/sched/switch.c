@@ -116,6 +116,7 @@ static PyObject *suspend_hard(s_sched *s, s_tasklet *me, s_tasklet *next, p_stac
 {
     c_hard_state kept;
     p_stack *mine = s->stack;
+    p_stack_words *words = s_stack_words_save(s);
     s->count_hard++;
     c_hard_suspend(s->ts, &me->c, &kept, top);
     me->stack = mine;
@@ -132,7 +133,9 @@ static PyObject *suspend_hard(s_sched *s, s_tasklet *me, s_tasklet *next, p_stac
     }
     track_enter(mine->fake);
     c_hard_resume(s->ts, &me->c, &kept);
-    if (B_UNLIKELY(me->attached & S_HAS_LOOP))
+    if (B_UNLIKELY(words != NULL))
+        p_stack_words_restore(words);
+    if (B_UNLIKELY(me->attached & S_ONLY_HARD))
         s_report_resume(s, me);
     return take_delivery(me);
 }
@@ -201,13 +204,11 @@ static void move_stack(s_sched *s)
     track_abandon(mine->low, mine->size);
 }
 
-/* Where a guest sees switches, s->soft is not 1. */
+/* A tasklet that a guest sees is never switched by the common way: s->soft is not 1. */
 static B_COLD void report_switch(s_sched *s, s_tasklet *me, s_tasklet *next)
 {
-    if (me->attached)
-        s_report_leave(s, me);
-    if (next->attached)
-        s_report_enter(s, next);
+    s_report_leave(s, me);
+    s_report_enter(s, next);
 }
 
 /* Every way but the most common one: rarer soft calls, and hard switching. */
@@ -217,6 +218,9 @@ static B_COLD PyObject *transfer_slow(s_sched *s, s_tasklet *me, s_tasklet *next
     c_soft_point point;
     if (B_UNLIKELY(s_announcing))
         s_report_announce(s, me, next);
+    if (B_UNLIKELY(c_trace_is_set(s->ts)))
+        s_report_traced(s, me);
+    s->profiled |= c_trace_by_profiler(s->ts);
     int why = me->is_main ? C_MAIN : site == NULL ? C_FROM_C : C_NEVER;
     point.top = -1;
     if (s->only_hard) {
@@ -224,7 +228,7 @@ static B_COLD PyObject *transfer_slow(s_sched *s, s_tasklet *me, s_tasklet *next
     } else if (!me->is_main && site != NULL) {
         why = c_soft_point_find(s->ts, &me->c, site, &point);
         if (why == C_SOFT && s->soft && !(s->soft == 2 && refuse_soft(s))) {
-            if (B_UNLIKELY(s->soft != 1))
+            if (B_UNLIKELY(me->attached | next->attached))
                 report_switch(s, me, next);
             c_suspend(s->ts, &me->c, &point);
             if (s_torture & S_TORTURE_MOVE && next->saved_as != S_C_STACK)
@@ -241,7 +245,7 @@ static B_COLD PyObject *transfer_slow(s_sched *s, s_tasklet *me, s_tasklet *next
     p_stack *fresh = NULL;
     if (next->saved_as != S_C_STACK && (fresh = s_stack_take(s)) == NULL)
         return undo_switch(s, me, next);
-    if (B_UNLIKELY(s->soft != 1))
+    if (B_UNLIKELY(me->attached | next->attached))
         report_switch(s, me, next);
     return suspend_hard(s, me, next, fresh, point.top);
 }

@@ -8,7 +8,7 @@
 #include "heap/heap.h"
 #include "sched/internal.h"
 
-static int make_first_chunk(s_sched *s, s_tasklet *t)
+static int make_first_chunk(PyThreadState *ts, s_tasklet *t)
 {
     size_t size = h_chunk_size(c_code_key(t->func), c_chunk_size_for(t->func));
     void *chunk = c_malloc(size);
@@ -16,7 +16,7 @@ static int make_first_chunk(s_sched *s, s_tasklet *t)
         return S_E_MEMORY;
     if (s_torture & S_TORTURE_ALLOC)
         memset(chunk, SCRIBBLE, size);
-    c_state_init(s->ts, &t->c, chunk, size);
+    c_state_init(ts, &t->c, chunk, size);
     return S_OK;
 }
 
@@ -36,22 +36,22 @@ static int pass_arguments(s_tasklet *t, PyObject *func, PyObject *args, PyObject
     return code;
 }
 
-/* The chunk is laid out for the owner's thread; the rest is the caller's. */
-static int make_call(s_sched *s, s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames)
+/* `ts`: the caller's thread, whose context is copied. */
+static int make_call(PyThreadState *ts, s_tasklet *t, PyObject *func, PyObject *args,
+                     PyObject *kwnames)
 {
     t->wait.task = t;
     int code = pass_arguments(t, func, args, kwnames);
     if (code == S_OK)
-        code = make_first_chunk(s, t);
+        code = make_first_chunk(ts, t);
     if (code < 0)
         return code;
-    t->c.context = c_context_copy(s->ts);
-    return t->c.context == NULL && PyErr_Occurred() ? S_E_SET : S_OK;
+    return c_context_copy(ts, &t->c.context) < 0 ? S_E_SET : S_OK;
 }
 
 int s_tasklet_init(s_sched *s, s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames)
 {
-    int code = make_call(s, t, func, args, kwnames);
+    int code = make_call(s->ts, t, func, args, kwnames);
     if (code == S_OK)
         s_registry_add(s, t);
     return code;
@@ -61,10 +61,31 @@ s_tasklet *s_spawn(s_sched *s, PyObject *func, PyObject *args, PyObject *kwnames
 {
     s_tasklet *t = (s_tasklet *)s_hook.type->tp_alloc(s_hook.type, 0);
     *code = t != NULL ? s_tasklet_init(s, t, func, args, kwnames) : S_E_SET;
-    if (*code < 0)
+    if (B_UNLIKELY(c_trace_is_set(s->ts)) && *code == S_OK)
+        *code = s_report_traced_spawn(s, t);
+    if (*code < 0) {
         Py_CLEAR(t);
-    else
+    } else {
+        t->spawner = c_caller_code(s->ts, &t->spawned_at);
         s_ready(s, (s_tasklet *)Py_NewRef((PyObject *)t));
+    }
+    return t;
+}
+
+s_tasklet *s_new_for(s_sched *to, PyObject *func, PyObject *args, PyObject *kwnames, int *code)
+{
+    PyThreadState *ts = c_thread_state();
+    s_tasklet *t = (s_tasklet *)s_hook.type->tp_alloc(s_hook.type, 0);
+    *code = t != NULL ? make_call(ts, t, func, args, kwnames) : S_E_SET;
+    if (*code == S_OK && s_self_ != NULL && c_trace_is_set(ts))
+        *code = s_report_traced_spawn(s_self_, t);
+    if (*code < 0) {
+        Py_CLEAR(t);
+        return t;
+    }
+    t->spawner = c_caller_code(ts, &t->spawned_at);
+    t->state = S_PAUSED;
+    t->owner = to;
     return t;
 }
 
@@ -90,7 +111,7 @@ int s_rebind(s_sched *s, s_tasklet *t, PyObject *func, PyObject *args, PyObject 
     t->saved_as = S_NOT_STARTED;
     t->cancelled = t->owned = t->due = t->round = 0;
     PyObject *context = t->c.context;
-    int code = make_call(s, t, func, args, kwnames);
+    int code = make_call(s->ts, t, func, args, kwnames);
     if (context != NULL)
         Py_XSETREF(t->c.context, context);
     if (code == S_OK)
@@ -117,7 +138,6 @@ int s_main_init(s_sched *s, s_tasklet *t)
 {
     t->wait.task = t;
     t->owner = s;
-    t->id = s_new_id();
     t->started = t->is_main = 1;
     t->since = s->coarse_now;
     c_state_never_soft(&t->c);
@@ -169,6 +189,26 @@ void s_free_state(s_tasklet *t)
     PyMem_Free(root);
 }
 
+/* Whether `t` was killed, as `waiter` sees it.  An exit exception ends its own tasklet only, unless
+ * what ended it ends the waiter too: a cancel, the end of run(), or a collection, because what
+ * joins a tasklet refers to it. */
+static int was_killed_for(const s_tasklet *waiter, const s_tasklet *t)
+{
+    return s_hook.is_exit(t->failure) && !t->garbage && !waiter->cancelled &&
+           !waiter->owner->killing;
+}
+
+PyObject *s_failure_for(const s_tasklet *waiter, s_tasklet *t)
+{
+    if (t->failure == NULL)
+        return NULL;
+    t->observed = 1;
+    if (!was_killed_for(waiter, t))
+        return Py_NewRef(t->failure);
+    PyObject *error = s_hook.exited(t);
+    return error != NULL ? error : PyErr_GetRaisedException();
+}
+
 static void wake_joiners(s_sched *s, s_tasklet *t)
 {
     if (!b_linked(&t->joiners))
@@ -183,7 +223,7 @@ static void wake_joiners(s_sched *s, s_tasklet *t)
         int wants = joiner->wait.value != NULL; /* result(), not join() */
         PyObject *value = wants && t->result ? t->result : Py_None;
         Py_XSETREF(joiner->wait.value, Py_NewRef(value));
-        Py_XSETREF(joiner->error, Py_XNewRef(t->failure));
+        Py_XSETREF(joiner->error, s_failure_for(joiner, t));
         s_wake(s, joiner);
     }
 }
@@ -203,16 +243,16 @@ static int is_for_main(PyObject *failure)
 
 /* Stores how it ended.  A failure that no tasklet waits for goes to the error handler, or to the
  * main tasklet. */
-static void store_outcome(s_sched *s, s_tasklet *t, PyObject *result)
+static B_COLD void store_failure(s_sched *s, s_tasklet *t)
 {
-    PyObject *failure = result == NULL ? PyErr_GetRaisedException() : NULL;
-    int silent = failure != NULL && is_silent(t, failure);
+    PyObject *failure = PyErr_GetRaisedException();
+    int silent = is_silent(t, failure);
     int has_observer = t->owned || (b_linked(&t->joiners) && !b_list_empty(&t->joiners));
     Py_CLEAR(t->args);
     Py_CLEAR(t->kwnames);
-    t->result = result;
+    t->result = NULL;
     t->failure = failure;
-    if (failure == NULL || silent || has_observer)
+    if (silent || has_observer)
         return;
     s->reporting = s->trap;
     if (t->stackless.rules)
@@ -224,10 +264,22 @@ static void store_outcome(s_sched *s, s_tasklet *t, PyObject *result)
     s->reporting = 0;
 }
 
+static inline void store_outcome(s_sched *s, s_tasklet *t, PyObject *result)
+{
+    if (B_UNLIKELY(result == NULL)) {
+        store_failure(s, t);
+        return;
+    }
+    Py_CLEAR(t->args);
+    Py_CLEAR(t->kwnames);
+    t->result = result;
+}
+
 /* The idler becomes current: no tasklet's data stack is in use. */
 void s_become_idle(s_sched *s)
 {
     s->current = s->idler;
+    s->idler->since = s->coarse_now;
     c_state_load(s->ts, &s->idler->c);
 }
 
@@ -239,13 +291,21 @@ static void forget_outcome(s_tasklet *t)
     Py_CLEAR(t->failure);
 }
 
+static B_COLD void drop_guests(s_sched *s, s_tasklet *t)
+{
+    if (c_trace_is_set(s->ts))
+        s_report_traced(s, t);
+    if (t->attached)
+        s_report_drop(s, t);
+}
+
 void s_finish(s_sched *s, s_tasklet *t, PyObject *result)
 {
     s->trap++;
     s_end_interval(s, t);
     store_outcome(s, t, result);
-    if (B_UNLIKELY(t->attached))
-        s_report_drop(s, t);
+    if (B_UNLIKELY(t->attached | c_trace_is_set(s->ts)))
+        drop_guests(s, t);
     c_lock_take(&t->lock);
     t->state = S_DONE;
     c_lock_give(&t->lock);
@@ -258,6 +318,7 @@ void s_finish(s_sched *s, s_tasklet *t, PyObject *result)
         s_report_child_ended(s, t);
     Py_XSETREF(t->func, Py_XNewRef(c_function_name(t->func))); /* what its name is made of */
     Py_CLEAR(t->scope);
+    Py_CLEAR(t->spawner);
     if (t->stackless.rules)
         forget_outcome(t);
     if (B_UNLIKELY(s_announcing))
@@ -300,6 +361,7 @@ static void free_fields(s_tasklet *t)
     Py_CLEAR(t->result);
     Py_CLEAR(t->failure);
     Py_CLEAR(t->name);
+    Py_CLEAR(t->spawner);
 }
 
 /* A tasklet that keeps a C stack cannot be freed, because nothing can drop what is on the stack. */

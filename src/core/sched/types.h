@@ -61,6 +61,9 @@ typedef struct s_wait_kind {
     /* Takes a blocked tasklet out of all queues; 1 when done (the caller then owns its reference),
      * 0 when it has been claimed already.  On the owner's thread. */
     int (*detach)(s_tasklet *t);
+    /* The main tasklet would get Deadlock.  1: others were given an error first.  NULL: there is no
+     * such thing. */
+    int (*break_deadlock)(s_sched *s, s_tasklet *t);
     /* The object waited for: a new reference, or NULL with no exception for none.  NULL: that of
      * its first target.  Called by s_waited_object. */
     PyObject *(*object)(s_tasklet *t);
@@ -82,6 +85,7 @@ typedef struct s_wait_kind {
     unsigned char anywhere;
     unsigned char stackless;  /* a wait of the Stackless API: so is a deadlock there */
     unsigned char insertable; /* insert() and run() end the wait, as if the tasklet were paused */
+    unsigned char resumable; /* main leaves the wait for handlers of signals, and begins it again */
 } s_wait_kind;
 
 typedef struct s_timer {
@@ -122,28 +126,34 @@ struct s_tasklet {
     };
     PyObject *error; /* to be raised when it runs again */
     PyObject *name;
-    b_link joiners; /* s_wait of tasklets that wait for its end; not a list before the first */
-    s_timer *timer; /* deadline of the present wait */
+    PyObject *spawner; /* the code that spawned it, until its end; or NULL */
+    b_link joiners;    /* s_wait of tasklets that wait for its end; not a list before the first */
+    s_timer *timer;    /* deadline of the present wait */
     uint64_t id;
 
     PyObject *scope;               /* innermost cancel scope: guests/scope.h */
     c_event_loop *event_loop;      /* an event loop of asyncio runs in it: guests/event_loop.c */
     c_trace *trace;                /* it has trace functions of its own: guests/trace.c */
     struct s_identity *identity;   /* guests/thread_identity.h */
+    struct s_fiber_set *fibers;    /* it has several C stacks: guests/fiber.h */
     s_stackless_tasklet stackless; /* guests/stackless_run.c */
 
-    unsigned char state, saved_as, started;
-    unsigned char cancelled; /* every blocking call raises Cancelled */
-    unsigned char owned;     /* a group takes its failure */
-    unsigned char attached;  /* what it has of guests: events.h */
-    unsigned char is_main;
-    unsigned char queued;     /* its node is in the queue it waits in; under that queue's lock */
-    unsigned char round;      /* of s_kill_all that killed it last */
-    unsigned char due;        /* a preemption was withheld and is still wanted */
-    unsigned char why;        /* the last switch was hard: C_... of cpython.h */
-    unsigned char held;       /* claimed for rebinding: owner.c */
-    unsigned short nopreempt; /* how often it is inside nopreempt() */
+    unsigned char state, saved_as;
+    unsigned char started : 1, is_main : 1;
+    unsigned char due : 1;     /* a preemption was withheld and is still wanted */
+    unsigned char in_ring : 1; /* a ring that it was part of has been reported */
+    unsigned char garbage : 1; /* its finalizer ended it */
+    unsigned char cancelled;   /* every blocking call raises Cancelled */
+    unsigned char owned;       /* a group takes its failure */
+    unsigned char attached;    /* what it has of guests: events.h */
+    unsigned char queued;      /* its node is in the queue it waits in; under that queue's lock */
+    unsigned char round;       /* of s_kill_all that killed it last */
+    unsigned char why;         /* the last switch was hard: C_... of cpython.h */
+    unsigned char held;        /* claimed for rebinding: owner.c */
+    unsigned char observed;    /* what ended it was raised by a join, too */
     c_lock lock;
+    unsigned short nopreempt;  /* how often it is inside nopreempt() */
+    unsigned short spawned_at; /* where in `spawner`: c_caller_code */
     uint32_t since; /* when it began or ceased to run, in coarse milliseconds (s_coarse_ms) */
 };
 
@@ -205,16 +215,23 @@ struct s_sched {
     Py_ssize_t io_waits;    /* tasklets that wait for descriptors: poll.c */
     Py_ssize_t call_waits;  /* tasklets that wait for a function on another thread: io/blocking.h */
     Py_ssize_t completions; /* completions that tasklets wait for */
-    int64_t io_looked;      /* when the poller was last read */
-    void *io_scratch;       /* of the io room; PyMem_RawFree'd with the thread */
-    PyObject *io_spare;     /* ... and a bytes object that nothing else refers to, or NULL */
-    int asleep;             /* waits for ever inside loomlet */
-    int ending;             /* its thread is about to end: no tasklet may come here */
-    int running;            /* inside run() */
-    unsigned char round;    /* of s_kill_all */
+    unsigned tasklet_waits; /* waits for what a tasklet holds, counted */
+    unsigned tasklet_waits_seen; /* ... when rings were last looked for (debug/ring_report.c) */
+    uint32_t rings_due;          /* the earliest time for the next look, in coarse milliseconds */
+    int64_t io_looked;           /* when the poller was last read */
+    void *io_scratch;            /* of the io room; PyMem_RawFree'd with the thread */
+    PyObject *io_spare;          /* ... and a bytes object that nothing else refers to, or NULL */
+    int asleep;                  /* waits for ever inside loomlet */
+    int ending;                  /* its thread is about to end: no tasklet may come here */
+    int running;                 /* inside run() */
+    int profiled;                /* tasklets have taken turns while cProfile was on */
+    int killing;                 /* inside s_kill_all */
+    int signalled;               /* main was woken to run handlers of signals */
+    unsigned char round;         /* of s_kill_all */
     unsigned long thread_id;
 
     s_run_interval longest;
+    uint64_t pinned;           /* the id of the tasklet that s_pin has admitted; 0: none */
     struct s_preempt *preempt; /* its slices and its budget; NULL before the first */
     s_stackless_sched stackless;
 
@@ -225,11 +242,15 @@ struct s_sched {
     int closed;        /* takes no more messages */
     b_link woken;      /* tasklets woken by other threads */
     struct s_message *messages, **messages_end;
+    int refresh; /* all its tasklets must look whether they are cancelled; with has_messages */
     struct s_completion *arrived; /* the last one first; atomic */
     p_lock wakeup_lock;           /* the poller is opened, closed and woken under it */
     p_poller poller;
     uint64_t polls; /* 0: there is no poller; else a number that no other one has had */
 };
+
+/* Set by an upper room: inside run() threads are tasklets. */
+extern int s_threads_are_tasklets;
 
 extern __thread s_sched *s_self_ __attribute__((tls_model("initial-exec")));
 
@@ -239,12 +260,17 @@ typedef struct {
     PyObject *(*error)(int code, PyObject *about);
     /* A tasklet that nothing waits for died of `exception`; runs as that tasklet. */
     void (*failed)(s_tasklet *t, PyObject *exception);
-    /* A blocked tasklet was collected. */
+    /* A blocked tasklet was collected, or a ready one never ran before its thread ends. */
     void (*abandoned)(s_tasklet *t);
     /* Nothing refers to a tasklet, and it catches every TaskletExit. */
     void (*refused)(s_tasklet *t);
     /* 1 when the exception ends a tasklet silently. */
     int (*is_exit)(PyObject *exception);
+    /* 1 when code outside of its group threw the exit exception into a child: the group fails. */
+    int (*is_foreign_kill)(PyObject *exception);
+    /* What waiting for `t` raises, which an exit exception has ended; NULL with an exception set.
+     * Runs no Python code. */
+    PyObject *(*exited)(s_tasklet *t);
     PyTypeObject *type;
     PyTypeObject *main_type; /* of main tasklets; NULL: the same */
     /* Descriptors have become ready: wakes the tasklets that wait for them. */
@@ -254,6 +280,9 @@ typedef struct {
     /* Of the threads that run functions for tasklets: how many are idle, and so wake no tasklet;
      * returns a number that changes when one of them is given work. */
     int64_t (*resting)(int *idle);
+    /* New waits may have closed a ring of tasklets that wait for each other: finds and reports it.
+     * Python code may run. */
+    void (*find_ring)(s_sched *s);
 } s_hooks;
 extern s_hooks s_hook;
 
@@ -263,6 +292,12 @@ extern s_hooks s_hook;
 static inline uint32_t s_coarse_ms(int64_t nanoseconds)
 {
     return (uint32_t)((uint64_t)nanoseconds >> 20);
+}
+
+/* Main is alone, but threads are tasklets: a signal handler may start one. */
+static inline int s_waits_as_thread(const s_sched *s)
+{
+    return s->running && s_threads_are_tasklets && b_list_empty(&s->all);
 }
 
 /* Its frames are all that is kept. */

@@ -22,15 +22,16 @@ static int join_target(const s_tasklet *t, int i, s_target *found)
 }
 
 static const s_wait_kind joining = {
-    .name = "join", .detach = join_detach, .target = join_target, .anywhere = 1};
+    .name = "join", .detach = join_detach, .target = join_target, .anywhere = 1, .resumable = 1};
 
-static PyObject *outcome_of(s_tasklet *t, int want_result)
+static PyObject *outcome_of(const s_tasklet *me, s_tasklet *t, int want_result)
 {
-    if (t->failure != NULL) {
-        PyErr_SetObject((PyObject *)Py_TYPE(t->failure), t->failure);
-        return NULL;
-    }
-    return Py_NewRef(want_result && t->result ? t->result : Py_None);
+    PyObject *failure = s_failure_for(me, t);
+    if (failure == NULL)
+        return Py_NewRef(want_result && t->result ? t->result : Py_None);
+    PyErr_SetObject((PyObject *)Py_TYPE(failure), failure);
+    Py_DECREF(failure);
+    return NULL;
 }
 
 /* Queues me with the target, unless it has ended meanwhile: then 0. */
@@ -43,26 +44,44 @@ static int queue_join(s_tasklet *me, s_tasklet *t, int want_result)
             b_list_init(&t->joiners);
         Py_XSETREF(me->wait.value, want_result ? Py_NewRef(Py_None) : NULL);
         s_enqueue(me, &t->joiners, &joining, t);
+        me->owner->tasklet_waits++;
     }
     c_lock_give(&t->lock);
     return alive;
 }
 
-PyObject *s_join(s_sched *s, s_tasklet *t, int64_t until, int want_result, const c_call_site *site,
-                 int *code)
+/* Waits for the end of `t` once; *again: the wait was left for handlers of signals. */
+static PyObject *join_once(s_sched *s, s_tasklet *t, int64_t until, int want_result,
+                           const c_call_site *site, int *code, int *again)
 {
     s_tasklet *me = s->current;
+    *again = 0;
     *code = S_OK;
     if (t->state == S_DONE)
-        return outcome_of(t, want_result);
+        return outcome_of(me, t, want_result);
     if ((*code = t == me ? S_E_CURRENT : s_may_block(s)) < 0)
         return NULL;
     if ((*code = s_deadline_set(s, me, until)) < 0)
         return NULL;
-    if (queue_join(me, t, want_result))
-        return s_suspend(s, site);
-    s_deadline_drop(s, me);
-    return outcome_of(t, want_result);
+    if (!queue_join(me, t, want_result)) {
+        s_deadline_drop(s, me);
+        return outcome_of(me, t, want_result);
+    }
+    PyObject *done = s_suspend(s, site);
+    if ((*again = s_signalled(s)) != 0)
+        Py_CLEAR(done);
+    return done;
+}
+
+PyObject *s_join(s_sched *s, s_tasklet *t, int64_t until, int want_result, const c_call_site *site,
+                 int *code)
+{
+    int again;
+    PyObject *done;
+    do {
+        done = join_once(s, t, until, want_result, site, code, &again);
+    } while (again > 0);
+    return done;
 }
 
 int s_join_again(s_sched *s, s_tasklet *t, s_tasklet *target, int want_result, int64_t until)
@@ -74,7 +93,7 @@ int s_join_again(s_sched *s, s_tasklet *t, s_tasklet *target, int want_result, i
     if (queue_join(t, target, want_result))
         return S_OK;
     s_deadline_drop(s, t);
-    Py_XSETREF(t->error, Py_XNewRef(target->failure));
+    Py_XSETREF(t->error, s_failure_for(t, target));
     PyObject *result = want_result && target->result ? target->result : Py_None;
     Py_XSETREF(t->wait.value, Py_NewRef(result));
     s_ready(s, t);
@@ -95,7 +114,7 @@ static PyObject *sleep_object(s_tasklet *t)
 }
 
 static const s_wait_kind sleeping = {
-    .name = "sleep", .detach = sleep_detach, .object = sleep_object};
+    .name = "sleep", .detach = sleep_detach, .object = sleep_object, .resumable = 1};
 
 static void wake_sleeper(s_sched *s, s_timer *timer)
 {
@@ -115,6 +134,26 @@ static int begin_timed_wait(s_sched *s, s_tasklet *t, int64_t when)
     return S_OK;
 }
 
+static PyObject *sleep_through(s_sched *s, int64_t when, const c_call_site *site, int *code)
+{
+    PyObject *done;
+    int signalled;
+    do {
+        *code = s_may_block(s);
+        if (*code == S_OK)
+            *code = begin_timed_wait(s, s->current, when);
+        if (*code < 0)
+            return NULL;
+        done = s_suspend(s, site);
+        if ((signalled = s_signalled(s)) < 0)
+            Py_CLEAR(done);
+        if (signalled <= 0)
+            return done;
+        Py_XDECREF(done);
+    } while (s_now(s) < when);
+    Py_RETURN_NONE;
+}
+
 PyObject *s_sleep(s_sched *s, int64_t nanoseconds, const c_call_site *site, int *code)
 {
     *code = s_may_block(s);
@@ -124,8 +163,7 @@ PyObject *s_sleep(s_sched *s, int64_t nanoseconds, const c_call_site *site, int 
         return s_schedule(s, site);
     int64_t now = s_now(s);
     int64_t when = nanoseconds > INT64_MAX - 1 - now ? INT64_MAX - 1 : now + nanoseconds;
-    *code = begin_timed_wait(s, s->current, when);
-    return *code < 0 ? NULL : s_suspend(s, site);
+    return sleep_through(s, when, site, code);
 }
 
 int s_sleep_again(s_sched *s, s_tasklet *t, int64_t nanoseconds)

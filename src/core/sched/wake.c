@@ -8,6 +8,11 @@
  * another thread has just claimed, gets it as a message: it is queued by the time the message is
  * handled, or gets the message again.
  *
+ * Signals.  Python's handlers run in main, as they do in a thread that waits: main leaves its wait
+ * and runs them with nothing queued, so they may wait, start threads and raise; then it begins the
+ * wait again.  A wait that can be begun again says so (`resumable`).  In others handlers run inside
+ * the scheduler and must not wait (idle.c).
+ *
  * A deadline is a timer of its own that owns a reference to its tasklet: a tasklet that has one is
  * never garbage.
  */
@@ -131,6 +136,29 @@ void s_handle_throw(s_sched *s, s_tasklet *t, PyObject *error)
     } else {
         throw_into_waiting(s, t, error);
     }
+}
+
+/* ---- signals ------------------------------------------------------------------------- */
+
+int s_wake_for_signals(s_sched *s)
+{
+    s_tasklet *t = s->main;
+    if (t->state != S_BLOCKED || !t->kind->resumable || !t->kind->detach(t))
+        return 0;
+    s->signalled = 1;
+    Py_XSETREF(t->wait.value, Py_NewRef(Py_True));
+    s_wake(s, t);
+    return 1;
+}
+
+int s_run_signal_handlers(s_sched *s)
+{
+    if (!s->current->is_main)
+        return 0;
+    s->signalled = 0;
+    if (PyErr_Occurred())
+        return 0;
+    return c_run_signal_handlers(s->ts) < 0 ? -1 : 1;
 }
 
 /* ---- deadlines ----------------------------------------------------------------------- */

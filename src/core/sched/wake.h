@@ -46,6 +46,18 @@ void s_handle_throw(s_sched *s, s_tasklet *t, PyObject *error);
 /* Pauses the waiters of a queue that is destroyed: nothing can wake them there. */
 void s_forget_waiters(b_link *queue);
 
+/* Main leaves a resumable wait in which nothing has come yet, to run handlers of signals: 1, or 0
+ * when it is in no such wait. */
+int s_wake_for_signals(s_sched *s);
+/* Of the tasklet whose resumable wait has ended: 1 when it was left for handlers of signals, which
+ * have run, so that the wait shall begin again; 0 when it was not; -1 with a handler's exception.
+ */
+int s_run_signal_handlers(s_sched *s);
+static inline int s_signalled(s_sched *s)
+{
+    return __builtin_expect(s->signalled, 0) ? s_run_signal_handlers(s) : 0;
+}
+
 /* Gives the current tasklet's wait a deadline: 0 or S_E_MEMORY.  S_FOREVER: none. */
 int s_deadline_set(s_sched *s, s_tasklet *t, int64_t when);
 /* The same, but `fire` says what happens then. */

@@ -93,6 +93,8 @@ PyObject *y_builtin_lock_wait_as_thread(PyObject *lock, PyObject *args, PyObject
     int counted = y_builtin_queue_add_thread(lock);
     PyObject *done = c_builtin_lock_acquire(lock, args, kwargs);
     PyObject *pending = PyErr_GetRaisedException();
+    if (done == Py_True)
+        y_builtin_lock_set_holder(lock, PyThread_get_thread_ident());
     if (counted)
         y_builtin_queue_remove_thread(lock);
     y_builtin_lock_released(s_self_, lock); /* it may be a tasklet's turn */
@@ -106,6 +108,8 @@ PyObject *y_builtin_lock_acquire_as_thread(PyObject *lock, int64_t timeout, PyOb
     int taken = c_builtin_lock_try(lock);
     if (taken < 0)
         return NULL;
+    if (taken)
+        y_builtin_lock_set_holder(lock, PyThread_get_thread_ident());
     if (taken || timeout == 0)
         return PyBool_FromLong(taken);
     return y_builtin_lock_wait_as_thread(lock, args, kwargs);

@@ -1,11 +1,10 @@
 /* Builtin locks for tasklets: _thread.lock and _thread.RLock, owned per tasklet.
  *
  * The lock stays the interpreter's: it alone says whether it is held, and an OS thread without
- * tasklets waits inside it as ever.  What is added here is where tasklets wait: a table beside the
- * locks, keyed by their address, with a queue for each lock that has waiters.  A release looks
- * there, takes the lock again for the first tasklet and wakes it.  So tasklets are served first
- * come, first served, and none is woken in vain.  If OS threads wait too, every other release
- * leaves the lock to them.
+ * tasklets waits inside it as before.  Tasklets wait in a table beside the locks, keyed by their
+ * address, with a queue for each lock that has waiters.  A release looks there, takes the lock
+ * again for the first tasklet and wakes it.  So tasklets are served first come, first served, and
+ * none is woken in vain.  If OS threads wait too, every other release leaves the lock to them.
  *
  * Identity.  An RLock is owned by y_owner_ident().  For the main tasklet and for threads without
  * tasklets that is the thread's ident, as in CPython, so locks that were taken before the methods

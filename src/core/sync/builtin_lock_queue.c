@@ -11,6 +11,11 @@
  * Handing over never counts an RLock up: a waiter does not own it, and if the owner's ident is the
  * waiter's, a tasklet of that thread is lending it for its release (builtin_lock.c).
  *
+ * Who holds a plain lock is written nowhere by the interpreter, and there is no room in the lock.
+ * Each taker stores its ident in a table that is indexed by the lock's address, one store of one
+ * word: the next lock at the same index overwrites it, which loses a name in a report, no more.  A
+ * word has a part of the address in it, so it is never taken for another lock's.
+ *
  * Fork.  In the child the tasklets of other threads no longer wait.  Functions that ran before ours
  * after the fork may have freed locks (_at_fork_reinit), so the table checks by itself whether it
  * is in a new process.
@@ -83,12 +88,51 @@ static void drop_empty_queue(y_builtin_queue *q)
     PyMem_RawFree(q);
 }
 
+/* ---- holders --------------------------------------------------------------------- */
+
+#define HOLDER_BITS 12
+#define TAG_BITS 16
+
+static uint64_t holders[1 << HOLDER_BITS];
+
+static uint64_t hash_of_lock(const PyObject *lock)
+{
+    return (uint64_t)(uintptr_t)lock * 0x9E3779B97F4A7C15u;
+}
+
+static uint64_t *holder_word(uint64_t hash)
+{
+    return &holders[hash >> (64 - HOLDER_BITS)];
+}
+
+static uint64_t tag_of_hash(uint64_t hash)
+{
+    return hash >> (64 - HOLDER_BITS - TAG_BITS) & ((1u << TAG_BITS) - 1);
+}
+
+void y_builtin_lock_set_holder(const PyObject *lock, unsigned long long ident)
+{
+    uint64_t hash = hash_of_lock(lock);
+    __atomic_store_n(holder_word(hash), ident << TAG_BITS | tag_of_hash(hash), __ATOMIC_RELAXED);
+}
+
+unsigned long long y_builtin_lock_holder(const PyObject *lock)
+{
+    uint64_t hash = hash_of_lock(lock);
+    uint64_t word = __atomic_load_n(holder_word(hash), __ATOMIC_RELAXED);
+    return (word & ((1u << TAG_BITS) - 1)) == tag_of_hash(hash) ? word >> TAG_BITS : 0;
+}
+
 /* ---- taking ------------------------------------------------------------------------ */
 
 int y_builtin_lock_take_free(PyObject *lock, unsigned long long ident, size_t count)
 {
-    if (!c_builtin_lock_is_recursive(lock))
-        return c_builtin_lock_try(lock);
+    if (!c_builtin_lock_is_recursive(lock)) {
+        int taken = c_builtin_lock_try(lock);
+        if (taken == 1)
+            y_builtin_lock_set_holder(lock, ident);
+        return taken;
+    }
     /* The main tasklet's, or lent by another tasklet: acquire() would count it up. */
     if (c_builtin_rlock_owner(lock) == PyThread_get_thread_ident())
         return 0;
@@ -157,8 +201,10 @@ int y_builtin_queue_join(s_tasklet *me, y_builtin_request *request, const s_wait
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
         int taken = y_builtin_lock_take_free(request->lock, request->ident, request->count);
         request->queue = q;
-        if (taken == 0)
+        if (taken == 0) {
             s_enqueue(me, &q->waiters, kind, request);
+            me->owner->tasklet_waits++;
+        }
         drop_empty_queue(q);
         code = taken < 0 ? S_E_SET : taken;
     }

@@ -20,6 +20,9 @@ typedef struct {
 int y_builtin_lock_take(PyObject *lock, unsigned long long ident, size_t count);
 /* The same for a lock that is not its own. */
 int y_builtin_lock_take_free(PyObject *lock, unsigned long long ident, size_t count);
+/* Who took a held plain lock last, by ident; 0: not known.  Read as plain memory (dumps). */
+unsigned long long y_builtin_lock_holder(const PyObject *lock);
+void y_builtin_lock_set_holder(const PyObject *lock, unsigned long long ident);
 /* The interpreter's acquire(); the OS thread is counted as a waiter meanwhile. */
 PyObject *y_builtin_lock_wait_as_thread(PyObject *lock, PyObject *args, PyObject *kwargs);
 

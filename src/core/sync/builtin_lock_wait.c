@@ -12,9 +12,15 @@
  * a thread waits, but no longer than a second, then SwitchTrapped is raised.  The error handler is
  * different: it runs on the dying tasklet's own stack, which can wait.
  *
+ * Inside a trace function or a callback of sys.monitoring a lock is waited for as a thread waits,
+ * too, and so does patched code: what a debugger has stopped is the thread, not a tasklet, or the
+ * others would run past their breakpoints.  But the lock may be held by another tasklet of this
+ * thread: after a second the tasklet is suspended after all.
+ *
  * Released in C.  3.11 and 3.12 release the lock that shows a thread's end without calling a
  * method: a tasklet that waits for one checks again by a timer, at most 20 ms late.
  */
+#include "sched/guests/thread_identity.h"
 #include "sync/builtin_lock_queue.h"
 
 #include "cpython/builtin_lock.h"
@@ -43,11 +49,33 @@ static int64_t longer_pause(int64_t pause)
     return pause * 2 < PAUSE_LONGEST ? pause * 2 : PAUSE_LONGEST;
 }
 
-/* Only an RLock knows who holds it: a tasklet by an odd number, or a thread. */
+/* A Condition's waiter takes its lock twice: the second time it waits for a notification. */
+static int awaits_notification(const s_tasklet *t)
+{
+    char name[24];
+    c_location frame;
+    int more;
+    if (c_peek_frames(NULL, &t->c, &frame, 1, &more) == 0)
+        return 0;
+    c_peek_text(c_peek_function(&frame), name, sizeof(name));
+    return strcmp(name, "Condition.wait") == 0;
+}
+
+/* Who holds a lock: a tasklet by an odd number, or a thread. */
+static unsigned long long owner_of_lock(const s_tasklet *t, PyObject *lock)
+{
+    if (c_builtin_lock_is_recursive(lock))
+        return c_builtin_rlock_owner(lock);
+    unsigned long long owner = y_builtin_lock_holder(lock);
+    int is_own = owner == s_identity_number(t) ||
+                 (t->is_main && t->owner != NULL && owner == t->owner->thread_id);
+    return is_own && awaits_notification(t) ? 0 : owner;
+}
+
 static int builtin_lock_target(const s_tasklet *t, int i, s_target *found)
 {
     PyObject *lock = ((y_builtin_request *)t->on)->lock;
-    unsigned long long owner = c_builtin_lock_is_recursive(lock) ? c_builtin_rlock_owner(lock) : 0;
+    unsigned long long owner = owner_of_lock(t, lock);
     found->object = lock;
     found->holder = owner & 1 ? owner / 2 : 0;
     found->thread = owner & 1 ? 0 : (unsigned long)owner;
@@ -57,7 +85,8 @@ static int builtin_lock_target(const s_tasklet *t, int i, s_target *found)
 static const s_wait_kind acquiring = {.name = "acquire",
                                       .detach = y_builtin_queue_leave,
                                       .target = builtin_lock_target,
-                                      .late = Py_False};
+                                      .late = Py_False,
+                                      .resumable = 1};
 
 /* The lock may have been released in C: checks now, and again later. */
 static void check_again(s_sched *s, s_timer *timer)
@@ -101,7 +130,7 @@ static PyObject *suspend_in_handler(s_sched *s)
 }
 
 /* Waits once: Py_True, Py_False at `until`, or NULL with *code. */
-static PyObject *wait_once(s_sched *s, builtin_wait *w, int64_t until, int *code)
+static PyObject *wait_in_queue(s_sched *s, builtin_wait *w, int64_t until, int *code)
 {
     s_tasklet *me = s->current;
     if ((*code = begin_checks(s, w)) < 0)
@@ -117,12 +146,49 @@ static PyObject *wait_once(s_sched *s, builtin_wait *w, int64_t until, int *code
     return done;
 }
 
+/* The same, also after handlers of signals have run. */
+static PyObject *wait_once(s_sched *s, builtin_wait *w, int64_t until, int *code)
+{
+    for (;;) {
+        PyObject *done = wait_in_queue(s, w, until, code);
+        int signalled = s_signalled(s);
+        if (signalled == 0)
+            return done;
+        Py_XDECREF(done);
+        if (signalled < 0) {
+            *code = S_E_SET;
+            return NULL;
+        }
+    }
+}
+
 /* ---- acquire() ------------------------------------------------------------------------------ */
 
 /* Whether this tasklet can be suspended: also inside the error handler. */
 static int may_suspend_here(const s_sched *s)
 {
     return s->trap == 0 || s->trap == s->reporting;
+}
+
+/* Waits as a thread does, no longer than a second: Py_True, Py_False, or NULL with an exception. */
+static PyObject *acquire_as_thread(builtin_wait *w, int64_t timeout)
+{
+    double seconds = (double)(timeout < TRAPPED_LONGEST ? timeout : TRAPPED_LONGEST) / 1e9;
+    PyObject *args = Py_BuildValue("(Od)", Py_True, seconds);
+    PyObject *done = args ? y_builtin_lock_wait_as_thread(w->request.lock, args, NULL) : NULL;
+    Py_XDECREF(args);
+    if (done == Py_True && c_builtin_lock_is_recursive(w->request.lock)) {
+        c_builtin_rlock_set_owner(w->request.lock, w->request.ident);
+        c_builtin_rlock_set_count(w->request.lock, w->request.count);
+    }
+    return done;
+}
+
+/* Whether an RLock is held by a tasklet of this thread; of a Lock it is not known. */
+static int is_held_here(PyObject *lock)
+{
+    unsigned long long owner = c_builtin_lock_is_recursive(lock) ? c_builtin_rlock_owner(lock) : 0;
+    return owner & 1 || owner == PyThread_get_thread_ident();
 }
 
 /* Nothing of this thread can run: another thread releases the lock, or none. */
@@ -133,14 +199,7 @@ static PyObject *acquire_trapped(builtin_wait *w, int64_t timeout, int *code)
         c_builtin_rlock_owner(w->request.lock) == PyThread_get_thread_ident())
         return NULL;
     *code = S_E_SET;
-    double seconds = (double)(timeout < TRAPPED_LONGEST ? timeout : TRAPPED_LONGEST) / 1e9;
-    PyObject *args = Py_BuildValue("(Od)", Py_True, seconds);
-    PyObject *done = args ? y_builtin_lock_wait_as_thread(w->request.lock, args, NULL) : NULL;
-    Py_XDECREF(args);
-    if (done == Py_True && c_builtin_lock_is_recursive(w->request.lock)) {
-        c_builtin_rlock_set_owner(w->request.lock, w->request.ident);
-        c_builtin_rlock_set_count(w->request.lock, w->request.count);
-    }
+    PyObject *done = acquire_as_thread(w, timeout);
     if (done == Py_False && timeout > TRAPPED_LONGEST) {
         *code = S_E_TRAPPED;
         Py_CLEAR(done);
@@ -220,6 +279,14 @@ static PyObject *acquire_builtin(s_sched *s, PyObject *lock, size_t count, int64
         return PyBool_FromLong(taken);
     if (!may_suspend_here(s))
         return acquire_trapped(&w, timeout, code);
+    if (c_trace_running(s->ts) && !is_held_here(lock)) {
+        PyObject *done = acquire_as_thread(&w, timeout);
+        *code = done != NULL ? S_OK : S_E_SET;
+        if (done != Py_False || timeout <= TRAPPED_LONGEST)
+            return done;
+        Py_DECREF(done);
+        timeout -= timeout < S_FOREVER ? TRAPPED_LONGEST : 0;
+    }
     if (uninterrupted || (timeout == S_FOREVER && is_uninterruptible(s)))
         return acquire_uninterrupted(s, &w, code);
     return acquire_or_raise(s, &w, timeout, code);

@@ -44,6 +44,7 @@ static int take_or_queue(s_tasklet *me, y_lock *lock, int wait)
         lock->holder = me->id;
     } else if (wait) {
         s_enqueue(me, &lock->waiters, &acquiring, lock);
+        me->owner->tasklet_waits++;
     }
     c_lock_give(&lock->guard);
     return taken;
@@ -82,6 +83,18 @@ int y_lock_acquire_as(s_sched *s, s_tasklet *t, y_lock *lock, int64_t until)
     t->wait.value = Py_NewRef(Py_True);
     s_ready(s, t);
     return S_OK;
+}
+
+int y_lock_restore(y_lock *lock, const s_tasklet *holder)
+{
+    c_lock_take(&lock->guard);
+    int held = lock->held;
+    if (!held) {
+        lock->held = 1;
+        lock->holder = holder->id;
+    }
+    c_lock_give(&lock->guard);
+    return held ? S_E_SNAPSHOT : S_OK;
 }
 
 int y_lock_release(s_sched *s, y_lock *lock)

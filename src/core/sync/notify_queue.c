@@ -24,8 +24,11 @@ static int notify_target(const s_tasklet *t, int i, s_target *found)
     return i == 0;
 }
 
-static const s_wait_kind getting = {
-    .name = "get", .detach = leave_table, .target = notify_target, .late = Py_False};
+static const s_wait_kind getting = {.name = "get",
+                                    .detach = leave_table,
+                                    .target = notify_target,
+                                    .late = Py_False,
+                                    .resumable = 1};
 
 static b_link *object_bucket(const PyObject *object)
 {
@@ -64,6 +67,8 @@ PyObject *y_notify_wait(s_sched *s, PyObject *object, uint64_t ticket, int64_t u
         return Py_NewRef(Py_True);
     }
     PyObject *done = s_suspend(s, NULL);
+    if (s_signalled(s) < 0)
+        Py_CLEAR(done);
     if (done == NULL) {
         *code = S_E_SET;
         if (w.notified)

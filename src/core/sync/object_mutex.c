@@ -51,6 +51,11 @@ static y_object_mutex *find_mutex(const PyObject *object)
     return NULL;
 }
 
+int y_object_mutex_is_taken(const PyObject *object)
+{
+    return y_object_mutex_any() && find_mutex(object) != NULL;
+}
+
 PyObject *y_object_mutex_wait(s_sched *s, PyObject *object, int *code)
 {
     y_object_mutex *mutex;

@@ -22,6 +22,8 @@ void y_object_mutex_begin(y_object_mutex *mutex, PyObject *object);
 void y_object_mutex_end(s_sched *s, y_object_mutex *mutex);
 /* Whether any such call is under way in this thread. */
 int y_object_mutex_any(void);
+/* ... on `object`. */
+int y_object_mutex_is_taken(const PyObject *object);
 /* Waits until no call on `object` is under way in this thread: Py_True, or NULL with *code.  Hard.
  */
 PyObject *y_object_mutex_wait(s_sched *s, PyObject *object, int *code);

@@ -28,6 +28,8 @@ PyObject *y_lock_acquire(s_sched *s, y_lock *lock, int64_t until, const c_call_s
                          int *code);
 /* A paused tasklet of this thread takes the lock, or waits for it: 0 or S_E_. */
 int y_lock_acquire_as(s_sched *s, s_tasklet *t, y_lock *lock, int64_t until);
+/* From a snapshot: a tasklet becomes the holder of a free lock.  S_E_SNAPSHOT if it is held. */
+int y_lock_restore(y_lock *lock, const s_tasklet *holder);
 /* S_E_FREE if it is not held. */
 int y_lock_release(s_sched *s, y_lock *lock);
 

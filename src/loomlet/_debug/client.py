@@ -1,4 +1,4 @@
-"""The client of a debug socket: finds it, asks for a dump, explains why there is none."""
+"""The client of a debug socket: finds it, asks for a dump, explains why a dump is missing."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def render(dump: Dump, every: bool = False) -> Iterator[str]:
         yield ""
         yield from _thread(thread)
         yield from _each(thread.tasks) if every else _groups(thread.tasks)
-    yield from _graph(tasks)
+    yield from _graph(dump, tasks)
     if dump.damaged:
         yield f"\n{_count(dump.damaged, 'tasklet')} could not be read while changing"
     if not dump.whole:
@@ -102,8 +102,9 @@ def _frame(frame: Frame) -> str:
     return f"    {frame.function} ({frame.filename}:{frame.lineno}){omitted}"
 
 
-def _graph(tasks: list[Task]) -> Iterator[str]:
-    found = graph.edges(tasks)
+def _graph(dump: Dump, tasks: list[Task]) -> Iterator[str]:
+    mains = {thread.ident: thread.tasks[0].id for thread in dump.threads if thread.tasks}
+    found = graph.edges(tasks, mains)
     if not found:
         return
     names = {task.id: task.name for task in tasks}

@@ -2,10 +2,10 @@
 
 Time slices interrupt Python code, never a C call.  So when a long C call returns, a callback gets
 the tasklet, the line and the duration; the default callback issues a StallWarning, once for each
-line.  Calls that release the GIL count as well, `time.sleep` for one: the other tasklets of the
-thread waited just the same.  Only threads inside loomlet.run() with slices are monitored.  The
-duration is measured from the moment when the tasklet should have yielded, so it is up to two slices
-too short.
+line, if another tasklet of the thread was ready to run.  Calls that release the GIL count as well,
+`time.sleep` for one: the other tasklets of the thread waited just the same.  Only threads inside
+loomlet.run() with slices are monitored.  The duration is measured from the moment when the tasklet
+should have yielded, so it is up to two slices too short.
 
 While such a call lasts, no Python code can report it.  The monitor thread does, on stderr after a
 second, if other tasklets of the thread are waiting to run: see report_stalls().
@@ -63,8 +63,9 @@ def on_stall(callback: Callback | None, after: float = 0.5) -> Callback | None:
 
     callback(stall) runs in the tasklet that held its thread, after the call, and must not block; an
     exception of it is printed and dropped.  `stall` has `tasklet`, `filename`, `lineno`, `function`
-    and `seconds`.  None restores the default, a StallWarning once for each line.  Applies to all
-    threads.  TypeError for a callback that cannot be called, ValueError unless after > 0.
+    and `seconds`.  None restores the default, a StallWarning once for each line, if another tasklet
+    was ready to run.  Applies to all threads.  TypeError for a callback that cannot be called,
+    ValueError unless after > 0.
     """
     global _callback
     if callback is not None and not callable(callback):
@@ -101,8 +102,11 @@ def _wanted(text: str) -> float | None:
     return seconds or None
 
 
-def _stalled(tasklet: _core.Tasklet, code: CodeType, line: int, seconds: float) -> None:
-    _callback(Stall(tasklet, code.co_filename, line, code.co_qualname, seconds))
+def _stalled(
+    tasklet: _core.Tasklet, code: CodeType, line: int, seconds: float, others_wait: bool
+) -> None:
+    if others_wait or _callback is not warn:
+        _callback(Stall(tasklet, code.co_filename, line, code.co_qualname, seconds))
 
 
 _core._set_stall_callback(_stalled, 0.5)

@@ -13,13 +13,12 @@ asyncio's own selector loop; only its wait is ours (_event_loop.py).  So asyncio
 running loop like any other, and tasklets run while it waits.
 
 Invariants.
-  1. Inside that tasklet asyncio.get_running_loop() is the loop; in every other there is none.  This
+  1. Inside that tasklet asyncio.get_running_loop() is the loop; every other tasklet has none.  This
      holds at each moment: in a wait, in a blocking call of a coroutine, between two time slices.
      The native core swaps what a running loop has set when it switches to or from its tasklet
      (src/core/sched/guests/event_loop.c).
-  2. An interrupted wait leaves no task behind: await_() cancels the coroutine and waits for its
-  end;
-     `await to_tasklet()` kills the tasklet and waits for its end.
+  2. An interrupted wait leaves no task behind: await_() cancels the coroutine, `await to_tasklet()`
+     kills the tasklet, and both wait for its end.
   3. The loop ends with its tasklet: at the end of run(), of the thread, or of the interpreter.  Its
      tasks are cancelled and waited for, its asynchronous generators and its executor are shut down.
   4. In the child of a fork there is no loop: its open descriptors belong to the parent.

@@ -17,7 +17,6 @@ end; a second cancel ends that wait too.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import Context, copy_context
@@ -176,14 +175,14 @@ async def result(tasklet: _core.Tasklet, /) -> Any:
     join = _Join(_loop(), tasklet)
     try:
         await join.end()
+        if isinstance(tasklet._failure, (TaskletExit, Cancelled)):
+            raise asyncio.CancelledError
         return tasklet.result()
-    except (TaskletExit, Cancelled):
-        raise asyncio.CancelledError from None
     except asyncio.CancelledError:
         if tasklet.state != "done":
             tasklet.kill()
             await join.end()
-            with contextlib.suppress(TaskletExit, Cancelled):
+            if not isinstance(tasklet._failure, (TaskletExit, Cancelled)):
                 tasklet.result()
         raise
     finally:

@@ -123,7 +123,7 @@ _of_parents: list[LoopRunner] = []
 
 
 def runner() -> LoopRunner:
-    """The loop runner of the calling thread; starts it if there is none."""
+    """The loop runner of the calling thread, started if necessary."""
     found = _per_thread.runner
     if found is None or not found.alive:
         if found is not None and found.tasklet.state != "done":
@@ -133,7 +133,7 @@ def runner() -> LoopRunner:
 
 
 def get_loop() -> EventLoop:
-    """The event loop of the calling thread; starts it if there is none.
+    """The event loop of the calling thread, started if necessary.
 
     Other threads may use its call_soon_threadsafe().
     """

@@ -27,7 +27,7 @@ def spread(row: Row) -> str:
 
 
 def ratio(document: Document, row: Row) -> str:
-    """How many times our own figure it is; empty where there is none."""
+    """How many times our own figure it is; empty without such a figure."""
     mine = ours(document, row)
     return f"{row.median / mine.median:,.2f}" if mine and mine.median else ""
 

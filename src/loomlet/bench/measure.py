@@ -24,7 +24,7 @@ MEMORY_SHARE = 0.7
 
 
 class Watcher(Protocol):
-    """Hears what is being measured; the progress bar is one."""
+    """Is notified of what is being measured; the progress bar is one."""
 
     def begin(self, experiment: str, jobs: int) -> None:
         """An experiment of so many processes starts."""

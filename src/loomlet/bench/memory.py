@@ -91,7 +91,7 @@ def _sizes(quick: bool) -> list[Size]:
 
 
 def _cell(size: Size, quick: bool) -> Cell:
-    """Quickly, each system runs once, and the peers do one round of the work."""
+    """With --quick, each system runs once, and the peers do one round of the work."""
     jobs = [
         _job(system, size, 1 if quick and system != "loomlet" else ROUNDS)
         for system in _systems(size, quick)

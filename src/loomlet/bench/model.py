@@ -1,4 +1,4 @@
-"""The few types that the rest of the bench speaks in."""
+"""The few types that the rest of the bench uses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ UNITS = ("ns", "s", "B", "%")
 
 
 class BenchError(Exception):
-    """A benchmark cannot go on; the message says what is wrong and what to do."""
+    """A benchmark cannot continue; the message says what is wrong and what to do."""
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Job:
     """One process to run: a system doing one cell's work once.
 
     `scale` is above 1 where a slow system does a fraction of the work and its time is multiplied;
-    `needs` is the memory in bytes that it will fill, and 0 where that is of no account.
+    `needs` is the memory in bytes that it will fill, and 0 where that does not matter.
     """
 
     experiment: str

@@ -14,8 +14,8 @@
 The server has one core and the client the other, where there are two. The client is one and the
 same for all: a Go program that waits by epoll, without goroutines, and makes one read and one write
 for a request, as little as a client can. That is about what our server and Go's cost too, so their
-lead is rather too small than too large. Where there is no Go a Python one asks, which is slower
-than our server. It checks what comes back; a connection that was never answered is a failure.
+lead is underestimated. Without Go a client in Python is used, which is slower than
+our server. It checks what comes back; a connection that was never answered is a failure.
 
 Servers are written as each system's own documents have it: streams for asyncio, StreamServer for
 gevent, a thread for each connection. Timers are what time limits are made of: nested `timeout`
@@ -52,7 +52,7 @@ THREADS = 50
 
 @dataclass(frozen=True)
 class Load:
-    """What is done: so many connections or timers, messages of that size."""
+    """The workload: how many connections or timers, and the size of messages."""
 
     kind: str
     count: int

@@ -71,7 +71,7 @@ class Python:
             return "from source"
 
     def command(self, job: Job) -> tuple[list[str], dict[str, str]]:
-        """The driver, told which program to load."""
+        """The driver, with the program that it must load."""
         known = {**job.parameters, "flavour": self.flavour}
         if job.experiment == "net":
             known["client"] = load_client()
@@ -124,7 +124,7 @@ class Erlang:
         return f"OTP {release}" if release else None
 
     def command(self, job: Job) -> tuple[list[str], dict[str, str]]:
-        """The emulator, told to call the module's main()."""
+        """The emulator, which calls the module's main()."""
         source = PROGRAMS / f"{job.experiment}.erl"
         folder = _built(source, self.version() or "", self._build)
         emulator = ["erl", "+S", "1", "+P", "4194304", "-noshell", "-noinput", "-pa", str(folder)]
@@ -199,14 +199,14 @@ def load_client() -> list[str]:
 
 
 def redis_server() -> str:
-    """The path of redis-server: of this machine, or got by tools/servers; '' if there is none."""
+    """The path of redis-server: installed, or fetched by tools/servers; '' without one."""
     cache = os.environ.get("LOOMLET_SERVERS") or machine.cache_of("servers")
     got = Path(cache) / "redis" / "usr" / "bin" / "redis-server"
     return shutil.which("redis-server") or (str(got) if os.access(got, os.X_OK) else "")
 
 
 def lacks_redis() -> str:
-    """What is missing here to measure a client of redis, and how to get it; '' for nothing."""
+    """What a benchmark of redis lacks on this machine, and how to get it; '' for nothing."""
     if util.find_spec("redis") is None:
         return _PIP.format("redis")
     return "" if redis_server() else "install redis-server (Debian: apt install redis-server)"

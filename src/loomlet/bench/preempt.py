@@ -1,9 +1,9 @@
-"""preempt: what becomes of code that never yields, beside threads.
+"""preempt: how code that never yields is interrupted, beside threads.
 
 Three spinners that only compute, and then one beside a tasklet that yields all the time, at slices
 of ten milliseconds, five, one, and a tenth. The rows of each:
 
-    turn          how long a spinner has the core, the median; the slice, ideally
+    turn          how long a spinner runs, the median; the slice, ideally
     uneven        by how many per cent the luckiest or unluckiest spinner's share is off a third
     wait          the longest that the yielding one waited for its turn beside a spinner
     wait p99      and the 99th percentile

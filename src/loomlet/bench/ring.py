@@ -2,7 +2,7 @@
 
 N members in a ring pass one token on, until it has come round M times: N times M hops, each a
 receive, a send and a switch. In the necklace the ring is cut open: M messages are put in at one
-end, all under way as far as the channels hold them, and taken out at the other, after N members
+end, as many under way as the channels hold, and taken out at the other, after N members
 each; again N times M hops. A case may also print a line per hop (to the null device, through the
 buffering that the language's print has).
 
@@ -13,7 +13,7 @@ Slow systems do a fraction of the M rounds; their time is multiplied and their r
 Channels have no room (Go, gevent, loomlet) or as little as there is (asyncio: a queue of one item);
 an Erlang mailbox has no bound.
 
-The Python members loop over `repeat`, whose remaining length tells how many hops they made.
+The Python members loop over `repeat`, whose remaining length gives the number of hops they made.
 Rejected: counting the hops on the token or in a variable. That makes a new integer per hop in
 Python, a fifth of the time of ours, and costs nothing in the compiled systems.
 """

@@ -1,9 +1,9 @@
 """The numbers that loomlet promises, and whether a result keeps them.
 
-Each is a quotient of two rows of one result, or a single row. `must` is the promise, `aim` what we
-would like; a quotient with `at_least` has to reach it, the others have to stay below.
+Each is a ratio of two rows of one result, or a single row. `must` is the promise, `aim` what we
+would like; a ratio with `at_least` has to reach it, the others have to stay below.
 
-A quotient is the median of the quotients of each round, in which the two ran one after the other:
+A ratio is the median of the ratios of each round, in which the two ran one after the other:
 a machine that is slow for seconds then slows both. Without the single rounds it is that of the
 medians.
 """

@@ -13,14 +13,15 @@ from types import ModuleType
 
 __all__ = ["install"]
 
-_MODULES = {"stackless": ("", "_wrap")}
+_MODULES = {"greenlet": ("",), "stackless": ("", "_wrap")}
 """The modules that can be installed, and their submodules."""
 
 
 def install(name: str) -> ModuleType:
     """Makes `import name` and `import name.submodule` import loomlet's module; returns it.
 
-    The only name is "stackless"; another one is a ValueError.
+    The names are "greenlet" and "stackless"; another one is a ValueError.  Modules that have
+    imported the original before keep it.
     """
     if name not in _MODULES:
         known = ", ".join(repr(known) for known in sorted(_MODULES))

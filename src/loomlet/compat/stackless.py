@@ -158,7 +158,7 @@ def _install() -> None:
     builtins.TaskletExit = TaskletExit  # type: ignore[attr-defined]
     sys.modules.setdefault("_stackless", stackless)
     sys.modules[f"{__name__}._wrap"] = _wrap
-    _core._stackless_install(TaskletExit)
+    _core._stackless_install()
     snapshot.install()
 
 

@@ -24,8 +24,9 @@ Commands = argparse._SubParsersAction  # the type that add_subparsers() gives ha
 FOUND, NOT_UNDERSTOOD = 1, 2
 DESCRIPTION = """\
 Find what loomlet.patch does not reach in a program: whether it can be installed on this
-interpreter, which imported modules are known to wait in their own C code, and which loaded
-libraries call system functions that wait.  The last is a hint, not a proof."""
+interpreter, which tools watch the process (debugger, profiler), which imported modules are known
+to wait in their own C code, and which loaded libraries call system functions that wait.  The last
+is a hint, not a proof."""
 
 
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
@@ -40,6 +41,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
 
 def examine(options: argparse.Namespace) -> int:
     """Prints the findings; returns the exit status."""
+    tools = findings.tools()
     before, mapped = set(sys.modules), findings.loaded()
     failed = [problem for name in options.what for problem in _import_all(name)]
     for problem in failed:
@@ -48,12 +50,14 @@ def examine(options: argparse.Namespace) -> int:
     libraries = findings.libraries(findings.loaded() - mapped)
     refused = findings.refusal()  # last, because installing imports modules too
     _print_parts(refused)
+    _print_rows("Tools that watch this process", [(one.name, one.advice) for one in tools])
     _print_rows("Modules that wait in C", [(one.name, one.advice) for one in modules])
     rows = [(str(one.path), " ".join(one.calls)) for one in libraries]
     _print_rows("Libraries that call functions that wait (a hint)", rows)
     if failed:
         return NOT_UNDERSTOOD
-    return FOUND if refused or modules or libraries else 0
+    harmful = any(one.harmful for one in tools)
+    return FOUND if refused or modules or libraries or harmful else 0
 
 
 def _import_all(name: str) -> Iterator[str]:

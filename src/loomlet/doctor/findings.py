@@ -1,10 +1,11 @@
 """Findings about blocking code that loomlet.patch cannot reach, as values.
 
-Three questions.  Can the patch be installed on this interpreter, and if not, why?  Which of the
+Four questions.  Can the patch be installed on this interpreter, and if not, why?  Which of the
 imported modules are known to wait in C, and what can be done about it?  Which of the loaded
 libraries, except the interpreter's own and the C library, call system functions that wait?  The
 last is a hint, not a proof: a library may call them on its own threads, or for descriptors that
-never wait; and a library that makes system calls directly is not found.
+never wait; and a library that makes system calls directly is not found.  And which tools watch this
+process, a debugger, a profiler or a coverage tool: what do they mean for tasklets?
 """
 
 from __future__ import annotations
@@ -19,7 +20,18 @@ import loomlet
 from loomlet import _core, patch
 from loomlet.doctor import elf
 
-__all__ = ["KNOWN", "PARTS", "Library", "Module", "libraries", "loaded", "modules", "refusal"]
+__all__ = [
+    "KNOWN",
+    "PARTS",
+    "Library",
+    "Module",
+    "Tool",
+    "libraries",
+    "loaded",
+    "modules",
+    "refusal",
+    "tools",
+]
 
 PARTS = (
     "time.sleep",
@@ -38,7 +50,8 @@ KNOWN = {
     "_sqlite3": f"waits for the disk and for other writers: {BLOCKING} that may wait long",
     "fcntl": "flock() and lockf() wait: use LOCK_NB, or run_blocking() them",
     "grpc": "waits on threads of its own: run_blocking() calls, or use grpc.aio by loomlet.aio",
-    "gevent": "has a scheduler of its own: do not use both in one thread",
+    "gevent": "has a scheduler of its own, which one tasklet of a thread may use",
+    "greenlet._greenlet": "works in one tasklet of a thread: compat.install('greenlet') allows all",
     "_multiprocessing": "locks between processes wait in C: run_blocking() acquire() and get()",
     "psycopg2": "waits in its client library: set_wait_callback(), or use psycopg",
     "pycurl": "waits in its client library: use CurlMulti with select(), or run_blocking() it",
@@ -69,6 +82,52 @@ class Library(NamedTuple):
 
     path: Path
     calls: tuple[str, ...]
+
+
+class Tool(NamedTuple):
+    """A tool that watches this process, and what it means for tasklets."""
+
+    name: str
+    advice: str
+    harmful: bool
+
+
+PERF = Tool("perf", "-X perf makes every tasklet keep a C stack: 10 kB or more for each", True)
+PROFILER = Tool(
+    "cProfile", "takes tasklets that run meanwhile for calls: use a sampling profiler", True
+)
+DEBUGGER = Tool("pydevd", "stops at every breakpoint, and then the thread with all tasklets", False)
+PYTHON_COVERAGE = Tool(
+    "coverage", "its core pytrace has one record for all tasklets: use ctrace or sysmon", True
+)
+TRACING = "is on for this tasklet and those that it spawns; switches are slower meanwhile"
+
+
+def tools() -> list[Tool]:
+    """The debuggers, profilers and coverage tools that watch this process."""
+    found = []
+    if hasattr(sys, "is_stack_trampoline_active") and sys.is_stack_trampoline_active():
+        found.append(PERF)
+    monitoring = getattr(sys, "monitoring", None)
+    names = {monitoring.get_tool(number) for number in range(6)} if monitoring else set()
+    functions = {"settrace": sys.gettrace(), "setprofile": sys.getprofile()}
+    if "cProfile" in names or _kind(functions["setprofile"]).startswith(("_lsprof", "cProfile")):
+        found.append(PROFILER)
+    if "pydevd" in sys.modules:
+        found.append(DEBUGGER)
+    for name, function in functions.items():
+        if _kind(function).startswith("coverage.pytracer"):
+            found.append(PYTHON_COVERAGE)
+        elif function is not None:
+            found.append(Tool(f"sys.{name}", f"{_kind(function)} {TRACING}", False))
+    return found
+
+
+def _kind(function: object) -> str:
+    """The module and name of a trace function, or of what it is a method of."""
+    owner = getattr(function, "__self__", function)
+    kind = owner if hasattr(owner, "__qualname__") else type(owner)
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def refusal() -> str | None:

@@ -99,7 +99,7 @@ class TLSStream(_Wrapper[Stream]):
 
     It takes the stream over; net.connect() and net.listen() with `tls` create one.  `context` is an
     ssl.SSLContext, `server_hostname` the name that a client expects.  ValueError if the context
-    checks the name and there is none.
+    checks the name and none is given.
 
     The handshake takes place at the first use, or in handshake().  Receiving raises
     ssl.SSLEOFError if the connection ends without notice of the peer: data may have been cut off.

@@ -2,8 +2,8 @@
 
 `dump(pid)` asks the process through its debug socket (loomlet._debug.server) and gives a Dump,
 which `python -m loomlet dump PID` prints.  serve() opens the socket of a process that uses loomlet
-without loomlet.run(), and withdraw() closes it.  report_stalls() sets when the process reports a
-stall by itself.  Any thread.
+without loomlet.run(), and withdraw() closes it.  report_stalls() sets after how long the process
+reports a stall.  Any thread.
 """
 
 from loomlet._debug.client import DumpError, dump

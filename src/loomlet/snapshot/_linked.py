@@ -16,7 +16,8 @@ from __future__ import annotations
 from typing import Any
 
 from loomlet import _core
-from loomlet.errors import FreezeError, ThawError, describe
+from loomlet._waits import describe
+from loomlet.errors import FreezeError, ThawError
 from loomlet.snapshot._builders import named_in_bytes
 from loomlet.snapshot._functions import shared
 from loomlet.snapshot._progress import CURRENT, Loading, Saving

@@ -21,7 +21,7 @@ import sys
 from collections import Counter
 from types import TracebackType
 
-from loomlet import _core, errors
+from loomlet import _core, _waits
 
 __all__ = ["assert_no_leaks"]
 
@@ -69,7 +69,7 @@ class _LeakCheck:
     def _check_tasklets(self) -> None:
         left = [tasklet for tasklet in _core.tasklets() if tasklet.id not in self._tasklets]
         if left:
-            waits = "".join(f"\n  {errors.describe(tasklet)}" for tasklet in left)
+            waits = "".join(f"\n  {_waits.describe(tasklet)}" for tasklet in left)
             raise AssertionError(f"{len(left)} tasklets were left behind:{waits}")
 
 

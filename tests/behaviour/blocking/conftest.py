@@ -1,4 +1,4 @@
-"""What the tests of the pool share: functions that wait to be told, and no thread that stays."""
+"""What the tests of the pool share: functions that wait for a signal, and no leftover thread."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ Until = Callable[[Callable[[], object]], None]
 
 
 def wait_until(condition: Callable[[], object]) -> None:
-    """Threads do things in their own time: looks every millisecond, and fails after ten seconds."""
+    """Polls every millisecond, and fails the test after ten seconds."""
     for _ in range(10_000):
         if condition():
             return
         time.sleep(0.001)
-    pytest.fail("it has not come true")
+    pytest.fail("the condition did not become true")
 
 
 @pytest.fixture
 def until() -> Until:
-    """Waits for what a thread will have done."""
+    """Waits until a thread has done something."""
     return wait_until
 
 
 @pytest.fixture(autouse=True)
 def no_thread_is_left() -> Iterator[None]:
-    """Fails a test after which a function still runs; the next one finds an empty pool."""
+    """Fails a test that leaves a function running; the next test finds an empty pool."""
     yield
     before = blocking.configure(max_threads=1000, idle_seconds=0, exit_seconds=300)
     wait_until(lambda: blocking.threads().all == 0)
@@ -66,7 +66,7 @@ class Gate:
         raise LookupError(*args)
 
     def open(self) -> None:
-        """Everybody continues, now and later."""
+        """Lets all waiters continue, now and later."""
         self._event.set()
 
 

@@ -1,4 +1,4 @@
-"""A wait for a function can be ended at once; the function runs on, its outcome is dropped."""
+"""A wait for a function can be ended at once; the function continues, its outcome is dropped."""
 
 import weakref
 
@@ -9,7 +9,7 @@ from loomlet import blocking, run_blocking
 
 
 class Value:
-    """Something that dies."""
+    """An object whose end is noticed."""
 
 
 def test_a_kill_ends_the_wait(mode, gate, begun, until):
@@ -41,7 +41,7 @@ def test_a_timeout_ends_the_wait(mode, gate, until):
 
 
 def test_a_timeout_ends_the_main_tasklets_wait(gate):
-    """The thread's own flow of control."""
+    """The main tasklet's wait ends at that time, too."""
     with pytest.raises(TimeoutError), loomlet.timeout(0.01):
         run_blocking(gate.wait)
 
@@ -68,13 +68,13 @@ def test_a_throw_ends_the_wait(mode, gate, until):
     def body():
         with pytest.raises(LookupError, match="enough"):
             run_blocking(gate.wait)
-        return "went on"
+        return "continued"
 
     task = loomlet.spawn(body)
     loomlet.schedule()
     until(lambda: gate.inside)
     task.throw(LookupError("enough"))
-    assert task.result() == "went on"
+    assert task.result() == "continued"
 
 
 def test_an_exception_without_a_waiting_caller_is_dropped(gate, begun, until, failures, capfd):
@@ -92,7 +92,7 @@ def test_an_exception_without_a_waiting_caller_is_dropped(gate, begun, until, fa
 
 
 def test_a_queued_function_that_is_given_up_is_not_called(gate, begun, until):
-    """Beyond the limit it waits for a thread: given up, it is skipped and its arguments go."""
+    """Beyond the limit it waits for a thread: given up, it is skipped, its arguments released."""
     blocking.configure(max_threads=1)
     called, value = [], Value()
     dead = weakref.ref(value)
@@ -112,7 +112,7 @@ def test_a_queued_function_that_is_given_up_is_not_called(gate, begun, until):
 
 
 def test_calls_race_with_timeouts(mode, until):
-    """Either the result or TimeoutError, and never anything of another call."""
+    """Either the result or TimeoutError, and never the outcome of another call."""
 
     def body(n):
         try:

@@ -13,7 +13,7 @@ from loomlet import run_blocking
 VARIABLE = contextvars.ContextVar("VARIABLE", default="default")
 
 
-def tell(*args, **kwargs):
+def report_call(*args, **kwargs):
     """Where it runs, and with what."""
     return threading.get_ident(), args, kwargs
 
@@ -23,12 +23,12 @@ def test_arguments_go_in_and_the_result_comes_out(mode):
 
     def body():
         more = {"c": 4}
-        return run_blocking(tell, 1, *(2, 3), b=5, **more)
+        return run_blocking(report_call, 1, *(2, 3), b=5, **more)
 
     for ident, args, kwargs in (body(), loomlet.spawn(body).result()):
         assert ident != threading.get_ident()
         assert (args, kwargs) == ((1, 2, 3), {"b": 5, "c": 4})
-    assert run_blocking(tell)[1:] == ((), {})
+    assert run_blocking(report_call)[1:] == ((), {})
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_any_callable_is_called(function, args, result):
 
 
 def test_an_exception_comes_out_with_its_traceback(mode):
-    """Both sides are in it, and nothing of ours between them."""
+    """It shows both sides, and no function of loomlet between them."""
 
     def fails():
         raise LookupError("of the function")
@@ -153,17 +153,17 @@ def test_the_context_may_be_empty():
 
 
 def test_waiting_for_names_the_function(mode, begun, gate):
-    """The function, and how."""
+    """The text names the function and the operation."""
     task = begun()
     assert (task.waiting_in, task.waiting_for) == ("run_blocking", gate.wait)
-    assert f"run_blocking {gate.wait!r}" in loomlet.errors.describe(task)
+    assert f"run_blocking {gate.wait!r}" in loomlet._waits.describe(task)
     gate.open()
     task.result()
     assert (task.waiting_in, task.waiting_for) == (None, None)
 
 
 def test_it_cannot_be_frozen_there(switches, begun, gate):
-    """The function is of this process; the text names it."""
+    """The function runs in this process only; the text names it."""
     task = begun()
     with pytest.raises(
         loomlet.FreezeError, match=r"it waits for a function, <bound method Gate\.wait"
@@ -194,7 +194,7 @@ def test_outside_of_run(python):
     assert (done.stdout, done.stderr, done.returncode) == ("1024\n", "", 0)
 
 
-def test_the_other_faces_tasklets_wait_too(python):
+def test_stackless_tasklets_wait_too(python):
     """run() returns while all wait, as it does for channels; the outcome is taken next time."""
     done = python(
         """

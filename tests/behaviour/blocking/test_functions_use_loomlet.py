@@ -1,4 +1,4 @@
-"""A function on a thread of the pool is code of a plain thread, and may use what those may."""
+"""A function on a thread of the pool runs as in a plain thread, and may use loomlet like one."""
 
 import threading
 
@@ -49,7 +49,7 @@ def test_it_runs_tasklets_of_its_own():
 
 
 def test_waiting_for_a_function_is_no_deadlock(gate, begun):
-    """It may do anything yet; this thread, and others that wait for it, sleep."""
+    """The function may still wake a tasklet; this thread, and others that wait for it, sleep."""
     channel = Channel()
     task = begun()
 
@@ -82,7 +82,7 @@ def test_a_function_that_was_given_up_may_still_wake_a_tasklet(gate):
 
 
 def test_idle_threads_hide_no_deadlock():
-    """They are there and wake nobody."""
+    """Idle threads cannot wake a tasklet, so they do not count."""
     run_blocking(abs, -1)
     with pytest.raises(loomlet.Deadlock):
         Channel().receive()
@@ -98,10 +98,10 @@ def test_a_deadlock_inside_a_function_is_reported(python):
             try:
                 loomlet.Channel().receive()
             except loomlet.Deadlock:
-                return "told"
+                return "deadlock"
 
         loomlet.run_blocking(abs, -1)
         print(loomlet.run_blocking(waits))
         """
     )
-    assert (done.stdout, done.stderr) == ("told\n", "")
+    assert (done.stdout, done.stderr) == ("deadlock\n", "")

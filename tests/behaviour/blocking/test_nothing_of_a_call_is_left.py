@@ -15,7 +15,7 @@ FREE = not getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
 class Value:
-    """Something that dies."""
+    """An object whose end is noticed."""
 
 
 def fails(value):
@@ -38,7 +38,7 @@ def test_arguments_are_gone_when_the_call_returns(mode):
 
 
 def test_the_result_belongs_to_the_caller():
-    """It dies with it."""
+    """It is released with the caller's reference."""
     assert run_blocking(weakref.ref, (value := Value()))() is value
     dead = run_blocking(lambda: weakref.ref(Value()))
     assert dead() is None
@@ -46,7 +46,7 @@ def test_the_result_belongs_to_the_caller():
 
 @pytest.mark.skipif(FREE, reason="without the GIL what a thread has made may wait for it to die")
 def test_an_exception_is_in_no_cycle(mode):
-    """It goes when it has been caught, without a collection."""
+    """It is freed once it has been caught, without a collection."""
     value = Value()
     dead = weakref.ref(value)
     gc.collect()
@@ -127,10 +127,10 @@ def test_each_allocation_fails_in_turn(mode, idle, failures):
 
 
 def test_without_a_thread_it_is_an_error(gate, begun):
-    """The system gives none: nothing is called; running ones continue, the next works."""
+    """If no thread starts, nothing is called; running calls continue, and the next call works."""
     task, called = begun("result"), []
     before = threading.stack_size()
-    threading.stack_size(1 << 47)  # more than there is to be had
+    threading.stack_size(1 << 47)  # more than the system can provide
     try:
         with pytest.raises(RuntimeError, match="the system gives no more threads"):
             run_blocking(called.append, 1)
@@ -143,7 +143,7 @@ def test_without_a_thread_it_is_an_error(gate, begun):
 
 
 def test_a_bad_context_of_the_function_harms_no_other_call():
-    """One that enters a context and stays in it."""
+    """A function enters a context and does not leave it."""
     pytest.importorskip("ctypes")
     import contextvars
     import ctypes

@@ -1,4 +1,4 @@
-"""fork and exit: the child's pool is empty, and an interpreter that ends waits for what runs."""
+"""fork and exit: the child's pool is empty; an interpreter that ends waits for functions."""
 
 import os
 import signal
@@ -32,7 +32,7 @@ def test_fork_while_functions_run(python, call):
         def body():
             try:
                 {call}
-                return "went on"
+                return "continued"
             except RuntimeError as error:
                 return str(error).partition(":")[0]
 
@@ -60,12 +60,12 @@ def test_fork_while_functions_run(python, call):
         print(task.result(), queued.result())
         """
     )
-    assert (done.stdout, done.stderr) == ("went on 1\n", "")
+    assert (done.stdout, done.stderr) == ("continued 1\n", "")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_fork_beside_idle_threads_and_in_a_function(python):
-    """A thread of the pool that forks is the only one in the child, and of use there."""
+    """A thread of the pool that forks is the only one in the child, and works there."""
     done = python(
         """
         import os, warnings
@@ -87,7 +87,7 @@ def test_fork_beside_idle_threads_and_in_a_function(python):
 
 
 def test_the_child_of_an_interpreter_that_waits_ends_too(python):
-    """Nothing of the parent's threads is waited for at the child's exit."""
+    """The child's exit does not wait for threads of the parent."""
     done = python(
         """
         import os, sys, threading, warnings
@@ -109,7 +109,7 @@ def test_the_child_of_an_interpreter_that_waits_ends_too(python):
 
 
 def test_children_of_functions_get_no_blocked_signals(python):
-    """A thread of the pool has the mask of its caller, and so has what it starts."""
+    """A thread of the pool has its caller's signal mask, and so do processes that it starts."""
     done = python(
         """
         import signal, subprocess, sys
@@ -122,7 +122,7 @@ def test_children_of_functions_get_no_blocked_signals(python):
 
 
 def test_exit_waits_for_a_function(python):
-    """One that nobody waits for any more, too."""
+    """Even when no tasklet waits for its result any more."""
     done = python(
         """
         import time
@@ -214,7 +214,7 @@ def test_at_exit_nothing_new_is_taken(python):
 
 
 def test_a_queued_function_is_not_called_at_exit(python):
-    """Nor does it hold up the end."""
+    """Nor does it delay the exit."""
     done = python(
         """
         import time
@@ -250,7 +250,7 @@ def test_ctrl_c_ends_the_wait_at_exit():
 
 
 def test_ctrl_c_reaches_main_while_it_waits():
-    """The function runs on; the program ends when it has ended."""
+    """The function continues; the program ends after it."""
     program = """
         import time
         import loomlet

@@ -47,7 +47,7 @@ def test_plain_threads_call_too():
 @pytest.mark.filterwarnings("ignore:tasklet .* was collected while blocked:ResourceWarning")
 @pytest.mark.parametrize("caught", [False, True])
 def test_a_thread_ends_while_its_function_runs(mode, gate, caught, until):
-    """Its tasklets are ended; the outcome goes nowhere."""
+    """Its tasklets are ended; the outcome is dropped."""
     ended = []
 
     def body():

@@ -16,7 +16,7 @@ def spawn_waits(gate, count):
 
 
 def test_500_functions_run_at_once(mode, gate, until):
-    """None waits for another one's thread."""
+    """No function waits for the thread of another one."""
     tasks = spawn_waits(gate, 500)
     until(lambda: gate.inside == 500)
     assert blocking.threads().all >= 500
@@ -69,7 +69,7 @@ def test_a_raised_limit_starts_queued_functions(gate, until):
 
 
 def test_one_after_another_needs_one_thread():
-    """Which is the same each time."""
+    """The same thread serves all calls."""
     assert len({run_blocking(threading.get_ident) for _ in range(200)}) <= 2
 
 
@@ -105,7 +105,7 @@ def test_threads_without_work_end(gate, until):
 
 
 def test_calls_race_with_threads_that_end():
-    """An idle time of nothing: threads come and go, no call is lost."""
+    """With an idle time of zero, threads come and go, and no call is lost."""
     blocking.configure(idle_seconds=0)
     for n in range(500):
         assert run_blocking(int, n) == n

@@ -32,7 +32,7 @@ def test_with_gives_the_lock_back(make, how, mode):
             log.append("got it")
 
     def watch():
-        with contextlib.suppress(KeyError, loomlet.TaskletExit):
+        with contextlib.suppress(KeyError, loomlet.TaskletKilled):
             holder.join()
 
     holder, waiter = spawn(hold), spawn(wait)
@@ -49,7 +49,7 @@ def test_with_gives_the_lock_back(make, how, mode):
 
 
 def test_a_lock_that_was_never_given_back(mode):
-    """It stays held: who waits for it is in a deadlock; a Lock may be released by anybody."""
+    """It stays held, so its waiters deadlock; any tasklet may release a Lock."""
     lock = threading.Lock()
     spawn(lock.acquire).join()
     waiter = spawn(lock.acquire)
@@ -62,7 +62,7 @@ def test_a_lock_that_was_never_given_back(mode):
 
 
 def test_an_rlock_that_was_never_given_back(mode):
-    """It stays that tasklet's, and no later one's, so nobody can have it or release it."""
+    """Its owner has ended, so no later tasklet can acquire or release it."""
     lock = threading.RLock()
     spawn(lock.acquire).join()
     with pytest.raises(RuntimeError, match="un-acquired"):

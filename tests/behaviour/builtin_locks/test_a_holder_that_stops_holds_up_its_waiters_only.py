@@ -1,4 +1,4 @@
-"""A lock held by a tasklet that waits, is paused or preempted stops nobody but its waiters."""
+"""A lock whose holder waits, is paused or preempted holds up only the waiters for that lock."""
 
 import threading
 
@@ -44,7 +44,7 @@ def test_the_other_tasklets_keep_running(make, how, clock, mode):
 
 
 def test_a_paused_holder(mode):
-    """One that was taken out of the run queue keeps its lock until it continues."""
+    """A holder that was removed from the run queue keeps its lock until it continues."""
     lock, log = threading.Lock(), []
 
     def hold():

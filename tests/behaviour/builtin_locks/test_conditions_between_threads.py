@@ -1,4 +1,4 @@
-"""Conditions and their like between tasklets and OS threads, in both directions."""
+"""Conditions and similar primitives between tasklets and OS threads, in both directions."""
 
 import threading
 
@@ -30,7 +30,7 @@ class Cell:
 
 @MAKE
 def test_a_thread_notifies_tasklets(make, mode):
-    """All that wait, of this thread and of another one."""
+    """All waiters, of this thread and of another one."""
     cell = Cell(make)
     tasks = [spawn(cell.wait) for _ in range(3)]
     there = []
@@ -52,7 +52,7 @@ def test_a_thread_notifies_tasklets(make, mode):
 
 @MAKE
 def test_a_tasklet_notifies_threads(make, mode):
-    """Threads without tasklets wait as ever."""
+    """Threads without tasklets wait as usual."""
     cell, got = Cell(make), []
     threads = [threading.Thread(target=lambda: got.append(cell.wait())) for _ in range(3)]
     for thread in threads:
@@ -76,7 +76,7 @@ def test_a_barrier_of_both():
 
 
 def test_only_the_owner_may_wait_or_notify(mode):
-    """An RLock that another tasklet of the thread holds is not ours."""
+    """An RLock that another tasklet of the thread holds is not held by the caller."""
     condition = threading.Condition()
 
     def notify():
@@ -92,8 +92,8 @@ def test_only_the_owner_may_wait_or_notify(mode):
 
 
 def test_a_lock_freed_under_a_thread_that_has_just_got_it(python):
-    """A Lock is released by anybody; the turn that is left to a thread which does not wait any
-    more is not lost."""
+    """Any thread may release a Lock; if it is handed to a thread that no longer waits, the
+    handover is not lost."""
     done = python(
         """
         import sys, threading, time

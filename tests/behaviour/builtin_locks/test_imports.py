@@ -89,7 +89,7 @@ def test_a_cycle_between_two_tasklets_ends(package, mode):
 
 
 def test_preempted_in_the_middle(package, python, tmp_path):
-    """With a slice of one check an import is made once, as a whole."""
+    """With a slice of one safepoint a module is still imported once, as a whole."""
     package(
         long_module="""
         made = 0

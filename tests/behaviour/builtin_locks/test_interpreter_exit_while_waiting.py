@@ -57,7 +57,7 @@ BODIES = {
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 def test_nothing_hangs(body, python):
-    """What still waits does not run again."""
+    """Tasklets that still wait do not run again."""
     done = python(PROGRAM.format(body=body.strip()))
     assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
 

@@ -84,6 +84,6 @@ BODIES = {
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 def test_it_reaches_main(body, python):
-    """The exception is raised in the main tasklet; locks are where they should be."""
+    """The exception is raised in the main tasklet; locks are in the right state."""
     done = python(PROGRAM.format(body=body.strip()))
     assert (done.returncode, done.stdout, done.stderr) == (0, "main True\n", "")

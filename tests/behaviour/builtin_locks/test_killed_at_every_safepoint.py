@@ -7,7 +7,7 @@ import pytest
 import loomlet
 from loomlet import _core, schedule, spawn
 
-CHECKS = 60  # more than one round of the loop below has
+SAFEPOINTS = 60  # more than one round of the loop below has
 
 
 class Held:
@@ -36,12 +36,12 @@ def work(held, rounds):
             pass
 
 
-def kill_after(held, checks):
-    """Lets `work` run for that many checks, then kills it, and tells whether it was running."""
+def kill_after(held, safepoints):
+    """Lets `work` run for that many safepoints, then kills it; returns whether it was running."""
 
     def main():
-        task = spawn(work, held, CHECKS)
-        _core._slice_budget(checks)
+        task = spawn(work, held, SAFEPOINTS)
+        _core._slice_budget(safepoints)
         schedule()  # comes back when the slice is over
         _core._slice_budget(0)
         running = task.state == "runnable"
@@ -53,17 +53,17 @@ def kill_after(held, checks):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_lock_is_free(kind):
-    """After 1, 2, 3 ... checks inside `with lock`, `with condition`, `with semaphore`."""
+    """After 1, 2, 3 ... safepoints inside `with lock`, `with condition`, `with semaphore`."""
     seen = []
 
     def try_all():
-        for checks in range(1, CHECKS):
+        for safepoints in range(1, SAFEPOINTS):
             held = Held(KINDS[kind])
-            running = kill_after(held, checks)
+            running = kill_after(held, safepoints)
             seen.append((running, held.free()))
 
     thread = threading.Thread(target=try_all)
     thread.start()
     thread.join()
     assert any(running for running, free in seen)
-    assert [free for running, free in seen] == [True] * (CHECKS - 1)
+    assert [free for running, free in seen] == [True] * (SAFEPOINTS - 1)

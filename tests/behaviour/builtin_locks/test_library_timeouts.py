@@ -63,14 +63,14 @@ def test_the_time_is_over(what, where, mode):
 @pytest.mark.parametrize("what", ["condition", "event"])
 @pytest.mark.parametrize("where", ["tasklet", "main"])
 def test_on_the_schedulers_clock(what, where, clock, mode):
-    """What hands its timeout on to a lock; the others look at time.monotonic() as well."""
+    """Primitives that pass their timeout on to a lock; the others also use time.monotonic()."""
     wait, expected = WAITS[what]
     outcome = spawn(wait, 5000).result() if where == "tasklet" else wait(5000)
     assert (outcome, loomlet.now()) == (expected, 5000)
 
 
 def test_in_time(clock, mode):
-    """A waiter that is notified before that continues at once."""
+    """A waiter that is notified in time continues at once."""
     event, line = threading.Event(), queue.Queue()
     waiting, getting = spawn(event.wait, 5), spawn(line.get, timeout=5)
     schedule()
@@ -80,7 +80,7 @@ def test_in_time(clock, mode):
 
 
 def test_a_simple_queue_with_items(mode):
-    """_queue.SimpleQueue waits in C, so a tasklet asks for what is there."""
+    """_queue.SimpleQueue waits in C, so a tasklet takes only items that are there."""
     line = queue.SimpleQueue()
 
     def produce():

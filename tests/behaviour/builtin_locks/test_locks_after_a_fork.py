@@ -1,6 +1,7 @@
 """fork while tasklets wait for builtin locks."""
 
 import os
+import textwrap
 
 import pytest
 
@@ -8,34 +9,52 @@ if not hasattr(os, "fork"):
     pytest.skip("this system has no fork", allow_module_level=True)
 
 
+PROGRAM = """
+import os, threading, warnings
+{before_import}
+import loomlet
+from loomlet import _core
+warnings.simplefilter("ignore")
+_core._patch_builtin_locks()
+{after_patch}
+begun, log = threading.Event(), []
+
+def work(name):
+    with lock:
+        log.append(name)
+
+def other_main():
+    task = loomlet.spawn(work, "other thread")
+    loomlet.schedule()
+    begun.set()
+    task.join()
+
+def hold():
+    lock.acquire()
+    thread = threading.Thread(target=loomlet.run, args=(other_main,))
+    thread.start()
+    begun.wait()
+    return thread
+
+{main}
+loomlet.run(main)
+"""
+
+
+def run_beside_a_waiter(python, main, before_import="", after_patch=""):
+    """Runs main(); its hold() takes `lock`, for which a tasklet of another thread then waits."""
+    main = textwrap.dedent(main)
+    return python(PROGRAM.format(main=main, before_import=before_import, after_patch=after_patch))
+
+
 def test_waiters_continue_in_both_processes(python):
     """A lock is handed to the forking thread's tasklets in parent and child; other threads' wait
     no more in the child."""
-    done = python(
+    done = run_beside_a_waiter(
+        python,
         """
-        import os, sys, threading, warnings
-        import loomlet
-        from loomlet import _core
-        warnings.simplefilter("ignore")
-        _core._patch_builtin_locks()
-        lock, begun, end = threading.Lock(), threading.Event(), threading.Event()
-        log = []
-
-        def work(name):
-            with lock:
-                log.append(name)
-
-        def other_main():
-            task = loomlet.spawn(work, "other thread")
-            loomlet.schedule()
-            begun.set()
-            task.join()
-
         def main():
-            lock.acquire()
-            thread = threading.Thread(target=loomlet.run, args=(other_main,))
-            thread.start()
-            begun.wait()
+            thread = hold()
             tasks = [loomlet.spawn(work, n) for n in range(2)]
             loomlet.schedule()
             child = os.fork()
@@ -46,16 +65,15 @@ def test_waiters_continue_in_both_processes(python):
                 os._exit(len(log))
             thread.join()
             print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), len(log), lock.locked())
-
-        loomlet.run(main)
-        """
+        """,
+        after_patch="lock = threading.Lock()",
     )
     assert (done.stdout, done.stderr) == ("2 3 False\n", "")
 
 
 def test_tasklets_that_fork_at_once(python):
-    """What runs before a fork may let another tasklet run, and that one may fork as well; slices go
-    on afterwards in all three processes."""
+    """A before-fork hook may let another tasklet run, which may fork as well; afterwards slices
+    still work in all three processes."""
     done = python(
         """
         import os, warnings
@@ -138,32 +156,11 @@ def test_a_lock_held_by_a_tasklet_stays_held(python):
 def test_a_lock_that_is_freed_in_the_child_goes_to_the_living(python):
     """Functions that run first after a fork may free locks that tasklets of gone threads wait
     for."""
-    done = python(
+    done = run_beside_a_waiter(
+        python,
         """
-        import os, threading, warnings
-        lock = threading.Lock()
-        os.register_at_fork(after_in_child=lock._at_fork_reinit)  # before loomlet is imported
-        import loomlet
-        from loomlet import _core
-        warnings.simplefilter("ignore")
-        _core._patch_builtin_locks()
-        begun, log = threading.Event(), []
-
-        def work(name):
-            with lock:
-                log.append(name)
-
-        def other_main():
-            task = loomlet.spawn(work, "other thread")
-            loomlet.schedule()
-            begun.set()
-            task.join()
-
         def main():
-            lock.acquire()
-            thread = threading.Thread(target=loomlet.run, args=(other_main,))
-            thread.start()
-            begun.wait()
+            thread = hold()
             task = loomlet.spawn(work, "mine")
             loomlet.schedule()
             child = os.fork()
@@ -174,8 +171,8 @@ def test_a_lock_that_is_freed_in_the_child_goes_to_the_living(python):
             task.join()
             thread.join()
             print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), len(log))
-
-        loomlet.run(main)
-        """
+        """,
+        before_import="lock = threading.Lock()\n"
+        "os.register_at_fork(after_in_child=lock._at_fork_reinit)",
     )
     assert (done.stdout, done.stderr) == ("1 2\n", "")

@@ -75,7 +75,7 @@ def test_where_the_last_reference_goes(make, mode):
 
 
 def test_preempted_everywhere():
-    """With a slice of one check and a collection after every few objects, nothing is lost."""
+    """With a slice of one safepoint and a collection after every few objects, nothing is lost."""
     rlock, count = threading.RLock(), [0]
 
     def finish():

@@ -1,4 +1,4 @@
-"""What CPython refuses is refused in its words, in tasklets too."""
+"""Misuse raises CPython's errors with CPython's texts, in tasklets too."""
 
 import threading
 
@@ -40,7 +40,7 @@ def test_arguments(make, wrong):
 
 
 def test_releasing_a_free_lock():
-    """RuntimeError, told as CPython does."""
+    """RuntimeError with CPython's message."""
     assert spawn(message_of, threading.Lock().release).result() == (
         "RuntimeError",
         "release unlocked lock",
@@ -52,7 +52,7 @@ def test_releasing_a_free_lock():
 
 
 def test_releasing_another_tasklets_rlock():
-    """An RLock is released by its owner; a Lock by anybody."""
+    """Only its owner may release an RLock; any tasklet may release a Lock."""
     rlock, lock = threading.RLock(), threading.Lock()
 
     def hold():

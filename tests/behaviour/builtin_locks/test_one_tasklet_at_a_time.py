@@ -50,7 +50,7 @@ def test_no_other_tasklet_is_inside(make, enter, mode):
 
 
 def test_an_rlock_is_entered_again_by_its_tasklet_only():
-    """It counts for its tasklet; others find it held, also by the main tasklet."""
+    """It counts per tasklet; others, the main tasklet included, find it held."""
     lock, log, gate = threading.RLock(), [], Channel()
 
     def work():

@@ -103,7 +103,7 @@ def test_threads_are_not_starved(make):
 
 @MAKE
 def test_a_thread_that_gives_up_passes_its_turn_on(make):
-    """Its time is over just when the lock is free: a tasklet gets it."""
+    """It times out just when the lock becomes free: a tasklet gets the lock."""
     lock, entered = make(), threading.Event()
 
     def short():
@@ -202,7 +202,7 @@ def test_a_pool_of_threads():
 
 
 def test_a_thread_that_is_blocked_for_long_does_not_count_as_deadlock():
-    """Somebody outside loomlet may still give the lock back."""
+    """A thread outside loomlet may still release the lock."""
     lock = threading.Lock()
     lock.acquire()
 
@@ -217,7 +217,7 @@ def test_a_thread_that_is_blocked_for_long_does_not_count_as_deadlock():
 
 
 def test_a_thread_is_joined_under_a_virtual_clock(python):
-    """It runs although the clock of who waits for it jumps all the time."""
+    """It runs although the clock of its joiner jumps all the time."""
     done = python(
         """
         import gc, threading

@@ -12,7 +12,7 @@ MAKE = pytest.mark.parametrize("make", [threading.Lock, threading.RLock])
 
 
 def is_free(lock):
-    """Whether a new tasklet can have it."""
+    """Whether a new tasklet can acquire it."""
 
     def look():
         return lock.acquire(blocking=False) and not lock.release()

@@ -47,7 +47,7 @@ def held(request):
 
 
 def test_another_thread_releases_it(held, trap):
-    """Then it is ours, and can be given back."""
+    """The caller then holds it and can release it."""
     lock = held(MOMENT)
     assert lock.acquire() is True
     if hasattr(lock, "locked"):
@@ -58,7 +58,7 @@ def test_another_thread_releases_it(held, trap):
 
 
 def test_it_is_ours_as_often_as_it_was_taken(trap):
-    """An RLock counts, and another thread gets it only behind the last release."""
+    """An RLock counts, and another thread gets it only after the last release."""
     lock = threading.RLock()
     with lock, lock:
         pass
@@ -74,8 +74,8 @@ def test_the_time_is_over(held, trap):
     assert held(MOMENT).acquire(timeout=MOMENT / 10) is False
 
 
-def test_nobody_releases_it(held, trap):
-    """After a second of no hope it is an error instead of a program that hangs."""
+def test_it_is_never_released(held, trap):
+    """After a second without a release it is an error instead of a program that hangs."""
     with pytest.raises(loomlet.SwitchTrapped):
         held(1.5).acquire()
 

@@ -85,3 +85,34 @@ def test_receivers_of_a_closed_channel_continue_in_order(mode):
     log.append("closer")
     loomlet.schedule()
     assert log == ["closer", 0, 1, 2]
+
+
+class Counted(Channel):
+    """Counts how often it is shown, which counts its waiters each time."""
+
+    shown = 0
+
+    def __repr__(self):
+        Counted.shown += 1
+        return super().__repr__()
+
+
+def test_the_waiting_receivers_are_counted_once(monkeypatch):
+    """The text of the error is written once for all of them; each gets an error of its own."""
+    monkeypatch.setattr(Counted, "shown", 0)
+    ch, errors = Counted(), []
+
+    def receiver():
+        with pytest.raises(loomlet.ChannelClosed) as info:
+            ch.receive()
+        errors.append(info.value)
+
+    tasks = [loomlet.spawn(receiver) for _ in range(1000)]
+    loomlet.schedule()
+    ch.close()
+    for task in tasks:
+        task.join()
+    assert Counted.shown == 1
+    assert len({id(error) for error in errors}) == 1000
+    assert {(str(error), error.channel) for error in errors} == {(str(errors[0]), ch)}
+    assert "closed" in str(errors[0])

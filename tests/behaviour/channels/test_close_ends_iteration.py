@@ -25,7 +25,7 @@ def test_a_waiting_loop_ends(mode):
 
 
 def test_all_waiting_loops_end(mode):
-    """close() ends the loops of all who wait."""
+    """close() ends the loops of all waiters."""
     ch = Channel()
     tasks = [loomlet.spawn(collect, ch) for _ in range(5)]
     loomlet.schedule()

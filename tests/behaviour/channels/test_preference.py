@@ -7,7 +7,7 @@ from loomlet import Channel
 
 
 def meet(preference, first):
-    """What runs in which order when `first` waits and the other comes."""
+    """The order of execution when `first` waits and the other one arrives."""
     ch, log = Channel(), []
     ch.preference = preference
 
@@ -45,7 +45,7 @@ def test_the_order_of_execution(preference, first, order, mode):
 
 
 def test_the_value_passes_either_way(mode):
-    """Whoever runs first, the value and the None of send() arrive."""
+    """Whichever side runs first, the receiver gets the value and send() returns None."""
     for preference in (-1, 0, 1):
         for receiver_first in (True, False):
             ch = Channel()

@@ -79,7 +79,7 @@ def test_a_killed_sender_takes_its_value_along(mode):
 
 
 def test_a_buffer_is_released_with_its_channel():
-    """Values that nobody received die with the channel."""
+    """Values that were never received are released with the channel."""
     ch = Channel(10)
     seen = []
     for _ in range(10):

@@ -5,7 +5,7 @@ from loomlet import Channel
 
 
 def test_the_sender_waits_for_the_receiver(mode):
-    """send() returns when somebody has received the value."""
+    """send() returns when a receiver has taken the value."""
     log = []
 
     def sender(ch):
@@ -22,7 +22,7 @@ def test_the_sender_waits_for_the_receiver(mode):
 
 
 def test_the_receiver_waits_for_the_sender(mode):
-    """receive() returns the value that somebody sends."""
+    """receive() returns the value that a sender passes."""
     ch = Channel()
     task = loomlet.spawn(ch.receive)
     loomlet.schedule()

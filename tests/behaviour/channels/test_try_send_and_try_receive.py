@@ -7,7 +7,7 @@ from loomlet import Channel
 
 
 def test_without_a_partner():
-    """With nobody there try_send() is False and try_receive() is (False, None)."""
+    """Without a partner, try_send() is False and try_receive() is (False, None)."""
     ch = Channel()
     assert ch.try_send(1) is False
     assert ch.try_receive() == (False, None)

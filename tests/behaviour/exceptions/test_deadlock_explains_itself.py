@@ -18,7 +18,7 @@ def address(ch):
 
 
 def test_the_main_tasklet_alone(mode):
-    """Waiting for a value that nobody can send is a Deadlock, which is a RuntimeError."""
+    """Waiting for a value that no tasklet can send is a Deadlock, which is a RuntimeError."""
     with pytest.raises(RuntimeError) as info:
         Channel().receive()
     assert isinstance(info.value, loomlet.Deadlock)
@@ -90,6 +90,68 @@ def test_many_tasklets_at_one_line_are_counted():
     assert lines[3].endswith(" (and 2 more at this line)")
 
 
+def test_equal_waits_are_one_line():
+    """Those in the same operation at the same line for the same object; others are not."""
+    ch, other = Channel(name="ch"), Channel(name="other")
+
+    def waits(which):
+        which.receive()
+
+    for which in (ch, other, ch, ch):
+        loomlet.spawn(waits, which)
+    with pytest.raises(loomlet.Deadlock) as info:
+        Channel().receive()
+    lines = str(info.value).splitlines()
+    assert len(lines) == 4
+    assert "'ch'" in lines[2]
+    assert lines[2].endswith(" (and 2 more at this line)")
+    assert "'other'" in lines[3]
+
+
+def test_no_more_than_a_hundred_lines():
+    """What is left out is counted."""
+    waits = [eval("\n" * n + "lambda ch: ch.receive()") for n in range(150)]
+    for wait in waits:
+        loomlet.spawn(wait, Channel())
+        loomlet.spawn(wait, Channel())
+    with pytest.raises(loomlet.Deadlock) as info:
+        Channel().receive()
+    lines = str(info.value).splitlines()
+    assert len(lines) == 102
+    assert lines[-1] == "  ... and 102 more tasklets"
+
+
+class Counted(Channel):
+    """Counts how often it is shown, which counts its waiters each time."""
+
+    shown = 0
+
+    def __repr__(self):
+        Counted.shown += 1
+        return super().__repr__()
+
+
+def test_objects_are_shown_once_for_a_line(monkeypatch):
+    """However many tasklets wait for one: the text is made in linear time."""
+    monkeypatch.setattr(Counted, "shown", 0)
+    ch = Counted()
+    for _ in range(1000):
+        loomlet.spawn(ch.receive)
+    with pytest.raises(loomlet.Deadlock) as info:
+        Channel().receive()
+    assert Counted.shown == 1
+    assert len(str(info.value)) < 1000
+
+
+def test_a_group_of_many_children_is_short():
+    """Its children are counted too."""
+    ch = Channel()
+    with pytest.raises(loomlet.Deadlock) as info, loomlet.TaskGroup() as group:
+        for _ in range(1000):
+            group.spawn(ch.receive)
+    assert len(str(info.value)) < 2000
+
+
 def test_the_program_can_continue(mode):
     """Deadlock leaves the other tasklets as they are; main may resolve it."""
     ch = Channel()
@@ -118,7 +180,7 @@ def test_it_is_found_no_matter_which_tasklet_blocks_last(mode):
 
 
 def test_not_while_a_tasklet_sleeps(mode, clock):
-    """A tasklet that sleeps does not wait for ever, so nobody does."""
+    """A sleeping tasklet will wake, so there is no deadlock."""
     ch = Channel()
 
     def later():
@@ -186,13 +248,13 @@ def test_a_thread_that_sleeps_in_loomlet_does_not_count(mode):
         assert b.receive() == "thread gave up"
     except loomlet.Deadlock:
         seen.append("main")
-        a.send("go on")
+        a.send("continue")
         assert b.receive() == "answer"
     other.join()
     assert len(seen) == 1
 
 
 def test_main_paused_for_ever(mode):
-    """A main tasklet that switched away and that nobody inserts gets Deadlock too."""
+    """A main tasklet that switched away and is never inserted gets Deadlock too."""
     with pytest.raises(loomlet.Deadlock):
         loomlet.spawn(lambda: None).switch()

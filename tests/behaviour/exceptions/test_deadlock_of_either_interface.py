@@ -1,6 +1,6 @@
-"""Whose error a deadlock is: what is waited for decides, not who waits.
+"""Which API's error a deadlock raises depends on the wait, not on the waiter.
 
-In a process that uses both faces the main tasklet is of Stackless, whichever code it runs.
+In a process that uses both APIs the main tasklet is of Stackless, whichever code it runs.
 """
 
 import re
@@ -16,7 +16,7 @@ NO_SENDER = "the main tasklet is receiving without a sender available."
 
 
 def native_waits():
-    """Ways of the native face to wait for ever, by name."""
+    """Ways to wait for ever with the native API, by name."""
     held = loomlet.Lock()
 
     def acquire():
@@ -47,7 +47,7 @@ def stackless_waits():
 
 @pytest.mark.parametrize("way", native_waits())
 def test_main_in_a_native_wait(way, mode):
-    """It gets loomlet's error, which lists who waits, also in a main tasklet of Stackless."""
+    """It gets loomlet's error, which lists the waiters, even in a main tasklet of Stackless."""
     assert isinstance(stackless.getmain(), stackless.tasklet)
     with pytest.raises(loomlet.Deadlock, match="every tasklet waits"):
         native_waits()[way]()
@@ -63,7 +63,7 @@ def test_main_in_a_wait_of_stackless(way, mode):
 
 @pytest.mark.parametrize("spawn", [loomlet.spawn, lambda f: stackless.tasklet(f)()])
 def test_main_waits_natively_and_another_blocks_last(spawn, mode):
-    """It is main's wait that counts, whoever finds the deadlock and in what wait."""
+    """The main tasklet's wait decides, whichever tasklet detects the deadlock in whatever wait."""
     for other in stackless.channel(), loomlet.Channel():
         task = spawn(other.receive)
         with pytest.raises(loomlet.Deadlock):

@@ -1,4 +1,4 @@
-"""Every error of ours names its object, what is wrong with it, and what to do."""
+"""Every error of loomlet names the object, what is wrong with it, and what to do."""
 
 from types import SimpleNamespace
 
@@ -16,6 +16,7 @@ from loomlet import (
     WrongThread,
     _core,
     errors,
+    timeout,
 )
 
 
@@ -31,7 +32,7 @@ def test_the_hierarchy_of_exceptions():
 
 @pytest.mark.parametrize("ending", [TaskletExit, Cancelled])
 def test_endings_do_not_derive_from_exception(ending):
-    """What ends a tasklet passes `except Exception`."""
+    """`except Exception` does not catch the exceptions that end a tasklet."""
     assert issubclass(ending, BaseException)
     assert not issubclass(ending, Exception)
 
@@ -50,10 +51,12 @@ def test_codes_are_written_once():
 
 @pytest.mark.parametrize("code", sorted(errors._makers))
 def test_every_code_of_the_core_has_an_exception(code):
-    """Each code makes an exception of ours or a builtin; state errors say what to do."""
+    """Each code makes an exception of loomlet or a builtin; state errors say what to do."""
     facts = {
         "NOT_FREEZABLE": (2, None, 0, None, -1, SimpleNamespace(name="<the thing>")),
+        "SCOPE_LATE": timeout(1),
         "ENDED": (SimpleNamespace(name="<the thing>"), 4, b"ab"),
+        "PINNED": ("<the thing>", "other"),
     }
     error = errors.make(_core.ERROR_CODES[code], facts.get(code, "<the thing>"))
     assert isinstance(error, (LoomletError, TaskletExit, Cancelled, TimeoutError, RuntimeError))

@@ -1,4 +1,4 @@
-"""KeyboardInterrupt and SystemExit that end a tasklet are for the whole program."""
+"""KeyboardInterrupt and SystemExit that end a tasklet concern the whole program."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from loomlet import Channel
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
 @pytest.mark.parametrize("wait", [lambda: Channel().receive(), loomlet.schedule])
 def test_the_main_tasklet_gets_it(kind, wait, mode, failures):
-    """Where nobody joins, the main tasklet raises it in whatever it waits for."""
+    """Without a joiner, the exception is raised in the main tasklet's wait, whatever it is."""
     error = kind()
 
     def fail():
@@ -24,7 +24,7 @@ def test_the_main_tasklet_gets_it(kind, wait, mode, failures):
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
 def test_a_joiner_gets_it_instead(kind, mode):
-    """Somebody who waits for the tasklet gets it, as any exception."""
+    """A joiner of the tasklet gets it, like any other exception."""
 
     def fail():
         loomlet.schedule()

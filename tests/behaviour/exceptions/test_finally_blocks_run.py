@@ -61,7 +61,7 @@ def test_finally_blocks_that_block(mode):
         ch.send(n)
         loomlet.schedule()
     assert log == [0, 1, 2, 3]
-    with pytest.raises(loomlet.TaskletExit):
+    with pytest.raises(loomlet.TaskletKilled):
         task.join()
 
 

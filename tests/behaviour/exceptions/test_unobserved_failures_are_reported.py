@@ -59,8 +59,9 @@ def test_exits_are_silent(silent, failures, mode):
     task = loomlet.spawn(fail, silent())
     loomlet.schedule()
     assert failures == []
-    with pytest.raises(silent):
+    with pytest.raises(loomlet.TaskletKilled) as info:
         task.join()
+    assert type(info.value.__cause__) is silent
 
 
 def test_the_default_prints_on_stderr(python):
@@ -75,10 +76,10 @@ def test_the_default_prints_on_stderr(python):
         task = loomlet.spawn(fail)
         task.name = "my worker"
         loomlet.schedule()
-        print("goes on")
+        print("still runs")
         """
     )
-    assert (done.returncode, done.stdout) == (0, "goes on\n")
+    assert (done.returncode, done.stdout) == (0, "still runs\n")
     lines = done.stderr.splitlines()
     assert "my worker" in lines[0]
     assert lines[1] == "Traceback (most recent call last):"
@@ -120,7 +121,7 @@ def test_a_handler_that_fails(monkeypatch, mode):
     loomlet.spawn(fail, ValueError())
     loomlet.schedule()
     assert [type(error) for error in unraisable] == [KeyError]
-    assert loomlet.spawn(lambda: "goes on").result() == "goes on"
+    assert loomlet.spawn(lambda: "still runs").result() == "still runs"
 
 
 @pytest.mark.parametrize(
@@ -149,7 +150,7 @@ def test_a_handler_must_not_block(block, monkeypatch, mode):
 
 
 def test_a_handler_may_spawn_and_send(mode):
-    """A handler may do all that does not wait."""
+    """A handler may do anything that does not wait."""
     ch, reported = Channel(1), []
     loomlet.set_error_handler(lambda t, e: (ch.send(e), loomlet.spawn(reported.append, e)))
     error = ValueError()

@@ -1,7 +1,7 @@
 """Chains of calls that wait in the middle of every kind of construction.
 
-Each function takes something with receive(), calls it some times, and returns plain data.  Run on a
-`Direct` it never waits: that is what it must return however often it is frozen on its way.  These
+Each function takes something with receive(), calls it a few times, returns plain data.  Run on a
+`Direct` it never waits; however often it is frozen on its way, it must return the same.  These
 modules are imported by the processes that thaw, so they need nothing of the test suite.
 """
 

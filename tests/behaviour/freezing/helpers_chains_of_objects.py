@@ -92,7 +92,7 @@ async def twofold(ch):
 async def plain_steps(log):
     log.append("began")
     await pause()
-    log.append("went on")
+    log.append("continued")
     return len(log)
 
 

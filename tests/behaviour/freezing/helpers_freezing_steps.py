@@ -1,7 +1,7 @@
 """One step of a frozen chain: thaw it, give it its next value, freeze it again.
 
-Run as a program it does one step for each chain that it is given on stdin, and says on stdout what
-became of them: so every step is done by a process that has never seen the chain before.
+Run as a program it does one step for each chain that it is given on stdin, and prints
+the outcomes on stdout: so every step is done by a process that has never seen the chain before.
 """
 
 from __future__ import annotations

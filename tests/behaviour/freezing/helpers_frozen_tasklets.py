@@ -6,7 +6,7 @@ import loomlet
 
 
 def keep(value, channel):
-    """Holds a value in a variable and says what it got beside it."""
+    """Holds a value in a variable and returns it with what it received."""
     got = channel.receive()
     return value, got
 

@@ -1,8 +1,8 @@
-"""Every chain once: begun, frozen, thawed and continued, step by step, while a tool watches.
+"""Every chain once: begun, frozen, thawed and continued, step by step, while a tool is active.
 
     python helpers_under_tools.py [settrace | setprofile]
 
-Says on stdout, as JSON, what became of each chain: "right", "wrong: …" with what it returned, or
+Prints the outcome of each chain on stdout, as JSON: "right", "wrong: …" with what it returned, or
 "refused: …" with the error of freeze().  A coverage tool is put around the whole program instead.
 """
 
@@ -18,16 +18,16 @@ import loomlet
 
 
 def tracer(frame, event, arg):
-    """A trace function of our own, which stays in each frame."""
+    """A trace function that stays in each frame."""
     return tracer
 
 
 def profiler(frame, event, arg):
-    """A profile function of our own."""
+    """A profile function."""
 
 
 def gone_through(name):
-    """Frozen before each step; what freeze() refuses is no result."""
+    """Frozen before each step; a chain that freeze() refuses has no result."""
     task, value = helpers_freezing_steps.begin(name), 0
     try:
         while task.state == "blocked":

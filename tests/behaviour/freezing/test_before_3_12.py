@@ -1,4 +1,4 @@
-"""Where nothing is suspended softly only what has not begun can be frozen; the rest says why."""
+"""Without soft switching only tasklets that have not begun can be frozen; errors say why."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""Frozen bytes that are not whole, not ours, or not rightly signed are refused by name."""
+"""Bytes that are damaged, foreign or wrongly signed are refused, and the error says why."""
 
 import random
 
@@ -41,7 +41,7 @@ def test_it_comes_back(data, key):
 
 @pytest.mark.parametrize("kind", [bytearray, memoryview])
 def test_other_kinds_of_bytes(data, key, kind):
-    """What holds bytes is as good as bytes."""
+    """Any object with a buffer of bytes is accepted."""
     loomlet.thaw(kind(data), key=key).kill()
 
 
@@ -68,7 +68,7 @@ def test_every_flipped_bit(data, key):
 
 
 def test_random_bytes():
-    """Noise, with and without our name in front."""
+    """Noise, with and without the header of the format."""
     noise = random.Random(7)
     for length in (0, 1, 8, 9, 13, 40, 400):
         for head in (b"", b"LMLT"):
@@ -77,7 +77,7 @@ def test_random_bytes():
 
 
 def test_sealed_noise():
-    """Right outside, wrong inside: what pickle makes of it, as ThawError."""
+    """A valid envelope around noise: pickle's errors become ThawError."""
     noise = random.Random(8)
     for _ in range(300):
         payload = (

@@ -1,4 +1,4 @@
-"""clone() gives a second continuation: data is copied, what names the world is shared."""
+"""clone() gives a second continuation: data is copied, named and global objects are shared."""
 
 import threading
 
@@ -32,7 +32,7 @@ CHOICE, FOUND = [], []
 
 
 def guess():
-    """Says a word of three letters, each of which is chosen by whoever runs it."""
+    """Returns a word of three letters, each chosen by the caller that resumes it."""
     word = ""
     for _ in range(3):
         loomlet.schedule()
@@ -98,7 +98,7 @@ def test_globals_of_main_are_shared():
 
 
 def test_bytes_of_a_clone_are_of_no_use(monkeypatch):
-    """What stands for shared objects means nothing elsewhere."""
+    """References to shared objects are valid in this process only."""
     from loomlet.snapshot import _envelope, _pickler
     from loomlet.snapshot._progress import Saving
 

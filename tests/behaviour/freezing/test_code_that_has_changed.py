@@ -85,7 +85,7 @@ def test_nested_code_that_has_changed(module):
 
 
 def test_a_function_that_is_gone(module):
-    """Or is none any more."""
+    """The function was deleted, or its name now means something else."""
     loaded = module(FIRST)
     data = frozen(loaded.job)
     module("other = 1")

@@ -10,7 +10,7 @@ import loomlet
 from loomlet import Channel
 from loomlet.snapshot import _importable
 
-USER = contextvars.ContextVar("USER", default="nobody")
+USER = contextvars.ContextVar("USER", default="unset")
 nested = {"hidden": contextvars.ContextVar("hidden", default=0)}
 
 
@@ -27,10 +27,10 @@ def begin(user, hidden=None):
 
 
 def test_by_name():
-    """The value of the frozen one, not that of the process."""
+    """The frozen tasklet's value, not that of the process."""
     task = contextvars.copy_context().run(begin, ["ann"])
     assert resumed(loomlet.thaw(loomlet.freeze(task))) == (["ann"], 0, 28)
-    assert USER.get() == "nobody"
+    assert USER.get() == "unset"
 
 
 def test_without_a_name():
@@ -47,7 +47,7 @@ def precise():
 
 
 def test_the_context_of_decimal():
-    """Which no module holds, but everybody knows."""
+    """No module holds it, but loomlet knows it."""
     task = contextvars.copy_context().run(precise)
     before = decimal.getcontext().prec
     assert resumed(loomlet.thaw(loomlet.freeze(task)))[2] == 7
@@ -56,7 +56,7 @@ def test_the_context_of_decimal():
 
 @pytest.mark.parametrize("precision", [28, 9])
 def test_the_context_of_decimal_is_not_looked_for(monkeypatch, precision):
-    """It is in the context of whoever has calculated once, and in no module."""
+    """It is in the context of any tasklet that has calculated once, and in no module."""
 
     def calculating():
         decimal.setcontext(decimal.Context(prec=precision))

@@ -1,4 +1,4 @@
-"""Exceptions with all that hangs on them, and tracebacks that print as before."""
+"""Exceptions with everything attached to them, and tracebacks that print as before."""
 
 import traceback
 

@@ -1,4 +1,4 @@
-"""Functions go by name where another process can import them, else by value, with all they have."""
+"""Functions go by name where another process can import them, else by value with attributes."""
 
 import copyreg
 import dataclasses
@@ -211,7 +211,7 @@ def test_cells_stay_shared(copied):
 
 
 def test_local_classes(copied):
-    """By cloudpickle, with functions that share their cells with us."""
+    """By cloudpickle, with functions that share their cells with the tasklet."""
     log = []
 
     class Local:
@@ -284,7 +284,7 @@ def test_local_enumerations(copied):
 
 
 def program(text, name="__main__"):
-    """The globals of a module that nobody can import."""
+    """The globals of a module that cannot be imported."""
     space = {"__name__": name}
     exec(text, space)
     return space
@@ -343,7 +343,7 @@ TICKS = itertools.count()
     reason="without the GIL the interpreter itself may keep a function that is gone",
 )
 def test_nothing_is_kept_of_a_function_that_is_gone(tmp_path, monkeypatch):
-    """What was learned of its code for the bytes goes with it."""
+    """Cached facts about its code are freed with it."""
     from loomlet.snapshot import _code, _importable
 
     (tmp_path / "short_lived.py").write_text(

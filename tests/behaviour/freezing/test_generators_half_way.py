@@ -176,7 +176,7 @@ def test_a_running_generator_that_its_tasklet_holds():
 
 
 def test_a_generator_that_runs_in_another_tasklet():
-    """It drags that tasklet along."""
+    """That tasklet is frozen with it."""
     box = []
 
     def runs(ch):

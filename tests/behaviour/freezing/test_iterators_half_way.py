@@ -139,7 +139,7 @@ def test_tees_share(copied):
 
 
 def test_shared_sources(copied):
-    """What two iterators draw from stays one."""
+    """A source that two iterators share stays shared."""
     source = iter([1, 2, 3, 4])
     doubled, same = copied([map(str, source), source])
     assert (next(doubled), next(same), next(doubled)) == ("1", 2, "3")

@@ -1,7 +1,7 @@
 """Freezing and thawing, again and again, leaves no object, reference or block of memory behind.
 
-What is counted grows by itself now and then: a table of the interpreter's gets larger, a free list
-fills.  What is left behind by each round, or by each thousandth, grows in every stretch of rounds.
+The counts grow by themselves now and then: a table of the interpreter gets larger, a free list
+fills.  A leak of each round, or of each thousandth, makes them grow in every stretch of rounds.
 So several stretches are measured, and in one of them at least nothing may have grown.
 
 The interpreter's cache of attributes keeps the names that were looked up, up to 4096 strings.  An
@@ -125,7 +125,7 @@ WAYS = {"frozen": frozen_again, "cloned": cloned_again}
 
 @pytest.fixture(params=FUNCTIONS)
 def task(request):
-    """One that waits, and is there all the time."""
+    """A tasklet that waits during the whole test."""
     task = helpers_frozen_tasklets.waiting(FUNCTIONS[request.param], Channel())
     yield task
     task.kill()
@@ -140,7 +140,7 @@ def test_many_rounds(task, way):
 
 @pytest.mark.slow
 def test_a_hundred_thousand_rounds(task):
-    """What is left once in ten thousand rounds."""
+    """A leak of one object in ten thousand rounds."""
     function = loomlet._core._tasklet_snapshot(task)[0]
     rounds = 100_000 // (STRETCHES + 2)
     assert set(grown(frozen_again(task), rounds, function, function.__code__)) == {0}

@@ -112,7 +112,7 @@ def test_what_cannot_be_pickled():
 
 
 def test_channels_with_waiting_tasklets(through):
-    """They wait again, in their order; a tasklet that brings its channel along itself is paused."""
+    """They wait again, in their order; a tasklet pickled with its own channel is loaded paused."""
     ch = Channel()
     first, second = (waiting(body, ch, name) for name in ("first", "second"))
     copy = through(ch)
@@ -143,7 +143,7 @@ def test_senders(through):
 
 
 def test_a_channel_with_a_name(through):
-    """The name stands for this process's channel; nobody comes along."""
+    """The name stands for this process's channel; its waiting tasklets are not pickled."""
     ch = Channel(name="pickled by name")
     task = waiting(body, ch, None)
     assert through(ch) is ch
@@ -186,8 +186,8 @@ def test_names_and_variables(through):
     task.kill()
 
 
-def test_importing_loomlet_teaches_nothing():
-    """Other libraries see what they are used to."""
+def test_importing_loomlet_changes_no_pickler():
+    """Other libraries pickle and fail as without loomlet."""
     program = (
         "import copyreg, loomlet\n"
         "print([kind for kind, reduce in copyreg.dispatch_table.items()"
@@ -244,7 +244,7 @@ def test_coroutines(installed, through):
 
 
 def test_other_parts(installed, through):
-    """Cells, code, modules; cloudpickle has its own ways with some of them."""
+    """Cells, code, modules; cloudpickle handles some of them itself."""
     cell = types.CellType([1])
     assert through(cell).cell_contents == [1]
     assert through(sys) is sys

@@ -187,7 +187,7 @@ def test_a_group_is_not_frozen_without_its_children():
 
 
 def test_a_child_can_leave_its_group():
-    """Frozen alone it belongs to nobody when it is thawed."""
+    """Frozen without its parent, it has no parent when it is thawed."""
     ch = Channel()
     task = waiting(parent, ch)
     loomlet.schedule()
@@ -202,7 +202,7 @@ def holds_scope(scope, ch):
 
 
 def test_the_scope_of_another_is_refused_by_name():
-    """It would be cut off from the one that is inside."""
+    """Thawed, it would be separated from the tasklet inside it."""
 
     def outer(ch):
         with CancelScope() as scope:

@@ -1,4 +1,4 @@
-"""Tasklets frozen together share what they shared; partners come along only when they are asked."""
+"""Tasklets frozen together share what they shared; partners are included only on request."""
 
 import subprocess
 import sys
@@ -38,7 +38,7 @@ def test_a_list_comes_back_as_a_list():
 
 
 def test_partners_are_left_out_by_default():
-    """Who waits on the same channel is not dragged along."""
+    """Other tasklets that wait on the same channel are not frozen too."""
     ch, log = Channel(), []
     first, _ = waiting(puts, ch, log, "a"), waiting(puts, ch, log, "b")
     copy = loomlet.thaw(loomlet.freeze(first))
@@ -47,7 +47,7 @@ def test_partners_are_left_out_by_default():
 
 @pytest.mark.parametrize("at", [0, 1, 2])
 def test_partners_come_along(at):
-    """All that wait on its channels, in the order of the queue, from whomever one starts."""
+    """All that wait on its channels, in the order of the queue, whichever tasklet is frozen."""
     ch, log = Channel(), []
     tasks = [waiting(puts, ch, log, name) for name in "abc"]
     copy = loomlet.thaw(loomlet.freeze(tasks[at], with_partners=True))
@@ -71,7 +71,7 @@ def test_waiting_senders_come_along():
 
 
 def test_buffers_and_settings():
-    """A channel with values in it, closed or not, of a class of one's own."""
+    """A channel with values in it, closed or not, of a subclass."""
     one = Own(3)
     one.mark = ["mark"]
     one.preference = -1
@@ -150,7 +150,7 @@ def test_a_channel_that_only_the_wait_holds():
 
 
 def test_stackless_tasklets_in_a_fresh_process():
-    """Their types are found where nobody has imported the Stackless face."""
+    """Their types are found although the process has not imported the Stackless API."""
     freeze = (
         "import sys, loomlet, loomlet.compat.stackless as stackless\n"
         "task = stackless.tasklet(id, (stackless.tasklet(len),))\n"

@@ -1,7 +1,7 @@
 """Damaged input that fuzz/thaw.py and fuzz/pickles.py kept is refused or read, and never a crash.
 
 One input for each answer, made on this kind of Python.  A process of its own reads them and keeps
-all that comes of them: it may hold any code, and must not run.
+all results: they may hold any code, and must not run.
 """
 
 import os

@@ -1,8 +1,8 @@
 """Coverage tools, tracers and profilers are on: each chain is right, or the tool is named.
 
-They put instructions of their own into the code and send calls through C, which cannot be frozen.
-So freeze() may refuse, but must say who is in the way; what it does not refuse must continue as if
-nobody had watched.  All chains are gone through in one process for each tool.
+Such tools add instructions to the code and route calls through C, which cannot be frozen.
+So freeze() may refuse, but must name the tool; a chain that it accepts must continue as if the tool
+had been off.  Each tool gets one process, which tries all chains.
 """
 
 import importlib.util
@@ -36,7 +36,7 @@ CORES = {
 
 
 def gone_through(*words, **variables):
-    """What became of each chain in a process of its own."""
+    """The outcome of each chain, run in a process of its own."""
     done = subprocess.run(
         [sys.executable, "-W", "ignore", *words],
         cwd=HERE,
@@ -51,7 +51,7 @@ def gone_through(*words, **variables):
 
 
 def check(found, tool):
-    """Nothing is wrong, and what was refused was so because of the tool."""
+    """No result is wrong, and every refusal names the tool."""
     assert found.keys() == helpers_chains.chains().keys() - helpers_chains.HARD
     assert [said for said in found.values() if said.startswith("wrong")] == []
     refused = [said for said in found.values() if said != "right"]
@@ -59,7 +59,7 @@ def check(found, tool):
 
 
 def test_without_a_tool():
-    """Then all are right."""
+    """All chains return the right result."""
     assert set(gone_through("helpers_under_tools.py").values()) == {"right"}
 
 
@@ -71,7 +71,7 @@ def test_functions_of_our_own(tool, name):
 
 @pytest.mark.parametrize(("core", "name"), CORES.values(), ids=CORES)
 def test_coverage_run(core, name, tmp_path):
-    """Each way in which coverage watches."""
+    """Each of coverage's tracers."""
     data = f"--data-file={tmp_path / 'coverage'}"
     words = ("-m", "coverage", "run", f"--rcfile={os.devnull}", data, "helpers_under_tools.py")
     found = gone_through(*words, COVERAGE_CORE=core)

@@ -1,4 +1,4 @@
-"""An error names function, line, variable and type; nothing is saved by halves."""
+"""An error names function, line, variable and type; nothing is saved half."""
 
 import functools
 import threading
@@ -76,7 +76,7 @@ def test_in_an_expression():
 
 
 def test_arguments_of_a_tasklet_that_has_not_started():
-    """Told as arguments."""
+    """The message speaks of its arguments."""
     task = loomlet.spawn(holds, Channel(), threading.Lock())
     assert "the arguments of <function holds" in reason(task)
 
@@ -149,7 +149,7 @@ def test_what_can_be_frozen():
 
 
 def test_wrong_arguments():
-    """Something else than tasklets."""
+    """Anything but tasklets."""
     for call in (loomlet.freeze, loomlet.why_not_freezable, loomlet.clone):
         with pytest.raises(TypeError, match="expected a tasklet"):
             call(5)
@@ -165,7 +165,7 @@ class Bad:
 
 
 def test_an_error_of_the_users_code():
-    """Is the cause, and told with the variable."""
+    """It becomes the cause, and the message names the variable."""
     task = waiting(holds, Channel(), Bad())
     with pytest.raises(FreezeError, match=r"'thing' of type .*\.Bad .*does not want to") as caught:
         loomlet.freeze(task)
@@ -184,7 +184,7 @@ def test_nesting_that_is_too_deep():
 
 
 def test_a_hard_wait_in_a_function_that_has_waited_softly():
-    """The frames below wait for nobody but that function."""
+    """Only the innermost function's wait counts, not those of the frames below it."""
 
     def inner(ch):
         first = ch.receive()

@@ -81,7 +81,7 @@ def test_in_receive_on_a_named_channel(name):
 
 
 def test_a_named_channel_with_a_value(name):
-    """What is there already is taken at once."""
+    """A value that is already there is received at once."""
     ch = Channel(2, name=name)
     data = loomlet.freeze(waiting(receives, ch))
     ch.send("first")
@@ -191,12 +191,12 @@ def test_a_paused_tasklet():
 
     def body():
         loomlet.schedule()
-        return "went on"
+        return "continued"
 
     task = again(waiting(body).remove())
     loomlet.schedule()
     assert task.state == "paused"
-    assert task.insert().result() == "went on"
+    assert task.insert().result() == "continued"
 
 
 def test_a_tasklet_that_has_not_begun():
@@ -220,7 +220,7 @@ def test_its_name():
 
 
 def test_partners_that_are_left_out():
-    """What waits for something of this process only is refused by name."""
+    """A tasklet that waits for an object of this process only is refused by name."""
     lock = loomlet.Lock()
     lock.acquire()
     other = waiting(receives, Channel())

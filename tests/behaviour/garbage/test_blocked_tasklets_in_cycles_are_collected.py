@@ -109,7 +109,7 @@ def collect():
 def test_whatever_they_wait_for(way, mode):
     """However it waits, a tasklet in a cycle is found; what it held is freed."""
     if way is iterate and not _core.SOFT_SUPPORTED:
-        pytest.skip("3.11 does not tell the depth of a waiting loop: such a cycle stays")
+        pytest.skip("3.11 does not expose the stack depth of a waiting loop: such a cycle stays")
     log = []
     seen = make(way, log, 10)
     assert len(log) == 0
@@ -167,7 +167,7 @@ def test_rounds_leave_nothing(mode):
 
 
 def test_a_reachable_tasklet_is_left_alone(mode):
-    """A tasklet whose channel somebody holds is no garbage, however often we collect."""
+    """A tasklet whose channel is referenced is not garbage, however often we collect."""
     ch = Channel()
     task = loomlet.spawn(ch.receive)
     loomlet.schedule()

@@ -23,7 +23,7 @@ def quiet():
 
 
 def test_finally_that_waits(mode):
-    """A finally block that waits for what nobody can send is dropped by the next collection."""
+    """A finally block that waits for an impossible value is dropped by the next collection."""
     log, seen = [], []
 
     def body(ch, cycle):

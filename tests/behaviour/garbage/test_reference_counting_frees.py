@@ -180,7 +180,7 @@ def test_ten_thousand_of_every_kind(mode):
             tasks.append(loomlet.spawn(body, n, Channel()))  # blocked, then killed
             tasks.append(loomlet.spawn(body, n, ch).remove())  # never started
             tasks.append(loomlet.spawn(loomlet.schedule))  # ends by itself
-            loomlet.spawn(len, "four")  # nobody holds it
+            loomlet.spawn(len, "four")  # nothing references it
         loomlet.schedule()
         for task in tasks:
             if task.state == "blocked":

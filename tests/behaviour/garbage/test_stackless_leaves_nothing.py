@@ -36,7 +36,7 @@ def fail(thing):
 
 
 def run_all():
-    """Runs until nothing is left to run; what tasklets die of is not our concern."""
+    """Runs until nothing is left to run, and ignores the exceptions of tasklets."""
     while True:
         try:
             return stackless.run()
@@ -163,7 +163,7 @@ def values_in_the_slot():
         task.tempval = Thing()
 
 
-def told():
+def with_callbacks_set():
     stackless.set_schedule_callback(lambda _before, _after: None)
     stackless.set_channel_callback(lambda _ch, _task, _sending, _waits: None)
     ch = stackless.channel()
@@ -256,7 +256,7 @@ WAYS = (
     *(ended, ended_by_an_exception, killed_while_blocked, killed_before_it_began, killed_later),
     *(thrown_into, paused_and_dropped, bound_and_dropped, bound_again, removed_and_dropped),
     *(left_in_a_lost_channel, left_with_its_value, bombs, bombs_in_the_slot, values_in_the_slot),
-    *(told, handled, interrupted_and_killed, left_by_a_thread, adopted_from_a_thread),
+    *(with_callbacks_set, handled, interrupted_and_killed, left_by_a_thread, adopted_from_a_thread),
     *(woken_after_their_thread, disturbed_after_their_thread),
 )
 

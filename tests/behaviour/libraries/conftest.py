@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -77,6 +78,25 @@ def alone(request: pytest.FixtureRequest) -> Callable[..., str]:
             timeout=400,
         )
         return done.stdout if done.returncode == 0 else done.stderr
+
+    return run
+
+
+@pytest.fixture
+def run_program(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Writes a program into a file and runs it under `python -m loomlet run`."""
+
+    def run(text: str, *args: str, typed: str = "") -> subprocess.CompletedProcess[str]:
+        path = tmp_path / "program.py"
+        path.write_text(textwrap.dedent(text))
+        return subprocess.run(
+            [sys.executable, "-m", "loomlet", "run", str(path), *args],
+            input=typed,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
 
     return run
 

@@ -12,7 +12,7 @@ SOME = 100  # where another test of the same server shows that a thousand can wa
 
 
 class Gate:
-    """Where tasklets meet: nobody continues before `count` have come."""
+    """A barrier: no tasklet continues before `count` have arrived."""
 
     def __init__(self, count: int) -> None:
         self._missing = count

@@ -1,8 +1,8 @@
-"""Real servers for tests: each with data of its own in a folder that goes, on this machine only.
+"""Real servers for tests: each has its own data in a temporary folder, on this machine only.
 
 A server needs the folder where its programs are (tools/servers): that of the machine, or one of
 unpacked packages, whose libraries are found by LD_LIBRARY_PATH.  PostgreSQL refuses to run as root,
-so there it is started as nobody.
+so in that case it is started as an unprivileged user.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CONNECTIONS = 1100
 
 
 class NoServer(Exception):
-    """It cannot be had or does not start; the text says why."""
+    """The server is not installed or does not start; the text says why."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,12 @@ class Address:
 
     @property
     def authority(self) -> str:
-        """The certificate of who has signed the server's."""
+        """The certificate of the authority that signed the server's."""
         return str(Path(self.path).with_name("authority.pem"))
 
     @property
     def behind(self) -> str:
-        """The UNIX socket that nginx asks for /held: whoever listens there answers."""
+        """The UNIX socket to which nginx passes requests for /held; a listener there answers."""
         return str(Path(self.path).with_name("behind"))
 
 
@@ -76,21 +76,21 @@ def program(folder: Path, pattern: str) -> str:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """What its programs run with: not the sanitizers that are loaded into this one."""
+    """The environment of its programs, without the sanitizers loaded into this process."""
     found = [] if folder == Path("/usr") else [str(path) for path in folder.glob("lib/*-linux-*")]
     kept = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     return {**kept, "LC_ALL": "C", "LD_LIBRARY_PATH": ":".join(found)}
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 that nobody has now."""
+    """A port of 127.0.0.1 that is free now."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
         return port
 
 
 def answers(path: str) -> bool:
-    """Whether somebody listens at a UNIX socket."""
+    """Whether a process listens on a UNIX socket."""
     with socket.socket(socket.AF_UNIX) as one:
         return one.connect_ex(path) == 0
 
@@ -132,7 +132,7 @@ class Programs:
             while not ready():
                 if child.poll() is not None or time.monotonic() > limit:
                     raise NoServer(f"{command[0]} does not answer: {self.last_words()}")
-                time.sleep(0.05)  # nothing tells when a server has begun to listen
+                time.sleep(0.05)  # a server does not announce that it has begun to listen
             yield address
         finally:
             child.terminate()
@@ -163,7 +163,7 @@ def postgresql(folder: Path, data: Path) -> contextlib.AbstractContextManager[Ad
     programs.run([initdb, "-D", store, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"])
     options = ["-D", store, "-p", str(at.port), "-k", str(data), "-c", "fsync=off"]
     options += ["-c", f"max_connections={CONNECTIONS}", "-c", "listen_addresses=127.0.0.1"]
-    options += ["-c", "client_connection_check_interval=100"]  # who waits for a lock and goes
+    options += ["-c", "client_connection_check_interval=100"]  # clients may leave while they wait
 
     def ready() -> bool:  # it listens before it serves
         status = Path(store, "postmaster.pid")
@@ -239,7 +239,7 @@ STARTS: dict[str, Callable[[Path, Path], contextlib.AbstractContextManager[Addre
 
 @contextlib.contextmanager
 def running(name: str) -> Iterator[Address]:
-    """Inside, that server runs.  NoServer when it cannot be had."""
+    """Inside, that server runs.  Raises NoServer when it is not installed."""
     folder = folder_of(name)
     data = Path(tempfile.mkdtemp(prefix=f"loomlet-{name}-"))
     try:

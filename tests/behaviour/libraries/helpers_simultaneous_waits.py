@@ -7,8 +7,8 @@ before it imports the library; `last` when it has imported it, made what it is a
 a pool, contexts of TLS, a connection), and used that.  ADDRESS is a JSON object, the fields of
 helpers_servers.Address.
 
-What proves that they wait at once is the server: it counts them, and lets none go before all wait.
-A library that holds up its thread waits for ever, and is ended with a traceback.
+The server proves that they wait at the same time: it counts them and releases none before all
+wait.  A library that blocks its thread waits for ever, and is ended with a traceback.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ ADVISED = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT gra
 
 @dataclass(frozen=True)
 class Waiting:
-    """ask(number) waits, and gives number + 1; release() lets all go when so many wait.
+    """ask(number) waits and returns number + 1; release() releases all once `count` wait.
 
     Made by a function of this file, which imports the library and has used it once.  Numbers below
-    `count` count; who asks with another one shall have been interrupted by then.  What must not be
-    left to the collector goes by close().
+    `count` count; calls with other numbers must have been interrupted by then.  close() releases
+    what must not be left to the collector.
     """
 
     ask: Callable[[int], int]
@@ -46,7 +46,7 @@ class Waiting:
 
 
 def until(enough: Callable[[], bool]) -> None:
-    """Asks again and again: servers tell nobody that one more has begun to wait."""
+    """Polls: servers do not announce that one more client has begun to wait."""
     while not enough():
         loomlet.sleep(0.01)
 
@@ -158,7 +158,7 @@ def pymysql(address: Any, count: int) -> Waiting:
 
 
 def answer_all(listener: net.Listener, count: int) -> None:
-    """What stands behind nginx: answers when numbers 0 ... count - 1 have asked."""
+    """The server behind nginx: answers when numbers 0 ... count - 1 have asked."""
     asked: list[tuple[net.Stream, int]] = []
     while len(asked) < count:
         stream, head = listener.accept(), b""

@@ -21,7 +21,7 @@ def test_all_wait_at_once(library, count, request):
 
 
 def test_a_small_pool_of_asyncpg(postgresql_server):
-    """Ten connections, which is what a pool has by itself, for a thousand tasklets."""
+    """Ten connections, a pool's default, for a thousand tasklets."""
     asyncpg = pytest.importorskip("asyncpg")
 
     async def make():
@@ -46,7 +46,7 @@ def test_a_small_pool_of_asyncpg(postgresql_server):
 
 
 def test_a_small_pool_of_aiohttp(nginx_server):
-    """A hundred connections, which is what a session has by itself, for a thousand tasklets."""
+    """A hundred connections, a session's default, for a thousand tasklets."""
     aiohttp = pytest.importorskip("aiohttp")
 
     async def make():

@@ -56,7 +56,7 @@ def test_publish_and_subscribe(redis_server):
 
 
 def test_a_timeout_leaves_it_usable(client):
-    """A scope ends a wait inside the library; the next command is answered as ever."""
+    """A scope ends a wait inside the library; the next command is answered as usual."""
 
     def late(number):
         try:

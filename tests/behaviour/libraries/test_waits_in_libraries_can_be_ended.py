@@ -1,4 +1,4 @@
-"""Time limits, scopes and kill() inside unmodified libraries, which are of use afterwards."""
+"""Time limits, scopes and kill() inside unmodified libraries, which remain usable."""
 
 import gc
 import os
@@ -14,7 +14,7 @@ LATE = 1000  # a number that the server does not count
 
 
 def late(ask):
-    """A time limit of ours; nothing else ends the request."""
+    """loomlet.timeout; nothing else ends the request."""
     with pytest.raises(TimeoutError, match="block timed out"), loomlet.timeout(0.05):
         ask(LATE)
 
@@ -33,7 +33,7 @@ def killed(ask):
     victim = loomlet.spawn(ask, LATE)
     loomlet.sleep(0.05)
     victim.kill()
-    with pytest.raises(loomlet.TaskletExit):
+    with pytest.raises(loomlet.TaskletKilled):
         victim.join()
 
 

@@ -1,7 +1,7 @@
 """A lock that was handed over to a tasklet which then raises instead goes to the next, or is free.
 
-release() gives the lock to who has waited longest; between that and its run the tasklet may be
-killed, or told to raise: it never learns that it had the lock, so nobody would give it back.
+release() gives the lock to the longest waiter; before that tasklet runs it may be killed, or an
+exception may be thrown into it: it never learns that it had the lock, and would not release it.
 """
 
 import _thread
@@ -40,7 +40,7 @@ def killed(task):
 
 
 def thrown_at(task):
-    task.throw(TaskletExit("told"))
+    task.throw(TaskletExit("thrown"))
 
 
 def removed_and_killed(task):
@@ -49,17 +49,17 @@ def removed_and_killed(task):
 
 
 def killed_later(task):
-    """By a letter of another thread, read before the tasklet runs: os.read lets no other run."""
-    heard, told = os.pipe()
+    """By a message of another thread, read before the tasklet runs: os.read lets no other run."""
+    reading, writing = os.pipe()
 
     def main():
         task.kill()
-        os.write(told, b"x")
+        os.write(writing, b"x")
 
     _thread.start_new_thread(main, ())
-    os.read(heard, 1)
-    os.close(heard)
-    os.close(told)
+    os.read(reading, 1)
+    os.close(reading)
+    os.close(writing)
     task.remove()
     task.insert()
 

@@ -28,7 +28,7 @@ def test_one_at_a_time(mode):
 
 
 def test_first_come_first_served(mode):
-    """Release hands the lock to the first waiter; nobody overtakes."""
+    """release() hands the lock to the first waiter; no other tasklet overtakes it."""
     lock, order = Lock(), []
 
     def work(name):
@@ -46,7 +46,7 @@ def test_first_come_first_served(mode):
 
 
 def hard_switches():
-    """How many there were so far: all of them, and those because of an instruction."""
+    """The number of hard switches so far: all of them, and those caused by an instruction."""
     stats = _core.stats()
     return stats["hard"], stats["why_hard"].get("instruction", 0)
 
@@ -97,7 +97,7 @@ def test_an_exception_reaches_a_waiter(mode):
 
 
 def test_acquire_without_waiting_and_with_a_limit():
-    """acquire(False) and acquire(timeout=) answer False when the lock is not to be had."""
+    """acquire(False) and acquire(timeout=) return False when the lock is not available."""
     _core._virtual_clock(0.0)
     try:
         lock = Lock()

@@ -1,4 +1,4 @@
-"""A server that sends back what comes."""
+"""A server that sends back what it receives."""
 
 from __future__ import annotations
 

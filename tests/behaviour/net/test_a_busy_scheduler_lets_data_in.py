@@ -35,7 +35,7 @@ def test_a_ring_of_schedule_lets_data_in(mode, streams):
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_the_delay_is_bounded_by_picks(pair, seed):
-    """With a virtual clock the poller is looked at after 61 picks at the latest."""
+    """With a virtual clock the poller is polled after 61 picks at the latest."""
     _core._virtual_clock(0.0)
     _core._seed(seed)
     one, other = pair

@@ -17,7 +17,7 @@ def numbered(number):
 
 
 def test_the_next_user_of_a_number_gets_its_own_events(mode, pair):
-    """Registered anew: data wake who waits on the new one."""
+    """Registered anew: data wake the waiter of the new stream."""
     number = pair[0].detach()
     for n in range(20):
         one, other = numbered(number)
@@ -30,7 +30,7 @@ def test_the_next_user_of_a_number_gets_its_own_events(mode, pair):
 
 
 def test_an_event_of_the_old_use_wakes_no_tasklet(mode):
-    """The old socket lives on in another descriptor, so the system still tells of it."""
+    """The old socket lives on in another descriptor, so the system still reports its events."""
     one, other = net.pair()
     old = loomlet.spawn(one.receive_some)
     loomlet.schedule()
@@ -52,7 +52,7 @@ def test_an_event_of_the_old_use_wakes_no_tasklet(mode):
 
 
 def test_a_number_closed_by_other_code_is_registered_again(mode):
-    """os.close() tells us nothing, but who opens the number next begins anew."""
+    """os.close() bypasses loomlet, but the next stream with that number is registered anew."""
     one, other = net.pair()
     number = one.fileno()
     task = loomlet.spawn(one.receive_some)

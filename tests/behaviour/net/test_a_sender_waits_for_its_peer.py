@@ -1,4 +1,4 @@
-"""Who sends more than the peer takes waits."""
+"""A sender waits while its peer does not take the data."""
 
 import loomlet
 from loomlet import net

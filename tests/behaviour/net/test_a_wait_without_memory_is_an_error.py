@@ -38,7 +38,7 @@ def test_a_wait_without_memory_is_an_error(pair, count):
 
 @pytest.mark.parametrize("count", range(1, 4))
 def test_a_lookup_without_memory_is_an_error(count):
-    """Nobody waits then, and the next lookup works."""
+    """No tasklet keeps waiting, and the next lookup works."""
     attempt(count, lambda: loomlet.spawn(net.resolve, "localhost", 80).result())
     assert net.resolve("localhost", 80)
 

@@ -1,4 +1,4 @@
-"""Closing wakes those who wait, with a clear error, and what is closed stays so."""
+"""Closing wakes waiters with a clear error, and a closed stream stays closed."""
 
 import errno
 import os
@@ -33,7 +33,7 @@ def test_a_reader_gets_an_error(mode, streams, wait):
 
 
 def test_a_writer_gets_an_error(mode, streams, fill):
-    """Who waits for room does."""
+    """A tasklet that waits for room in the send buffer gets it."""
     one, _ = streams
     fill(one)
     task = loomlet.spawn(one.send_all, bytes(1000))
@@ -90,7 +90,7 @@ def test_a_closed_stream_stays_closed(pair):
 
 
 def test_detach_gives_the_number_away(mode, pair):
-    """A waiting tasklet is woken; the socket lives on elsewhere."""
+    """A waiting tasklet is woken; the descriptor stays open for its new owner."""
     one, other = pair
     task = loomlet.spawn(one.receive_some)
     loomlet.schedule()

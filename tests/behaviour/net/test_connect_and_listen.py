@@ -10,7 +10,7 @@ from loomlet import net
 
 
 def test_port_0_is_any_port():
-    """`local` tells which."""
+    """`local` shows which one was chosen."""
     with net.listen(("127.0.0.1", 0)) as listener:
         host, port = listener.local
         assert host == "127.0.0.1"
@@ -114,7 +114,7 @@ def test_a_socket_of_the_standard_library_becomes_a_stream(mode):
 
 
 def test_a_file_never_waits(tmp_path):
-    """What is always ready is."""
+    """A regular file is always ready."""
     path = tmp_path / "file"
     path.write_bytes(b"content")
     with net.Stream(os.open(path, os.O_RDONLY)) as stream:

@@ -24,15 +24,15 @@ def test_ready_data_come_before_the_next_timer(mode, clock, pair):
 
 
 def test_it_jumps_while_nothing_comes(mode, clock, pair):
-    """Who waits for a descriptor does not hold up virtual time."""
+    """A tasklet that waits for a descriptor does not hold up virtual time."""
     task = loomlet.spawn(pair[0].receive_some)
     loomlet.sleep(3600)
     assert clock() == 3600.0
     task.kill()
 
 
-def test_without_a_timer_it_waits_truly(mode, clock, pair):
-    """Data from another thread, with the clock standing still."""
+def test_without_a_timer_it_really_waits(mode, clock, pair):
+    """For data from another thread, while the clock stands still."""
     one, other = pair
     timer = threading.Timer(0.05, other.send_all, (b"x",))
     timer.start()

@@ -1,4 +1,4 @@
-"""Every wait for a descriptor can be ended, and the stream is of use afterwards."""
+"""Every wait for a descriptor can be ended, and the stream stays usable."""
 
 import socket
 
@@ -45,7 +45,7 @@ def test_a_cancelled_scope_ends_it(mode, pair, wait):
 
 
 def test_a_cancelled_scope_takes_nothing(mode, pair):
-    """Data that are there stay there for who comes next."""
+    """Data that are there stay there for the next reader."""
     one, other = pair
     other.send_all(b"data")
     with loomlet.CancelScope() as scope:
@@ -95,7 +95,7 @@ def test_one_of_several_leaves_the_queue(mode, pair):
 
 
 def test_a_sender_is_ended(mode, clock, streams, fill):
-    """A peer that takes nothing holds nobody for ever."""
+    """A peer that takes nothing cannot hold up the sender for ever."""
     one, _ = streams
     fill(one)
     with pytest.raises(TimeoutError), loomlet.timeout(1):
@@ -112,7 +112,7 @@ def test_accept_and_connect_are_ended(mode, listener):
 
 
 def test_a_connect_that_is_ended_leaves_nothing(mode):
-    """Its socket is closed; the fixture counts.  Nobody answers behind a full queue."""
+    """Its socket is closed (the fixture counts them).  A full accept queue never answers."""
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))
         deaf.listen(0)

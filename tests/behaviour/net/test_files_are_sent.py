@@ -139,7 +139,7 @@ def test_it_is_mixed_with_nothing(mode, streams, file, path):
 
 
 def test_a_file_that_shrinks_meanwhile(streams, file, path, fill):
-    """What is left goes over; the result says how much.  The file has no zeros, what fills has."""
+    """The remaining bytes are sent; the result says how many.  Only the filler contains zeros."""
     one, other = streams
     fill(one)
     start = path.read_bytes()[:1000]

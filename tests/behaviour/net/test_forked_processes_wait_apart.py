@@ -1,4 +1,4 @@
-"""fork: parent and child each wait by a poller of their own."""
+"""fork: parent and child each wait with a poller of their own."""
 
 import errno
 import os
@@ -13,7 +13,7 @@ import os, sys
 import loomlet
 from loomlet import net, _core
 
-# One pair for each process.  Who waits for the other's in vain would also take what comes there,
+# One pair for each process.  A process that waits on the other's pair would also take its data,
 # so the parent does nothing while the child is at work.
 ours, theirs = net.pair(), net.pair()
 
@@ -46,7 +46,7 @@ for stream in ours + theirs:
     "wait", ["return stream.receive_some()", "return sorted([0], key=f(stream)) and got.pop()"]
 )
 def test_waiting_tasklets_continue_in_both_processes(python, wait):
-    """What waits at the fork, soft and hard, is woken in the process in which its data come."""
+    """Tasklets that wait at the fork, soft and hard, wake in the process that gets their data."""
     program = PROGRAM.format(wait=wait)
     program = "got = []\nf = lambda s: lambda n: got.append(s.receive_some()) or n\n" + program
     done = python(program)
@@ -55,7 +55,7 @@ def test_waiting_tasklets_continue_in_both_processes(python, wait):
 
 
 def test_the_child_has_no_descriptor_of_the_parents_poller(python):
-    """It has one poller, as before; the parent is not told of what the child does."""
+    """It has one poller, as before; the parent is not notified of what the child does."""
     done = python(
         """
         import os

@@ -1,4 +1,4 @@
-"""Hundreds of connections wait at once, and each gets what is its own."""
+"""Hundreds of connections wait at once, and each gets its own data."""
 
 import random
 
@@ -9,7 +9,7 @@ COUNT = 200
 
 
 def test_each_waits_for_its_own(mode):
-    """Answers in a random order reach who waits for them."""
+    """Answers in a random order reach the right waiters."""
     streams = [net.pair() for _ in range(COUNT)]
     tasks = [loomlet.spawn(one.receive_exactly, 4) for one, _ in streams]
     loomlet.schedule()
@@ -24,7 +24,7 @@ def test_each_waits_for_its_own(mode):
 
 
 def test_all_talk_at_once(mode):
-    """Several rounds of all of them, each round in one look or many."""
+    """Several rounds of all of them, each round in one poll or many."""
     with net.listen(("127.0.0.1", 0)) as listener:
         server = loomlet.spawn(lambda: [loomlet.spawn(answer, stream) for stream in listener])
 

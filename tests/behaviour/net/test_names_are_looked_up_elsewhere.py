@@ -16,7 +16,7 @@ def flags_of(args, named):
 
 @pytest.fixture
 def looked_up(monkeypatch):
-    """The threads on which names were looked up, with the host; numeric ones are not told."""
+    """The threads on which names were looked up, with the host; numeric hosts are not recorded."""
     seen = []
     getaddrinfo = socket.getaddrinfo
 
@@ -65,14 +65,14 @@ def test_numbers_are_not_looked_up(looked_up, host):
 
 
 def test_an_unknown_name_is_an_error(mode):
-    """gaierror, as everywhere in Python.  .invalid is no name anywhere."""
+    """gaierror, as everywhere in Python.  .invalid exists nowhere."""
     for call in (net.connect, net.listen, lambda address: net.resolve(*address)):
         task = loomlet.spawn(refused, call)
         assert isinstance(task.result(), socket.gaierror)
 
 
 def test_its_error_has_no_context_of_others():
-    """What the tasklet handles that runs while the answer comes is none of the lookup's."""
+    """The exception that another tasklet handles meanwhile does not become the error's context."""
     task = loomlet.spawn(refused, lambda address: net.resolve(*address))
     try:
         raise KeyError("mine")

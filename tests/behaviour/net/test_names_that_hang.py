@@ -58,7 +58,7 @@ def resolver(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=CALLS)
 def run(request: pytest.FixtureRequest, python, resolver: Path, tmp_path: Path) -> Run:
-    """What main() of a program text prints, which is to end without an error."""
+    """Runs main() of a program text, which must end without an error; returns its output."""
     loaded = [*os.environ.get("LD_PRELOAD", "").split(), str(resolver)]
     environment = {"LD_PRELOAD": " ".join(loaded), "HANG_UNTIL": str(tmp_path / "until")}
     environment["PYTHONWARNINGS"] = "ignore::DeprecationWarning"  # of a fork beside threads
@@ -72,7 +72,7 @@ def run(request: pytest.FixtureRequest, python, resolver: Path, tmp_path: Path) 
 
 
 def test_a_hundred_hang_and_another_is_found(run: Run) -> None:
-    """No number of threads stands between: asyncio and libuv have such a ceiling."""
+    """No limit of threads gets in the way, as it would with asyncio and libuv."""
     assert (
         run("""
     def main():
@@ -88,7 +88,7 @@ def test_a_hundred_hang_and_another_is_found(run: Run) -> None:
 
 
 def test_a_waiting_tasklet_can_be_ended(run: Run) -> None:
-    """By a kill, an exception and the end of a time; then others use the threads."""
+    """By a kill, an exception and a timeout; then others use the threads."""
     assert (
         run("""
     def main():
@@ -113,7 +113,7 @@ def test_a_waiting_tasklet_can_be_ended(run: Run) -> None:
 
 
 def test_a_process_ends_while_names_hang(run: Run) -> None:
-    """At once: lookups are waited for by nobody."""
+    """At once: the end of a process does not wait for lookups."""
     assert (
         run("""
     def main():
@@ -128,7 +128,7 @@ def test_a_process_ends_while_names_hang(run: Run) -> None:
 
 
 def test_a_thread_ends_while_names_hang(run: Run) -> None:
-    """What is found for its tasklets is dropped, also when another thread has its place."""
+    """Results for its tasklets are dropped, also when another thread has taken its place."""
     assert (
         run("""
     for _ in range(3):
@@ -147,16 +147,16 @@ def test_a_thread_ends_while_names_hang(run: Run) -> None:
 
 
 def test_in_the_child_of_a_fork_waiters_get_an_error(run: Run) -> None:
-    """The threads are not there; new lookups find new ones.  The parent knows nothing of it."""
+    """The lookup threads are gone; new lookups start new ones.  The parent is not affected."""
     assert (
         run("""
     def main():
         tasks = hang(20)
         child = os.fork()
         if child == 0:
-            told = {task.result() for task in tasks}
+            errors = {task.result() for task in tasks}
             found = sorted(look_up("localhost", 80)) == stock
-            os._exit(0 if told == {"RuntimeError"} and found else 1)
+            os._exit(0 if errors == {"RuntimeError"} and found else 1)
         print(os.waitpid(child, 0)[1])
         until.touch()
         print(all(sorted(task.result()) == stock for task in tasks))
@@ -167,7 +167,7 @@ def test_in_the_child_of_a_fork_waiters_get_an_error(run: Run) -> None:
 
 
 def test_waiting_for_a_name_is_no_deadlock(run: Run) -> None:
-    """Neither of his thread nor of another one that waits for him."""
+    """Neither in its own thread nor in another thread that waits for it."""
     assert (
         run("""
     channel = loomlet.Channel()

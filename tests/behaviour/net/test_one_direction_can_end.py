@@ -32,7 +32,7 @@ def test_the_end_stays_the_end(mode, streams):
 
 
 def test_the_end_after_a_short_read_is_seen(mode, streams):
-    """Data and end that come together are both told, though one look told of both."""
+    """Data and end of stream that arrive together are both reported, though one poll found both."""
     one, other = streams
 
     def read():
@@ -46,7 +46,7 @@ def test_the_end_after_a_short_read_is_seen(mode, streams):
 
 
 def test_the_end_that_comes_between_two_reads_is_seen(mode, streams):
-    """The end that was told while nobody read is remembered."""
+    """An end of stream that arrived while no tasklet read is remembered."""
     one, other = streams
     got = []
 

@@ -1,4 +1,4 @@
-"""The system takes and gives in pieces; the calls say what they make of that."""
+"""The system transfers data in pieces; each call defines what it does with them."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def test_receive_some_returns_the_data_at_hand(mode, streams):
 
 
 def test_a_rest_is_not_forgotten(mode, streams):
-    """Who reads a piece and waits again gets the next piece, whenever it came."""
+    """A reader that takes a piece and waits again gets the next piece, whenever it came."""
     one, other = streams
 
     def read():
@@ -109,14 +109,14 @@ def test_little_and_much_in_turn(mode, streams):
 
 
 def test_a_strided_view_is_sent_in_order(mode, streams):
-    """What does not lie together is put together first."""
+    """Memory that is not contiguous is joined first."""
     one, other = streams
     one.send_all(memoryview(b"a-b-c-d-")[::2])
     assert other.receive_exactly(4) == b"abcd"
 
 
 def test_nothing_can_be_sent(mode, streams):
-    """An empty message is none, and asking for nothing gives nothing."""
+    """An empty message is not sent, and reading zero bytes returns b""."""
     one, other = streams
     one.send_all(b"")
     assert other.receive_exactly(0) == b""
@@ -137,20 +137,20 @@ def test_two_that_send_are_not_mixed(mode, streams):
     "call", ["receive_some(0)", "receive_some(-1)", "receive_exactly(-1)", "receive_some('x')"]
 )
 def test_sizes_are_checked(call, pair):
-    """A size that makes no sense is an error at once."""
+    """An invalid size is an error at once."""
     with pytest.raises((ValueError, TypeError)):
         eval(f"stream.{call}", {"stream": pair[0]})
 
 
 @pytest.mark.parametrize("data", ["text", 5, None])
 def test_only_bytes_are_sent(data, pair):
-    """Text must be encoded by who knows how."""
+    """Text must be encoded by the program."""
     with pytest.raises(TypeError):
         pair[0].send_all(data)
 
 
 def test_only_what_can_be_written_is_filled(pair):
-    """bytes do not change; an empty buffer could not tell the end from nothing."""
+    """bytes are immutable; with an empty buffer the end would look like a read of nothing."""
     with pytest.raises(BufferError):
         pair[0].receive_into(b"abc")
     with pytest.raises(ValueError, match="found an empty one"):

@@ -22,7 +22,7 @@ def alarms():
 
 
 def test_a_wait_continues_after_a_handler(mode, streams, alarms):
-    """Handlers run while the thread sleeps in the poller; who waits is not disturbed."""
+    """Handlers run while the thread sleeps in the poller; waiting tasklets are not disturbed."""
     one, other = streams
     task = loomlet.spawn(one.receive_some)
     while len(alarms) < 20:
@@ -59,7 +59,7 @@ def test_a_handler_runs_without_any_timer(mode, streams):
 
 
 def test_ctrl_c_reaches_the_main_tasklet(python):
-    """While everybody waits for a descriptor."""
+    """While all tasklets wait for descriptors."""
     done = python(
         """
         import os, signal, threading, time

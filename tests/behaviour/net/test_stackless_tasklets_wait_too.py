@@ -1,8 +1,8 @@
-"""Tasklets of the Stackless face wait for descriptors too."""
+"""Tasklets of the Stackless API wait for descriptors too."""
 
 
 def test_a_stackless_tasklet_waits(python):
-    """run() returns while all wait, as it does for channels; what has come is taken next time."""
+    """run() returns while all wait, as with channels; data that arrived are read next time."""
     done = python(
         """
         import loomlet.compat

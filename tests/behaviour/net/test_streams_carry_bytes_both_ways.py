@@ -27,7 +27,7 @@ def test_an_echo_server_answers(mode, listener):
 
 
 def test_the_main_tasklet_and_the_server_take_turns(mode, listener):
-    """The flow of control of a thread waits for descriptors as any tasklet does."""
+    """The main tasklet of a thread waits for descriptors as any tasklet does."""
     loomlet.spawn(serve, listener)
     with net.connect(listener.local) as stream:
         stream.send_all(b"hello")
@@ -37,7 +37,7 @@ def test_the_main_tasklet_and_the_server_take_turns(mode, listener):
 
 
 def test_nothing_runs_beside_it(mode, listener):
-    """One flow of control alone can connect and accept: the system completes connections."""
+    """One tasklet alone can connect and accept: the system completes connections."""
     with net.connect(listener.local) as one, listener.accept() as other:
         one.send_all(b"ping")
         assert other.receive_some() == b"ping"

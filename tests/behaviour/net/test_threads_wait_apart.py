@@ -1,4 +1,4 @@
-"""Threads: each waits by its own poller, on its own streams or on the same ones."""
+"""Threads: each waits with its own poller, on its own streams or on shared ones."""
 
 import threading
 import time
@@ -91,7 +91,7 @@ def test_one_thread_reads_and_another_writes(streams):
 
 @pytest.mark.parametrize("wait", ["receive_some", "accept"])
 def test_close_reaches_every_thread(wait, listener, pair, caught):
-    """Who waits in another thread, tasklet or not, gets the error there."""
+    """A waiter in another thread, tasklet or not, gets the error there."""
     thing = pair[0] if wait == "receive_some" else listener
     errors = []
     ready = threading.Barrier(4)
@@ -119,7 +119,7 @@ def test_close_reaches_every_thread(wait, listener, pair, caught):
 
 
 def test_a_thread_that_ends_lets_go(pair):
-    """Its tasklets that wait are ended with it; others get what comes."""
+    """Its waiting tasklets are ended with it; others get the data that arrive."""
     one, other = pair
     ended = []
 
@@ -151,7 +151,7 @@ def test_threads_that_come_and_go_leave_no_poller():
             thread.join()
 
 
-def test_mail_wakes_a_thread_that_sleeps_in_its_poller(pair):
+def test_messages_wake_a_thread_that_sleeps_in_its_poller(pair):
     """A channel, a throw, and a kill from another thread, many times."""
     one, _ = pair
     channel, back = loomlet.Channel(), loomlet.Channel()

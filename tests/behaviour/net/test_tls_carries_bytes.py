@@ -1,4 +1,4 @@
-"""What one end of a TLS stream sends the other receives, in order and whole."""
+"""A TLS stream delivers what the other end sends, in order and whole."""
 
 import os
 import ssl
@@ -107,7 +107,7 @@ def test_several_readers_take_turns(mode, tls_pair):
 
 @pytest.mark.parametrize("version", VERSIONS, ids=lambda version: version.name)
 def test_one_direction_can_end(mode, tls_pair, version):
-    """What had come already, read or not, is received after send_eof."""
+    """Data that had arrived, read or not, are received after send_eof."""
     one, other = tls_pair(version)
     other.send_all(b"before")
     assert one.receive_some(1) == b"b"

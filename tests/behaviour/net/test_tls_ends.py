@@ -1,4 +1,4 @@
-"""How a TLS stream ends: told, cut off, reset, closed."""
+"""How a TLS stream ends: by a close notification, cut off, reset, closed."""
 
 import socket
 import ssl
@@ -13,12 +13,12 @@ WRONG = "BAD_RECORD_MAC|RECORD_LAYER_FAILURE"  # by the version of OpenSSL
 
 
 def cut(stream):
-    """The connection ends and nobody says so."""
+    """The connection ends without a close notification."""
     stream._under.close()
 
 
 def reset(stream):
-    """The system tells the peer that all is lost."""
+    """The system resets the connection."""
     sock = socket.socket(fileno=stream._under.detach())
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     sock.close()

@@ -8,11 +8,11 @@ import pytest
 import loomlet
 from loomlet import _core, net, schedule, spawn
 
-CHECKS = 150  # more than the longest operation below has
+SAFEPOINTS = 150  # more than the longest operation below has
 
 
 def in_a_thread(body):
-    """What `body` returns, run in an OS thread: counted slices are the thread's own."""
+    """Runs `body` in an OS thread, which has its own counted slices; returns its result."""
     found = []
     thread = threading.Thread(target=lambda: found.append(loomlet.run(body, slice=None)))
     thread.start()
@@ -26,10 +26,10 @@ def streams(contexts):
     return client, net.TLSStream(other, contexts[1], server_side=True)
 
 
-def killed_after(checks, work, *args):
+def killed_after(safepoints, work, *args):
     """Whether `work` was interrupted, not waiting, when it was killed."""
     task = spawn(work, *args)
-    _core._slice_budget(checks)
+    _core._slice_budget(safepoints)
     schedule()  # comes back when the slice is over
     _core._slice_budget(0)
     running = task.state == "runnable"  # it neither waits nor has ended
@@ -52,27 +52,27 @@ def receive_until(stream, mark):
 
 
 def try_all(contexts, work, prepare):
-    """Kills after 1, 2, 3 ... checks; how often the next sender was told to close the stream."""
+    """Kills after 1, 2, 3 ... safepoints; returns how often a send then said "close it"."""
 
     def body():
-        told, running = 0, True
-        for checks in range(1, CHECKS):
+        broken, running = 0, True
+        for safepoints in range(1, SAFEPOINTS):
             one, other = streams(contexts)
             with one, other, loomlet.timeout(60):
                 prepare(one, other)
-                running = killed_after(checks, work, one)
+                running = killed_after(safepoints, work, one)
                 assert locks(one) == []
                 try:
                     one.send_all(b"END")
                 except ssl.SSLError as error:
                     assert "close it" in str(error)
-                    told += 1
+                    broken += 1
                 else:
                     receive_until(other, b"END")
                     other.send_all(b"END")
                     receive_until(one, b"END")
         assert not running
-        return told
+        return broken
 
     return in_a_thread(body)
 

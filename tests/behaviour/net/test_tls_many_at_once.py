@@ -11,7 +11,7 @@ from loomlet import TaskGroup, net
 
 
 def try_to_answer(stream):
-    with contextlib.suppress(ssl.SSLEOFError):  # of those that never shake hands
+    with contextlib.suppress(ssl.SSLEOFError):  # of clients that never begin a handshake
         answer(stream)
 
 
@@ -49,7 +49,7 @@ def test_a_slow_handshake_blocks_no_other_connection(mode, certificates):
             stream.close()
         listener.close()
         server.join()
-        loomlet.sleep(0.01)  # until the server has met the ends of the silent ones
+        loomlet.sleep(0.01)  # until the server has seen the silent connections end
 
 
 def test_threads_share_a_stream(tls_pair):

@@ -1,4 +1,4 @@
-"""Whom a TLS stream speaks with: names, authorities, certificates of clients, ALPN."""
+"""How a TLS stream verifies its peer: names, authorities, certificates of clients, ALPN."""
 
 import ssl
 
@@ -44,7 +44,7 @@ def test_the_host_is_the_expected_name(mode, certificates, meet):
 
 
 def test_an_unknown_authority(mode, certificates, meet):
-    """The signer has to be known; the server gets an error."""
+    """The client does not know the signer and refuses; the server gets an error."""
     server, client = meet(certificates.client("other"), None)
     assert isinstance(client, ssl.SSLCertVerificationError)
     assert isinstance(server, ssl.SSLError)
@@ -52,13 +52,13 @@ def test_an_unknown_authority(mode, certificates, meet):
 
 
 def test_the_systems_authorities(mode, meet):
-    """`tls=True` trusts those, which do not know ours."""
+    """`tls=True` trusts the system's authorities, which do not include the tests' own."""
     _, client = meet(True, None)
     assert isinstance(client, ssl.SSLCertVerificationError)
 
 
 def test_a_path_has_no_name(certificates, tmp_path):
-    """server_hostname has to be given for a UNIX socket; nothing stays open."""
+    """A UNIX socket needs server_hostname; nothing stays open."""
     path = tmp_path / "socket"
     with net.listen(path, tls=certificates.server()) as listener:
         with pytest.raises(ValueError, match="server_hostname"):
@@ -97,7 +97,7 @@ def subject(stream):
 
 
 def test_a_client_without_certificate_is_refused(mode, certificates, meet):
-    """Its handshake may be over by then: the first read tells."""
+    """Its own handshake may be over by then: the first read raises the error."""
     context = certificates.server()
     context.verify_mode = ssl.CERT_REQUIRED
     context.load_verify_locations(certificates.path("authority.pem"))
@@ -107,7 +107,7 @@ def test_a_client_without_certificate_is_refused(mode, certificates, meet):
 
 
 def test_both_ends_agree_on_a_protocol(mode, certificates):
-    """ALPN; None for who did not ask."""
+    """ALPN; None for a side that did not ask."""
     server, client = certificates.server(), certificates.client()
     server.set_alpn_protocols(["h2", "http/1.1"])
     client.set_alpn_protocols(["http/1.1"])
@@ -122,7 +122,7 @@ def test_both_ends_agree_on_a_protocol(mode, certificates):
 
 
 def test_a_server_chooses_by_name(mode, certificates, meet):
-    """A callback of OpenSSL runs in the tasklet that shakes hands, and may wait."""
+    """A callback of OpenSSL runs in the tasklet that performs the handshake, and may wait."""
     names = []
 
     def choose(_stream, name, _context):
@@ -161,5 +161,5 @@ def test_ssl_is_loaded_with_the_first_tls(python):
             print(error)
         """
     )
-    told = "False TLSStream True\nmodule 'loomlet.net' has no attribute 'nothing'\n"
-    assert (done.stdout, done.stderr) == (told, "")
+    expected = "False TLSStream True\nmodule 'loomlet.net' has no attribute 'nothing'\n"
+    assert (done.stdout, done.stderr) == (expected, "")

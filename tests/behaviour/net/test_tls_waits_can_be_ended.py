@@ -1,4 +1,4 @@
-"""Every wait of a TLS stream can be ended; who reads leaves it of use, who sends says if not."""
+"""Every TLS wait can be ended; reads leave a usable stream, sends raise an error if they do not."""
 
 import ssl
 
@@ -62,7 +62,7 @@ def test_a_timeout_in_the_midst_of_a_record(mode, tls_pair, wait):
 
 
 def test_a_cancelled_scope_takes_nothing(mode, tls_pair, wait):
-    """Data that are there stay there for who comes next."""
+    """Data that are there stay there for the next reader."""
     one, other = tls_pair()
     other.send_all(b"data")
     with loomlet.CancelScope() as scope:
@@ -125,7 +125,7 @@ def test_connect_is_ended(mode, certificates):
 
 
 def test_two_tasklets_that_begin_at_once(mode, halves):
-    """One shakes hands, the other waits for it, and continues if the first is ended."""
+    """One performs the handshake; the other waits, and continues if the first is ended."""
     client, server = halves
     reader, sender = loomlet.spawn(client.receive_some), loomlet.spawn(client.send_all, b"a")
     loomlet.schedule()
@@ -165,7 +165,7 @@ def test_accept_is_ended(mode, certificates):
 
 
 def test_waiting_is_soft(switches, tls_pair, wait):
-    """Who waits to read keeps no C stack."""
+    """A tasklet that waits to read keeps no C stack."""
     one, _ = tls_pair()
     task = loomlet.spawn(wait, one)
     switches.take()
@@ -175,7 +175,7 @@ def test_waiting_is_soft(switches, tls_pair, wait):
 
 
 def test_writing_is_soft(switches, tls_pair):
-    """So does who waits to write."""
+    """A tasklet that waits to write keeps none either."""
     one, _ = tls_pair()
     task = loomlet.spawn(one.send_all, MUCH)
     switches.take()
@@ -196,7 +196,7 @@ def test_accepting_is_soft(switches, certificates):
 
 
 def test_it_is_not_frozen(switches, tls_pair):
-    """Neither who waits for one nor who holds one."""
+    """Neither a tasklet that waits for a stream nor one that holds it."""
     one, _ = tls_pair()
     channel = loomlet.Channel()
 

@@ -1,4 +1,4 @@
-"""A TLS stream speaks with what others have written: openssl itself, and Python's own SSLSocket."""
+"""A TLS stream works with other implementations: openssl itself, and Python's own SSLSocket."""
 
 import contextlib
 import os
@@ -65,7 +65,7 @@ def test_s_client_renews_keys(mode, certificates, openssl):
         with listener.accept() as stream:
             reader = loomlet.spawn(stream.receive_exactly, 15)
             to.send_all(b"before\n")
-            loomlet.sleep(0.05)  # it takes a command at the beginning of what it reads
+            loomlet.sleep(0.05)  # openssl looks for commands at the beginning of a read
             to.send_all(b"K\n")
             loomlet.sleep(0.05)
             to.send_all(b"and then\n")

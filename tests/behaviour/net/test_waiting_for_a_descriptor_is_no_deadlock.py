@@ -1,4 +1,4 @@
-"""While somebody waits for a descriptor the world outside can wake him: that is no deadlock."""
+"""The outside world can wake a tasklet that waits for a descriptor: that is no deadlock."""
 
 import threading
 import time
@@ -41,7 +41,7 @@ def test_deadlocks_are_found_again_when_no_wait_is_left(mode, pair):
 
 
 def test_a_killed_wait_is_no_wait(mode, pair):
-    """Each way out of a wait counts it off."""
+    """Each way out of a wait uncounts it."""
     one, _ = pair
     killed = loomlet.spawn(one.receive_some)
     late = loomlet.spawn(limited, one)

@@ -1,4 +1,4 @@
-"""Who waits for a descriptor keeps no C stack, wherever its callers are."""
+"""A tasklet that waits for a descriptor keeps no C stack, however deep its callers are."""
 
 import pytest
 

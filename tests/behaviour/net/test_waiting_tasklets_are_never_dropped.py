@@ -1,4 +1,4 @@
-"""Streams that are dropped are closed with a warning; who waits is never dropped."""
+"""Streams that are dropped are closed with a warning; waiting tasklets are never dropped."""
 
 import gc
 import weakref
@@ -54,7 +54,7 @@ def test_a_waiting_tasklet_is_kept_alive_by_its_descriptor(mode):
 
 
 def test_a_tasklet_that_has_ended_leaves_its_stream(mode):
-    """What a wait kept is let go when it ends, whichever way."""
+    """A wait releases its references when it ends, whichever way."""
     one, other = net.pair()
     buffer = bytearray(4)
     task = loomlet.spawn(one.receive_into, buffer)
@@ -66,7 +66,7 @@ def test_a_tasklet_that_has_ended_leaves_its_stream(mode):
 
 
 def test_run_ends_waiting_tasklets():
-    """At the end of run() their `finally` blocks close what they hold."""
+    """At the end of run() their `finally` blocks close their streams."""
 
     def body(stream):
         with stream:

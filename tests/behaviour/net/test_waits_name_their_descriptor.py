@@ -1,9 +1,9 @@
-"""A tasklet says for what it waits, and it cannot be frozen there."""
+"""A tasklet shows what it waits for, and cannot be frozen there."""
 
 import pytest
 
 import loomlet
-from loomlet import errors
+from loomlet import _waits
 
 
 @pytest.mark.parametrize(
@@ -15,12 +15,12 @@ from loomlet import errors
     ],
 )
 def test_it_names_the_stream(mode, pair, wait, word):
-    """waiting_in and waiting_for, and the line that a report has."""
+    """waiting_in, waiting_for, and the line in a report."""
     one, _ = pair
     task = loomlet.spawn(wait, one)
     loomlet.schedule()
     assert (task.state, task.waiting_in, task.waiting_for) == ("blocked", word, one)
-    assert f": read <Stream fd={one.fileno()}> at " in errors.describe(task)
+    assert f": read <Stream fd={one.fileno()}> at " in _waits.describe(task)
     task.kill()
     assert task.waiting_for is None
 
@@ -34,7 +34,7 @@ def test_a_listener_is_named(mode, listener):
 
 
 def test_it_is_not_frozen(switches, pair):
-    """What it waits for is of this process; the text says so."""
+    """A descriptor belongs to this process; the text says so."""
     one, other = pair
     task = loomlet.spawn(lambda: one.receive_some())
     loomlet.schedule()

@@ -10,7 +10,7 @@ from loomlet import _core, net
 
 @pytest.mark.parametrize("seed", range(10))
 def test_no_byte_is_lost_to_a_timeout(mode, streams, seed):
-    """What a timeout cut off arrives at the next read; every byte once and in order."""
+    """Data that a timeout missed arrive at the next read; every byte once and in order."""
     one, other = streams
     choose = random.Random(seed)
     message = bytes(choose.randrange(256) for _ in range(3000))

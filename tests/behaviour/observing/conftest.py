@@ -1,4 +1,4 @@
-"""What the tests of observing share: programs that run in a process of their own."""
+"""Fixtures of the observing tests: programs that run in a process of their own."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def begin() -> Iterator[Callable[..., subprocess.Popen[str]]]:
 
 @pytest.fixture
 def look() -> Callable[..., observe.Dump]:
-    """observe.dump(pid), again and again until what is looked for has come to be."""
+    """observe.dump(pid), repeated until the condition holds."""
 
     def ask(pid: int, until: Callable[[observe.Dump], object] = lambda dump: True) -> observe.Dump:
         end = time.monotonic() + 60

@@ -1,4 +1,4 @@
-"""`python -m loomlet run script.py`: the program finds what it finds under `python script.py`."""
+"""`python -m loomlet run script.py`: a program sees the same as under `python script.py`."""
 
 import os
 import signal
@@ -34,7 +34,7 @@ def test_it_imports_its_neighbours(command, script):
 
 
 def test_its_blocking_calls_let_others_run(command, script):
-    """Who sleeps shorter is first, although the other one began to sleep before."""
+    """The shorter sleep ends first, although the longer one began before."""
     path = script(
         """
         import time
@@ -73,7 +73,7 @@ def test_its_main_module_lives_to_the_end(command, script):
 
 
 def test_slices_are_on(command, script):
-    """A tasklet that computes without end does not keep the program from going on."""
+    """A tasklet that computes without end does not stop the program."""
     path = script(
         """
         import sys, loomlet
@@ -93,17 +93,17 @@ def test_slices_are_on(command, script):
 
 
 @pytest.mark.parametrize(
-    ("text", "status", "told"),
+    ("text", "status", "printed"),
     [
         ("import sys; sys.exit(5)", 5, ""),
         ("raise SystemExit('no more')", 1, "no more\n"),
         ("pass", 0, ""),
     ],
 )
-def test_its_exit_status_is_the_process_s(command, script, text, status, told):
+def test_its_exit_status_is_that_of_the_process(command, script, text, status, printed):
     """SystemExit with a number or a text, and a plain end."""
     done = command("run", script(text))
-    assert (done.returncode, done.stderr) == (status, told)
+    assert (done.returncode, done.stderr) == (status, printed)
 
 
 def test_its_exceptions_are_shown_without_our_frames(command, script):
@@ -122,7 +122,7 @@ def test_its_exceptions_are_shown_without_our_frames(command, script):
     assert (done.returncode, done.stderr) == (plain.returncode, plain.stderr)
 
 
-def test_a_syntax_error_is_shown_as_ever(command, script):
+def test_a_syntax_error_is_shown_as_usual(command, script):
     """As `python script.py` shows it."""
     path = script("def f(:\n    pass\n")
     plain = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False)
@@ -144,8 +144,8 @@ def test_its_own_excepthook_is_called(command, script):
     assert (done.returncode, done.stdout, done.stderr) == (1, "KeyError <module>\n", "")
 
 
-def test_ctrl_c_ends_it_as_ever(script):
-    """The process dies of SIGINT, as shells want to know."""
+def test_ctrl_c_ends_it_as_usual(script):
+    """The process dies of SIGINT, which shells need to see."""
     path = script(
         """
         import loomlet
@@ -158,9 +158,9 @@ def test_ctrl_c_ends_it_as_ever(script):
         assert process.stdout.readline() == b"begun\n"
         time.sleep(0.05)  # until it sleeps; earlier would do as well
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=60)
+        _, printed = process.communicate(timeout=60)
     assert process.returncode == -signal.SIGINT
-    assert b"KeyboardInterrupt" in told
+    assert b"KeyboardInterrupt" in printed
 
 
 def test_errors_of_scripts_that_cannot_run(command, tmp_path):
@@ -172,3 +172,56 @@ def test_errors_of_scripts_that_cannot_run(command, tmp_path):
     done = command("run", "--slice", "0", tmp_path / "missing.py")
     assert done.returncode == 2
     assert "expected 0.0001 seconds or more, found 0" in done.stderr
+
+
+SHOW = """
+    import sys, __main__
+    print(__name__, __file__ == sys.argv[0], sys.argv[1:], sys.path[0])
+    print(__package__, __spec__.name, __main__.__dict__ is globals())
+"""
+
+
+def test_a_module_is_run_as_by_python_m(command, script):
+    """A module, with the current folder at the head of sys.path; all that follows is for it."""
+    folder = script(SHOW, "shows.py").parent
+    done = command("run", "-m", "shows", "-m", "--slice", "-h", cwd=folder)
+    words = f"__main__ True ['-m', '--slice', '-h'] {os.path.realpath(folder)}"
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"{words}\n shows True\n"
+
+
+def test_a_package_is_run_by_its_main_module(command, tmp_path):
+    """With relative imports; its `__init__` is imported once."""
+    package = tmp_path / "things"
+    package.mkdir()
+    (package / "__init__.py").write_text("print('init')")
+    (package / "other.py").write_text("VALUE = 7")
+    (package / "__main__.py").write_text("from .other import VALUE\nprint(__package__, VALUE)")
+    done = command("run", "--slice", "0.01", "-m", "things", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "init\nthings 7\n", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["-m", "not_there"], "no module named 'not_there'"),
+        (["-m", "not_there.at_all"], "No module named 'not_there'"),
+        (["-m", "json.decoder.no"], "cannot find module 'json.decoder.no'"),
+        (["-m", "wsgiref"], "'wsgiref' is a package and cannot be run"),
+        (["-m", "sys"], "no code for module 'sys'"),
+    ],
+)
+def test_a_module_that_cannot_be_run_is_named(command, words, expected):
+    """One line, and status 1, as python gives."""
+    done = command("run", *words)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert expected in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [[], ["-m"]])
+def test_a_program_must_be_named(command, words):
+    """Neither a script nor a module is a mistake in the command line."""
+    done = command("run", *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "expected script.py or -m module" in done.stderr

@@ -51,9 +51,9 @@ def test_the_program_sees_no_child(run):
     """Nothing to wait for, and its system calls continue."""
     then = """
 import time
-def told(*args):
+def handler(*args):
     print("SIGCHLD", flush=True)
-signal.signal(signal.SIGCHLD, told)
+signal.signal(signal.SIGCHLD, handler)
 os.kill(os.getpid(), signal.SIGUSR1)
 time.sleep(0.5)  # a signal or a child would come meanwhile
 try:
@@ -67,12 +67,12 @@ except ChildProcessError:
 
 
 def test_a_handler_of_the_program_comes_first(run):
-    """What it sets takes the place of ours."""
+    """Its handler replaces loomlet's."""
     before = "signal.signal(signal.SIGUSR1, lambda *args: (print('mine', flush=True), sys.exit(3)))"
     process = run(before=before)
     process.send_signal(signal.SIGUSR1)
-    out, told = process.communicate(timeout=60)
-    assert (process.returncode, out, told) == (3, "mine\n", "")
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (3, "mine\n", "")
 
 
 def test_a_signal_that_is_taken_is_left_alone(python):
@@ -91,7 +91,7 @@ def test_a_signal_that_is_taken_is_left_alone(python):
     assert (done.returncode, done.stdout) == (0, "False\nTrue\n")
 
 
-def test_without_the_command_the_signal_is_the_program_s(begin):
+def test_without_the_command_the_signal_is_left_alone(begin):
     """loomlet.run() by itself takes no signal."""
     process = begin(
         """

@@ -1,4 +1,4 @@
-"""What is asked may be no process of loomlet, may end meanwhile, or may belong to another user."""
+"""The process asked for a dump may not run loomlet, may end meanwhile, or be another user's."""
 
 import os
 import socket
@@ -70,7 +70,7 @@ def test_one_that_speaks_something_else(impostor):
 
 
 def test_one_that_does_not_answer(impostor, monkeypatch):
-    """DumpError after half a minute; here a moment."""
+    """DumpError after half a minute; shortened here."""
     monkeypatch.setattr(client, "PATIENCE", 0.05)
     end = threading.Event()
     pid = impostor(b"", wait=end)
@@ -101,7 +101,7 @@ def test_the_command_says_why_there_is_no_dump(impostor, command):
 
 
 def test_a_reader_that_has_enough(impostor):
-    """`python -m loomlet dump PID | head`: nothing is said, the status is 0."""
+    """`python -m loomlet dump PID | head`: no message, status 0."""
     pid = impostor(b"loomlet-dump\t1\nP\t7\t1000\nE\tok\n")
     reading, writing = os.pipe()
     os.close(reading)

@@ -33,8 +33,8 @@ KEEPS_GIL = "lambda: ctypes.PyDLL(None).usleep(500000)"
 LINE = PROGRAM.splitlines().index("    call()") + 1
 
 
-def told(process):
-    """What comes on stderr until the program has ended."""
+def stderr_of(process):
+    """Runs the program to its end and returns its stderr."""
     _, text = process.communicate(timeout=60)
     assert process.returncode == 0
     return text
@@ -43,7 +43,7 @@ def told(process):
 @pytest.mark.parametrize("call", [KEEPS_GIL, "lambda: time.sleep(0.5)"])
 def test_a_stall_is_reported_once(begin, call):
     """With the tasklet, the duration, the innermost functions and their lines."""
-    text = told(
+    text = stderr_of(
         begin(PROGRAM.format(before="loomlet.spawn(other)", call=call), LOOMLET_STALL="0.1")
     )
     lines = text.splitlines()
@@ -69,7 +69,7 @@ def test_it_comes_while_python_is_stuck(begin):
 
 
 def test_uninterruptible_code_is_reported(begin):
-    """A loop inside nopreempt() holds the thread like a call of C."""
+    """A loop inside nopreempt() holds the thread like a call to C."""
     process = begin(
         """
         import time
@@ -91,13 +91,13 @@ def test_uninterruptible_code_is_reported(begin):
         """,
         LOOMLET_STALL="0.1",
     )
-    text = told(process)
+    text = stderr_of(process)
     assert re.match(r"loomlet: tasklet loop-\d+ has held its thread for .* in loop$", text), text
     assert text.count("\n") == 1
 
 
-NOBODY_WAITS = {
-    "nobody else": ("pass", "lambda: time.sleep(0.3)"),
+NO_STALL = {
+    "it is alone": ("pass", "lambda: time.sleep(0.3)"),
     "they wait for it": ("loomlet.spawn(loomlet.Channel().receive)", "lambda: time.sleep(0.3)"),
     "they sleep for longer": ("loomlet.spawn(loomlet.sleep, 60)", "lambda: time.sleep(0.3)"),
     "it sleeps": ("pass", "lambda: loomlet.sleep(0.3)"),
@@ -112,19 +112,21 @@ NOBODY_WAITS = {
 }
 
 
-@pytest.mark.parametrize(("before", "call"), NOBODY_WAITS.values(), ids=NOBODY_WAITS.keys())
+@pytest.mark.parametrize(("before", "call"), NO_STALL.values(), ids=NO_STALL.keys())
 def test_nothing_is_reported_without_waiting_tasklets(begin, before, call):
-    """Idle is no stall, nor is a call that keeps nobody waiting, nor Python code that yields."""
+    """Idle time is no stall, nor a call that delays no tasklet, nor Python code that yields."""
     process = begin(PROGRAM.format(before=before, call=call), LOOMLET_STALL="0.25")
-    assert told(process) == ""
+    assert stderr_of(process) == ""
 
 
 def test_it_can_be_turned_off(begin):
     """LOOMLET_STALL=0, or report_stalls(None)."""
     before = "loomlet.spawn(other)"
-    assert told(begin(PROGRAM.format(before=before, call=KEEPS_GIL), LOOMLET_STALL="0")) == ""
+    assert stderr_of(begin(PROGRAM.format(before=before, call=KEEPS_GIL), LOOMLET_STALL="0")) == ""
     before += "; observe.report_stalls(None)"
-    assert told(begin(PROGRAM.format(before=before, call=KEEPS_GIL), LOOMLET_STALL="0.1")) == ""
+    assert (
+        stderr_of(begin(PROGRAM.format(before=before, call=KEEPS_GIL), LOOMLET_STALL="0.1")) == ""
+    )
 
 
 def test_arguments_are_checked(python):

@@ -1,4 +1,4 @@
-"""Damaged dumps that fuzz/dumps.py kept are refused as no dumps, or shown."""
+"""Damaged dumps that fuzz/dumps.py kept are refused or shown."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The socket of a process: who may use it, when it is there, and that it goes."""
+"""The socket of a process: its permissions, when it exists, and that it is removed."""
 
 import os
 import signal
@@ -26,17 +26,17 @@ loomlet.run(main)
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Doors of this test are made in a folder of its own."""
+    """Debug sockets of this test are made in a folder of its own."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     return tmp_path / f"loomlet-{os.geteuid()}"
 
 
-def test_only_the_user_may_knock(folder, begin):
+def test_only_the_user_may_connect(folder, begin):
     """The folder has mode 0700, the socket 0600, named after the process."""
     process = begin(SLEEP)
-    door = folder / str(process.pid)
-    assert stat.S_ISSOCK(door.stat().st_mode)
-    assert stat.S_IMODE(door.stat().st_mode) == 0o600
+    path = folder / str(process.pid)
+    assert stat.S_ISSOCK(path.stat().st_mode)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
@@ -49,10 +49,10 @@ def test_a_folder_of_others_is_not_used(folder, begin, tmp_path):
     process = begin(SLEEP, TMPDIR=str(other))
     assert os.listdir(folder) == []
     assert os.listdir(other / folder.name) == [str(process.pid)]
-    assert observe.dump(process.pid).whole  # found by what the system lists
+    assert observe.dump(process.pid).whole  # found in the system's list of sockets
 
 
-def test_it_goes_with_the_program(folder, python):
+def test_it_is_removed_with_the_program(folder, python):
     """At the end of the interpreter nothing is left."""
     done = python("import loomlet; print(loomlet.run(lambda: 5))")
     assert (done.stdout, done.stderr) == ("5\n", "")
@@ -60,7 +60,7 @@ def test_it_goes_with_the_program(folder, python):
 
 
 def test_stale_sockets_are_removed(folder, begin, python):
-    """By the next process that opens its door; living ones keep theirs."""
+    """The next process that opens its socket removes them; living processes keep theirs."""
     living, killed = begin(SLEEP), begin(SLEEP)
     killed.send_signal(signal.SIGKILL)
     killed.wait()
@@ -70,16 +70,16 @@ def test_stale_sockets_are_removed(folder, begin, python):
 
 
 def test_living_ones_are_not_disturbed(folder, python):
-    """Nobody knocks at a door to find out whether it is held."""
+    """Whether a socket is in use is found out without a connection."""
     os.makedirs(folder, 0o700, exist_ok=True)
     path = os.path.join(folder, "1")
-    with socket.socket(socket.AF_UNIX) as door:
-        door.bind(path)
-        door.listen()
-        door.setblocking(False)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+        listener.setblocking(False)
         assert python("import loomlet; loomlet.run(int)").returncode == 0
         with pytest.raises(BlockingIOError):
-            door.accept()
+            listener.accept()
     assert os.listdir(folder) == ["1"]
 
 
@@ -112,7 +112,7 @@ def test_it_can_be_turned_off(folder, python):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_the_child_of_a_fork_has_its_own(folder, begin, python):
-    """Both can be asked, each tells of itself, and both take theirs away."""
+    """Both answer, each about itself, and both remove their sockets."""
     done = python(
         """
         import os, sys, warnings
@@ -149,8 +149,8 @@ def test_the_program_does_not_see_the_copies(folder, python):
         import loomlet
         from loomlet import observe
 
-        told = []
-        signal.signal(signal.SIGCHLD, lambda *args: told.append(args))
+        signals = []
+        signal.signal(signal.SIGCHLD, lambda *args: signals.append(args))
 
         def main():
             before = len(os.listdir("/proc/self/fd"))
@@ -160,7 +160,7 @@ def test_the_program_does_not_see_the_copies(folder, python):
                 os.wait()
             except ChildProcessError:
                 print("no child")
-            print(told, len(os.listdir("/proc/self/fd")) - before)
+            print(signals, len(os.listdir("/proc/self/fd")) - before)
 
         loomlet.run(main)
         """
@@ -181,10 +181,10 @@ def test_programs_may_close_unknown_descriptors(folder, python):
             pairs = [socket.socketpair() for _ in range(40)]
             for _ in range(2):  # the first is answered if the thread waited already
                 try:
-                    told = observe.dump(os.getpid()).whole
+                    answer = observe.dump(os.getpid()).whole
                 except observe.DumpError:
-                    told = "no dump"
-            print(told)
+                    answer = "no dump"
+            print(answer)
             for one, other in pairs:
                 with one, other:
                     one.sendall(b"x")
@@ -197,7 +197,7 @@ def test_programs_may_close_unknown_descriptors(folder, python):
 
 
 def test_a_silent_client_gets_no_answer(folder, begin):
-    """A client that knocks and goes, or talks nonsense, does no harm."""
+    """A client that connects and leaves, or sends nonsense, does no harm."""
     import socket
 
     process = begin(SLEEP)

@@ -1,4 +1,4 @@
-"""A dump names what each tasklet waits for, and whose it is."""
+"""A dump names what each tasklet waits for, and its holder."""
 
 PROGRAM = """
 import threading
@@ -58,18 +58,18 @@ def test_every_kind_of_wait(begin, look):
     found = look(process.pid, lambda dump: not dump.threads[0].running)
     tasks = {task.name: task for task in found.tasks()}
     holder, child = tasks["holder"].id, tasks["child"].id
-    told = {
+    shown = {
         name: (task.waiting_in, [(t.type, t.name, t.holder) for t in task.targets])
         for name, task in tasks.items()
     }
-    assert told == {
+    assert shown == {
         "main": ("sleep", []),
         "holder": ("sleep", []),
         "child": ("sleep", []),
         "receive": ("receive", [("loomlet.Channel", "jobs", 0)]),
         "lock": ("acquire", [("loomlet.Lock", "", holder)]),
         "stock": ("acquire", [("_thread.RLock", "", holder)]),
-        "plain": ("acquire", [("_thread.lock", "", 0)]),
+        "plain": ("acquire", [("_thread.lock", "", holder)]),
         "join": ("join", [("loomlet.Tasklet", "", holder)]),
         "group": ("join", [("TaskGroup", "", child)]),
         "late": ("receive", [("loomlet.Channel", "jobs", 0)]),

@@ -1,4 +1,4 @@
-"""What the tests of the patched standard library share: it is patched, and nothing is left open."""
+"""What the tests of the patched standard library share: it is patched, and nothing stays open."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def talk() -> Callable[[socket.socket, socket.socket], loomlet.Tasklet]:
 
 
 class Answer(http.server.BaseHTTPRequestHandler):
-    """Says the path, and takes what is posted."""
+    """Answers with the path, and reads what is posted."""
 
     protocol_version = "HTTP/1.1"
 
@@ -99,7 +99,7 @@ class Answer(http.server.BaseHTTPRequestHandler):
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """With room for many at once."""
+    """With a backlog for many at once."""
 
     request_queue_size = 512
     daemon_threads = False

@@ -1,4 +1,4 @@
-"""What the original says, to compare with."""
+"""The errors of the originals, for comparison."""
 
 from __future__ import annotations
 

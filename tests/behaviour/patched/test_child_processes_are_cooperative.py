@@ -13,7 +13,7 @@ import loomlet
 from loomlet.testing import assert_no_leaks
 
 Start = Callable[..., int]
-STATUS = 3 << 8  # what wait() says of exit 3
+STATUS = 3 << 8  # what wait() returns for exit 3
 
 WAITS = {
     "waitpid": lambda pid: os.waitpid(pid, 0)[1],
@@ -117,7 +117,7 @@ def test_many_children(start):
 
 
 def test_two_for_one_child(start, caught):
-    """One gets it; the other gets an error that there is none, as threads do."""
+    """One gets it; the other gets ChildProcessError, as threads do."""
     pid = start()
     tasks = [caught(os.waitpid, pid, 0) for _ in range(2)]
     loomlet.schedule()
@@ -137,7 +137,7 @@ def test_two_for_any_of_two(start, pid):
 
 
 def test_a_call_that_must_not_wait_does_not(start):
-    """WNOHANG answers at once that there is nobody yet."""
+    """With WNOHANG the call returns at once while the child runs."""
     pid = start()
     calls = [
         (lambda: os.waitpid(pid, os.WNOHANG), (0, 0)),
@@ -152,7 +152,7 @@ def test_a_call_that_must_not_wait_does_not(start):
 
 
 def test_a_stop_and_a_continuation_are_reported(start):
-    """To who asks for them."""
+    """To callers that ask for them."""
     pid = start("kill -STOP $$; read line; exit 3")
     task = loomlet.spawn(os.waitpid, pid, os.WUNTRACED)
     assert os.WIFSTOPPED(task.result()[1])
@@ -165,7 +165,7 @@ def test_a_stop_and_a_continuation_are_reported(start):
 
 
 def test_a_child_that_is_only_peeked_at_stays(start):
-    """WNOWAIT tells, and leaves the child for the next."""
+    """WNOWAIT returns the status and leaves the child for the next caller."""
     pid = start()
     task = loomlet.spawn(os.waitid, os.P_PID, pid, os.WEXITED | os.WNOWAIT)
     loomlet.schedule()
@@ -197,7 +197,7 @@ def test_errors_are_those_of_the_original(call):
 
 
 def test_a_process_without_children(python):
-    """A wait for any child raises that there is none, as the original does."""
+    """A wait for any child raises ChildProcessError, as the original does."""
     done = python("""
         import os
         import loomlet
@@ -218,7 +218,7 @@ def test_a_process_without_children(python):
 
 
 def test_a_wait_can_be_ended(mode, start, wait, caught):
-    """By a kill, a throw or a timeout; the child is still there for the next who asks."""
+    """By a kill, a throw or a timeout; the next caller can still wait for the child."""
     pid = start()
     end_each_way(caught, wait, pid)
     start.go()
@@ -256,7 +256,7 @@ def test_in_a_cancelled_scope_it_raises(start, wait):
 
 
 def test_without_descriptors_it_works_too(python):
-    """It asks again and again then."""
+    """It polls instead."""
     done = python("""
         import os, resource, time
         import loomlet

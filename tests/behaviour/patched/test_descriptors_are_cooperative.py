@@ -211,7 +211,7 @@ def test_nothing_is_no_reason_to_wait(pipe):
         assert task.result() == answer
 
 
-def test_files_are_read_and_written_as_ever(tmp_path, busy):
+def test_regular_files_never_wait(tmp_path, busy):
     """They are always ready: no other tasklet runs."""
 
     def body():
@@ -272,7 +272,7 @@ def test_errors_are_those_of_the_original(call):
 
 
 def test_a_read_can_be_ended(mode, ends, read, caught):
-    """By a kill, a throw or a timeout; what comes then is for the next."""
+    """By a kill, a throw or a timeout; data that arrive afterwards go to the next reader."""
     reading, writing = ends
     end_each_way(caught, read, reading)
     os.write(writing, b"hello")

@@ -26,7 +26,7 @@ def doctor(tmp_path):
 
 
 def test_nothing_is_found(doctor):
-    """All parts can be installed, and nothing came with it."""
+    """All parts can be installed, and no blocking module was imported."""
     done = doctor("queue")
     assert (done.returncode, done.stderr) == (0, "")
     assert "can be installed on CPython" in done.stdout
@@ -55,7 +55,7 @@ def test_a_script_is_not_run(doctor, tmp_path):
 
 
 def test_what_cannot_be_imported_is_named(doctor, tmp_path):
-    """And the rest is listed all the same."""
+    """The rest is still listed."""
     (tmp_path / "broken.py").write_text("1/0")
     (tmp_path / "wrong.py").write_text("not a program")
     done = doctor("broken", "missing", str(tmp_path / "wrong.py"), str(tmp_path / "none.py"))
@@ -69,7 +69,7 @@ def test_what_cannot_be_imported_is_named(doctor, tmp_path):
 
 
 def test_a_refusal_is_shown_with_its_reason(doctor, tmp_path):
-    """A function that somebody has replaced."""
+    """A function that other code has replaced."""
     (tmp_path / "replaces.py").write_text("import time\ntime.sleep = print\n")
     done = doctor("replaces")
     assert (done.returncode, done.stderr) == (1, "")
@@ -109,3 +109,45 @@ def test_help_explains(doctor):
     done = doctor("--help")
     assert done.returncode == 0
     assert "a hint, not a proof" in " ".join(done.stdout.split())
+
+
+def test_tools_are_named():
+    """What watches the process, and what that means for tasklets."""
+
+    def found(program, *options):
+        text = f"import sys, loomlet\n{program}\nfrom loomlet.doctor import findings\n"
+        text += "print(*(tool.name for tool in findings.tools()), sep=',')"
+        command = [sys.executable, *options, "-c", text]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    assert found("") == ""
+    assert found("sys.settrace(lambda *args: None)") == "sys.settrace"
+    assert found("import cProfile\ncProfile.Profile().enable()").split(",")[0] == "cProfile"
+    assert found("sys.modules['pydevd'] = sys") == "pydevd"
+
+
+def run_under_perf(*words):
+    """What a program does under -X perf; the file that this writes is removed."""
+    command = [sys.executable, "-W", "ignore", "-X", "perf", *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        output, _ = process.communicate(timeout=60)
+        Path(f"/tmp/perf-{process.pid}.map").unlink(missing_ok=True)
+    return process.returncode, output
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="-X perf came with 3.12")
+def test_the_trampoline_of_perf_is_harmful():
+    """Every tasklet is hard then, which the doctor says."""
+    if run_under_perf("-c", "import sys; print(sys.is_stack_trampoline_active())")[1] != "True\n":
+        pytest.skip("this interpreter has no support for perf")
+    status, output = run_under_perf("-m", "loomlet", "doctor")
+    assert status == 1
+    assert f"  perf  {findings.PERF.advice}\n" in output
+    program = (
+        "import loomlet; ch = loomlet.Channel(); "
+        "tasks = [loomlet.spawn(lambda: ch.receive()) for _ in range(3)]; loomlet.schedule(); "
+        "print(loomlet._core.stats()['soft'], [task.state for task in tasks])"
+    )
+    status, output = run_under_perf("-c", program)
+    assert output == f"0 {['blocked'] * 3}\n"

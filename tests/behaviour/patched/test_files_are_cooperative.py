@@ -1,4 +1,4 @@
-"""File objects over pipes let other tasklets run, whatever buffers lie above them."""
+"""File objects over pipes let other tasklets run, whatever buffers are above them."""
 
 import contextlib
 import io
@@ -44,7 +44,7 @@ def into(file):
     return bytes(data[: file.readinto(data)])
 
 
-# What lies above the file, and what is called.
+# The layers above the file, and the call.
 READS = {
     "read": (raw, lambda f: f.read(5)),
     "readinto": (raw, into),
@@ -194,7 +194,7 @@ def test_a_call_that_does_not_wait_in_line_raises(files, caught):
 
 
 def test_a_close_while_a_tasklet_reads(files, caught):
-    """A FileIO says so to who waits; a buffer is closed when he is done."""
+    """On a FileIO the reader gets an error; a buffer is closed when the reader is done."""
     one, _ = files
     task = caught(one.read, 1)
     loomlet.schedule()
@@ -214,14 +214,14 @@ def test_a_close_while_a_tasklet_reads(files, caught):
 
 @pytest.mark.parametrize("read", READS.values(), ids=READS.keys())
 def test_a_read_can_be_ended(mode, files, read, caught):
-    """By a kill, a throw or a timeout; what comes then is for the next."""
+    """By a kill, a throw or a timeout; data that arrive afterwards go to the next reader."""
     one, other = files
     end_each_way(caught, on_a_copy(read), one)
     other.write(b"abcd\n")
     assert loomlet.spawn(on_a_copy(read), one).result() == b"abcd\n"
 
 
-def test_files_on_disk_are_as_ever(tmp_path, busy):
+def test_files_on_disk_never_wait(tmp_path, busy):
     """They are always ready: no other tasklet runs."""
 
     def body():

@@ -26,7 +26,7 @@ def test_urllib_in_two_hundred_tasklets(address):
 
 
 def test_connections_are_kept(address, busy):
-    """Several requests over one connection, in tasklets that compute beside."""
+    """Several requests over one connection, while other tasklets compute."""
 
     def talk(n):
         connection = http.client.HTTPConnection(*address, timeout=60)

@@ -1,5 +1,6 @@
-"""Patching is for the process, whole, and can be undone at any moment."""
+"""Patching affects the whole process, and can be undone at any time."""
 
+import os
 import select
 import socket
 import threading
@@ -64,7 +65,7 @@ def test_the_order_of_imports_does_not_matter(python, order):
 
 
 def test_no_class_and_no_name_is_replaced():
-    """All that can be looked up is the very same object."""
+    """Every public name is still the same object."""
     names = ["recv", "send", "sendall", "_accept", "connect", "close", "recvmsg_into"]
     patch.uninstall()
     before = [vars(socket._socket.socket)[name] for name in names]
@@ -92,7 +93,7 @@ def test_waiting_tasklets_continue_after_uninstall(sockets):
 
 
 def test_a_thread_without_tasklets_stays_so(sockets):
-    """What is called there is the original, which waits in the system."""
+    """Such a thread calls the original, which waits in the system."""
     one, other = sockets
     thread = threading.Thread(target=lambda: one.sendall(one.recv(5).upper()))
     thread.start()
@@ -102,8 +103,8 @@ def test_a_thread_without_tasklets_stays_so(sockets):
     thread.join()
 
 
-def test_nothing_changes_when_something_is_not_stock(monkeypatch, sockets):
-    """A function that somebody has replaced is named, and the rest stays as it was."""
+def test_nothing_changes_when_a_function_was_replaced(monkeypatch, sockets):
+    """A function that other code has replaced is named, and the rest stays as it was."""
     patch.uninstall()
     monkeypatch.setattr(select, "select", len)
     with pytest.raises(RuntimeError, match="len>, which is not the interpreter's own function"):
@@ -163,7 +164,7 @@ def test_warm_code_is_patched_too(sockets):
 
 
 def test_again_and_again_while_threads_run():
-    """Who calls a method in the midst of an exchange gets the one or the other."""
+    """A call during a replacement gets either the original or the replacement."""
     stop = []
 
     def talk():
@@ -236,13 +237,13 @@ def test_a_forked_child_waits_by_itself(python):
         one.close(), other.close(), mine.close(), theirs.close()
         print("good")
     """,
-        PYTHONWARNINGS="ignore",  # of a fork beside the thread that watches time slices
+        PYTHONWARNINGS="ignore",  # of a fork beside the monitor thread
     )
     assert (done.stderr, done.stdout) == ("", "good\n")
 
 
 def test_without_memory_a_wait_is_an_error(sockets):
-    """MemoryError, and the socket is of use."""
+    """MemoryError, and the socket stays usable."""
     one, other = sockets
     one.settimeout(5)
     for nth in (1, 2):
@@ -253,7 +254,7 @@ def test_without_memory_a_wait_is_an_error(sockets):
 
 
 def failing(one, nth):
-    """What a wait raises whose nth allocation fails."""
+    """The exception of a wait whose nth allocation fails."""
     _core._fail_allocation(nth)
     one.settimeout(0.001)
     try:
@@ -264,9 +265,17 @@ def failing(one, nth):
         _core._fail_allocation(0)
 
 
-def test_alone_a_thread_waits_as_ever(sockets):
-    """The main tasklet with nobody beside it calls the original, which signals interrupt."""
+def test_a_lone_main_tasklet_waits_in_the_system(sockets):
+    """A main tasklet without other tasklets calls the original, which signals interrupt."""
     one, _ = sockets
     one.settimeout(0.001)
     with pytest.raises(TimeoutError, match="timed out"):
         one.recv(1)
+
+
+@pytest.mark.parametrize("function", [time.sleep, select.select, os.read, os.waitpid])
+def test_a_patched_function_describes_itself_as_before(function):
+    """help() and inspect.signature() show what they always did."""
+    shown = function.__doc__, function.__text_signature__
+    patch.uninstall()
+    assert (function.__doc__, function.__text_signature__) == shown

@@ -1,4 +1,4 @@
-"""A main tasklet with nobody beside it: a time limit ends its waits all the same."""
+"""A time limit also ends the waits of a main tasklet without other tasklets."""
 
 import queue
 import select
@@ -54,7 +54,7 @@ WAITS = {
 
 @pytest.mark.parametrize("wait", WAITS.values(), ids=WAITS)
 def test_by_a_time_limit(wait):
-    """In the flow of control of the thread."""
+    """In the main tasklet of a thread without run()."""
     with pytest.raises(TimeoutError), loomlet.timeout(0.01):
         wait()
 

@@ -20,7 +20,7 @@ CANONICAL = socket.AI_CANONNAME
 
 
 class Index:
-    """What says that it is the number 0."""
+    """An object whose __index__ is 0."""
 
     def __index__(self):
         return 0
@@ -63,7 +63,7 @@ def test_others_run_meanwhile(mode, look_up):
 
 
 def test_it_is_soft(switches, look_up):
-    """Who waits costs its frames alone."""
+    """A waiting tasklet costs only its frames."""
 
     def body():
         for _ in range(5):
@@ -102,10 +102,10 @@ WRONG = {
     "too long": lambda: getaddrinfo("x" * 70, 80),
     "another script": lambda: getaddrinfo("m\u00fcnchen.invalid", 80),
     "far too long": lambda: getaddrinfo("x." * 1000, 80),
-    "a port that is none": lambda: getaddrinfo("localhost", 2**80),
+    "an invalid port": lambda: getaddrinfo("localhost", 2**80),
     "a port below 0": lambda: getaddrinfo("localhost", -1),
     "a port of another type": lambda: getaddrinfo("localhost", 80.0),
-    "a family that is none": lambda: getaddrinfo("localhost", 80, 9999),
+    "an invalid family": lambda: getaddrinfo("localhost", 80, 9999),
     "a family beyond all": lambda: getaddrinfo("localhost", 80, 2**40),
     "neither": lambda: getaddrinfo(None, None),
 }
@@ -120,7 +120,7 @@ def test_errors_are_those_of_the_original(call):
 
 
 def test_a_kill_a_throw_and_a_timeout_end_it(mode, look_up, caught):
-    """At once; what is found is dropped, and nothing is left."""
+    """At once; late results are dropped, and nothing is left behind."""
 
     def rounds():
         for _ in range(20):
@@ -141,7 +141,7 @@ def test_a_kill_a_throw_and_a_timeout_end_it(mode, look_up, caught):
         rounds()
 
 
-def test_it_is_audited_as_ever(look_up):
+def test_audit_events_are_unchanged(look_up):
     """The same events with the same arguments, on whatever thread."""
     heard = []
 
@@ -189,7 +189,7 @@ SLOW = """
 
 
 def test_a_slow_lookup_blocks_no_other_tasklet(python):
-    """A hundred at once are on a hundred threads, and each can be given up while it hangs."""
+    """A hundred at once run on a hundred threads, and each can be abandoned while it hangs."""
     done = python(
         SLOW
         + """

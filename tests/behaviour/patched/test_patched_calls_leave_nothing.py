@@ -8,7 +8,7 @@ from loomlet.testing import assert_no_leaks
 
 
 def rounds(pair):
-    """Waits of every kind: answered, late, killed, closed."""
+    """Waits of every kind: satisfied, timed out, killed, closed."""
     one, other = pair
     for _ in range(300):
         task = loomlet.spawn(one.recv, 10)

@@ -39,7 +39,7 @@ def test_get_waits_until_something_is_put(mode, kind):
 
 
 def test_put_waits_until_there_is_room(mode, kind):
-    """maxsize is the upper limit; below one there is none."""
+    """maxsize is the upper limit; a maxsize below one means no limit."""
     items = kind(2)
     task = loomlet.spawn(lambda: [items.put(number) for number in range(3)])
     loomlet.schedule()
@@ -100,7 +100,7 @@ def test_join_waits_until_all_is_done(mode, kind, caught):
 
 
 def test_threads_and_tasklets_share_a_queue(kind):
-    """A limit of one, so that everybody waits for everybody; nothing is lost or doubled."""
+    """A limit of one, so that all sides wait for each other; nothing is lost or doubled."""
     items, got = kind(1), []
 
     def give(first):
@@ -122,7 +122,7 @@ def test_threads_and_tasklets_share_a_queue(kind):
 
 
 def test_a_queue_that_is_shut_down(kind, caught):
-    """Waiters get ShutDown; what is in it can still be got, unless at once."""
+    """Waiters get ShutDown; queued items can still be taken unless immediate=True."""
     if not hasattr(kind, "shutdown"):
         pytest.skip("shutdown() came with Python 3.13")
     items, full = kind(), kind(1)
@@ -137,7 +137,7 @@ def test_a_queue_that_is_shut_down(kind, caught):
 
 
 def test_a_wait_can_be_ended(mode, clock, kind, caught):
-    """By a kill, a throw or a timeout; the queue is of use afterwards."""
+    """By a kill, a throw or a timeout; the queue stays usable."""
     items = kind()
 
     def within():

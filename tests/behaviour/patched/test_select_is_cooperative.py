@@ -1,6 +1,7 @@
-"""select, poll, epoll and selectors: they answer what they always did, and let others run."""
+"""select, poll, epoll and selectors: they return what they always did, and let others run."""
 
 import asyncio
+import contextlib
 import os
 import select
 import selectors
@@ -73,7 +74,7 @@ def test_others_run_meanwhile(mode, sockets, busy, wait, timeout):
 
 
 def test_both_directions(sockets, wait):
-    """What is ready at once is returned without a switch."""
+    """Descriptors that are ready are returned without a switch."""
     one, other = sockets
     other.sendall(b"x")
     loomlet.sleep(0.001)  # the bytes are on their way over TCP
@@ -93,7 +94,7 @@ def test_the_time_is_over(mode, clock, sockets, wait):
 
 
 def test_a_kill_ends_it(mode, sockets, wait):
-    """At once; the descriptors are of use."""
+    """At once; the descriptors stay usable."""
     one, other = sockets
     task = loomlet.spawn(wait, [one.fileno()], [], None)
     loomlet.schedule()
@@ -117,7 +118,7 @@ def test_a_timeout_scope_ends_it(clock, sockets, wait):
 
 
 def test_an_end_does_not_keep_it_awake(wait):
-    """A pipe whose other end is gone, asked for what it does not tell: others run, no loop."""
+    """Waiting for an event that a hung-up pipe never reports lets others run and does not spin."""
     read, write = os.pipe()
     os.close(write)
     one, other = socket.socketpair()
@@ -221,7 +222,7 @@ def test_asyncio_runs_in_a_tasklet(sockets, busy):
 
     async def main():
         reading = asyncio.get_running_loop().sock_recv(one, 5)
-        await asyncio.sleep(0.001)  # the loop goes through its timer
+        await asyncio.sleep(0.001)  # the loop iterates by its timer
         other.sendall(b"hello")
         return await reading
 
@@ -230,7 +231,7 @@ def test_asyncio_runs_in_a_tasklet(sockets, busy):
 
 
 def test_asyncio_runs_in_a_plain_thread():
-    """As without us, while tasklets of another thread run."""
+    """As without loomlet, while tasklets of another thread run."""
     results = []
 
     async def answer(reader, writer):
@@ -254,3 +255,47 @@ def test_asyncio_runs_in_a_plain_thread():
         loomlet.schedule()
     thread.join()
     assert results == [b"HELLO\n"]
+
+
+def test_select_sees_what_fileno_does_to_the_lists(sockets):
+    """As ever, the lists may shrink while they are read."""
+    writers = []
+
+    class Shrinking:
+        def fileno(self):
+            del writers[-1]
+            return sockets[0].fileno()
+
+    writers[:] = [Shrinking() for _ in range(10)]
+    assert select.select([], writers, []) == ([], writers[:5], [])
+    assert len(writers) == 5
+
+
+def test_a_poll_object_is_polled_by_one_at_a_time(sockets):
+    """As threads are refused; afterwards it can be polled again."""
+    poll = select.poll()
+    poll.register(sockets[0], select.POLLIN)
+    task = loomlet.spawn(poll.poll)
+    loomlet.schedule()
+    with pytest.raises(RuntimeError, match="concurrent poll"):
+        poll.poll(1)
+    sockets[1].send(b"x")
+    expected = [(sockets[0].fileno(), select.POLLIN)]
+    assert task.result() == expected
+    assert poll.poll(1) == expected
+
+
+def test_select_takes_iterators(sockets):
+    """Which are read once."""
+    task = loomlet.spawn(select.select, iter([sockets[0]]), iter([]), iter([]))
+    loomlet.schedule()
+    sockets[1].send(b"x")
+    assert task.result() == ([sockets[0]], [], [])
+
+
+@pytest.mark.parametrize("poll", [select.poll, select.epoll])
+def test_a_timeout_that_is_too_large_is_an_error(poll):
+    """In milliseconds it must fit into an int."""
+    with contextlib.closing(poll()) if poll is select.epoll else contextlib.nullcontext() as kept:
+        with pytest.raises(OverflowError):
+            (kept or poll()).poll(2**31)

@@ -1,7 +1,9 @@
 """queue.SimpleQueue, which is written in C, lets other tasklets run while it is empty."""
 
 import gc
+import importlib
 import queue
+import sys
 import threading
 import time
 import weakref
@@ -58,7 +60,7 @@ def test_first_come_first_served(items):
 
 
 def test_timeouts(clock, items):
-    """Empty when the time is over; zero does not wait; what comes in time is got."""
+    """Empty when the time is over; zero does not wait; an item that arrives in time is returned."""
 
     def late(seconds):
         with pytest.raises(queue.Empty):
@@ -105,7 +107,7 @@ def test_errors_are_those_of_the_original(items, call):
 
 
 def test_a_wait_can_be_ended(mode, clock, items, caught):
-    """By a kill, a throw or a timeout; what is put then is for the next."""
+    """By a kill, a throw or a timeout; an item put afterwards goes to the next getter."""
     end_each_way(caught, items.get, seconds=5)
     items.put("x")
     assert loomlet.spawn(items.get).result() == "x"
@@ -122,7 +124,7 @@ def test_a_getter_that_is_ended_in_time_leaves_the_item(items):
 
 
 def test_threads_and_tasklets_share_a_queue(items):
-    """Everything put is got once, by whoever."""
+    """Every item put is taken exactly once, by any thread."""
     got = []
 
     def take(count):
@@ -158,7 +160,7 @@ def test_a_thread_wakes_a_tasklet(items):
 
 
 def test_finalizers_may_put(items):
-    """put() is called in the midst of get(), of the collector, and by weak references."""
+    """put() is called inside get(), inside a collection, and by weak references."""
 
     class Last:
         def __del__(self):
@@ -192,7 +194,7 @@ def test_an_executor_takes_its_work_from_one(busy):
 
 
 def test_waiting_tasklets_continue_after_uninstall(items):
-    """In the midst of a call."""
+    """In the middle of a call."""
     task = loomlet.spawn(items.get)
     loomlet.schedule()
     patch.uninstall()
@@ -238,13 +240,13 @@ def test_both_processes_continue_after_a_fork(python):
         loomlet.run(main)
         print("good")
     """,
-        PYTHONWARNINGS="ignore",  # of a fork beside the thread that watches time slices
+        PYTHONWARNINGS="ignore",  # of a fork beside the monitor thread
     )
     assert (done.stderr, done.stdout) == ("", "good\n")
 
 
 def test_a_derived_class_is_one_too():
-    """Its methods are inherited."""
+    """It inherits the cooperative methods."""
 
     class Mine(queue.SimpleQueue):
         pass
@@ -272,3 +274,20 @@ def test_nothing_is_left(items, caught):
     rounds()
     with assert_no_leaks():
         rounds()
+
+
+def test_queues_of_a_second_copy_of_the_module_wait_too(monkeypatch):
+    """Its queues have the same methods, but an exception Empty of their own."""
+    monkeypatch.delitem(sys.modules, "_queue")
+    copy = importlib.import_module("_queue")
+    assert copy.Empty is not queue.Empty
+    items = copy.SimpleQueue()
+    task = loomlet.spawn(items.get)
+    loomlet.schedule()
+    assert task.waiting_in == "get"
+    items.put("x")
+    assert task.result() == "x"
+    with pytest.raises(copy.Empty):
+        items.get(timeout=0.001)
+    with pytest.raises(copy.Empty):
+        items.get(block=False)

@@ -1,4 +1,4 @@
-"""time.sleep() of a tasklet is loomlet.sleep(), and else what it always was."""
+"""time.sleep() in a tasklet is loomlet.sleep(), and is otherwise unchanged."""
 
 import threading
 import time
@@ -26,7 +26,7 @@ def test_others_run_meanwhile(mode, clock):
 
 
 def test_it_is_soft(switches, clock):
-    """A sleeper costs its frames alone."""
+    """A sleeper costs only its frames."""
 
     def wait(pause):
         for _ in range(20):
@@ -85,7 +85,7 @@ def test_a_timeout_ends_it(clock):
     assert clock() == 5.0
 
 
-def test_the_function_looks_as_ever():
+def test_the_function_looks_unchanged():
     """The same object, name, text and module."""
     before = time.sleep
     facts = (sleep.__name__, sleep.__doc__, sleep.__module__, repr(sleep))
@@ -95,7 +95,7 @@ def test_the_function_looks_as_ever():
 
 
 def test_a_thread_without_tasklets_sleeps_by_itself():
-    """The thread does not become one with a scheduler; the others of this thread run."""
+    """The thread gets no scheduler; the tasklets of this thread run meanwhile."""
     slept = []
 
     def run():

@@ -1,4 +1,4 @@
-"""What a socket's own timeout means stays the same, and so does what a user has set."""
+"""A socket's own timeout keeps its meaning, and its value stays as the user set it."""
 
 import os
 import socket
@@ -26,7 +26,7 @@ def wait(request):
 
 
 def test_it_ends_the_wait(mode, clock, sockets, wait):
-    """TimeoutError('timed out') at that time; others ran; the socket is of use."""
+    """TimeoutError('timed out') at that time; others ran; the socket stays usable."""
     one, other = sockets
     one.settimeout(5)
     task = loomlet.spawn(wait, one)
@@ -51,7 +51,7 @@ def test_accept_and_its_timeout(mode, clock):
 
 
 def test_a_time_for_all_of_sendall(clock, sockets, caught):
-    """What the peer takes meanwhile does not begin the time anew."""
+    """Data that the peer takes meanwhile do not restart the timeout."""
     one, other = sockets
     one.settimeout(1)
     task = caught(one.sendall, bytes(50_000_000))
@@ -83,7 +83,7 @@ def test_a_socket_that_does_not_wait(sockets, wait):
 
 
 def test_a_descriptor_that_the_user_made_non_blocking(sockets):
-    """Without a timeout CPython then says that it would block: so do we."""
+    """Without a timeout CPython then raises BlockingIOError, and so does loomlet."""
     one, _ = sockets
     os.set_blocking(one.fileno(), False)
     beside = loomlet.spawn(lambda: None)
@@ -95,7 +95,7 @@ def test_a_descriptor_that_the_user_made_non_blocking(sockets):
 
 @pytest.mark.parametrize("timeout", [None, 0.0, 7.5])
 def test_nothing_of_it_is_seen_from_outside(sockets, timeout):
-    """While a tasklet waits, timeout and mode are what the user has set."""
+    """While a tasklet waits, timeout and mode are as the user set them."""
     one, _ = sockets
     one.settimeout(timeout)
     task = loomlet.spawn(lambda: one.recv(1) if timeout != 0 else None)

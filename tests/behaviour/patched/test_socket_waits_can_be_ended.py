@@ -1,4 +1,4 @@
-"""Every wait of a builtin socket can be ended, and the socket is of use afterwards."""
+"""Every wait of a builtin socket can be ended, and the socket stays usable."""
 
 import os
 import socket
@@ -89,7 +89,7 @@ def test_a_close_of_a_listener(mode, caught):
 
 
 def test_a_peer_that_ends(sockets):
-    """b'' for who waits."""
+    """b'' for the waiter."""
     one, other = sockets
     task = loomlet.spawn(one.recv, 1)
     loomlet.schedule()
@@ -122,7 +122,7 @@ def test_several_readers_of_one_socket(sockets):
 
 
 def test_a_number_that_is_used_again(caught):
-    """A wait on a closed socket does not see what comes for the next one with its number."""
+    """A wait on a closed socket does not see data for the next one with its number."""
     one, other = socket.socketpair()
     task = caught(one.recv, 1)
     loomlet.schedule()

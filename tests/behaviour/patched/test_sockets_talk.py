@@ -1,4 +1,4 @@
-"""Stock sockets between tasklets: every call does what it always did, and lets others run."""
+"""Builtin sockets between tasklets: every call does what it always did, and lets others run."""
 
 import os
 import socket
@@ -10,7 +10,7 @@ import loomlet
 
 
 def test_two_talk_while_a_third_computes(mode, sockets, busy, talk):
-    """Each byte arrives, in order, and the third had its turns."""
+    """Each byte arrives, in order, and the third one runs in between."""
     one, _ = sockets
     task = talk(*sockets)
     one.shutdown(socket.SHUT_WR)
@@ -85,7 +85,7 @@ def test_available_data_are_taken_at_once(sockets, receive):
 
 
 def test_datagrams_carry_addresses():
-    """recvfrom, recvfrom_into and recvmsg tell the sender; sendto in both forms, and sendmsg."""
+    """recvfrom, recvfrom_into and recvmsg return the sender; sendto in both forms, and sendmsg."""
     one, other = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
     with one, other:
         one.bind(("127.0.0.1", 0))
@@ -127,7 +127,7 @@ def test_all_is_waited_for(sockets):
     for part in (b"ab", b"cd", b"ef"):
         assert task.state != "done"
         other.sendall(part)
-        loomlet.sleep(0.001)  # the poller is looked at
+        loomlet.sleep(0.001)  # until the poller is polled
     assert task.result() == b"abcdef"
     task = loomlet.spawn(one.recv_into, into, 3, socket.MSG_WAITALL)
     loomlet.schedule()
@@ -138,7 +138,7 @@ def test_all_is_waited_for(sockets):
 
 
 def test_connections_are_made_and_accepted(mode):
-    """create_server, create_connection and accept; addresses as ever."""
+    """create_server, create_connection and accept; addresses as usual."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         task = loomlet.spawn(listener.accept)
         loomlet.schedule()
@@ -247,7 +247,7 @@ def test_a_thread_and_tasklets_share_a_socket(sockets):
 
 
 def test_threads_and_tasklets_accept_from_one_listener():
-    """Each connection is taken once, by whomever."""
+    """Each connection is accepted exactly once."""
     with socket.create_server(("127.0.0.1", 0), backlog=100) as listener:
         taken = []
 
@@ -273,3 +273,41 @@ def test_threads_and_tasklets_accept_from_one_listener():
         assert sorted(taken) == sorted(made)
         assert listener.gettimeout() is None
         assert os.get_blocking(listener.fileno())
+
+
+NEVER_WAITING = {
+    "recv": lambda s: s.recv(10, socket.MSG_DONTWAIT),
+    "recv with peek": lambda s: s.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT),
+    "recv_into": lambda s: s.recv_into(bytearray(1), 1, socket.MSG_DONTWAIT),
+    "recvfrom": lambda s: s.recvfrom(1, socket.MSG_DONTWAIT),
+    "recvfrom_into": lambda s: s.recvfrom_into(bytearray(1), 1, socket.MSG_DONTWAIT),
+    "recvmsg": lambda s: s.recvmsg(1, 0, socket.MSG_DONTWAIT),
+    "recvmsg_into": lambda s: s.recvmsg_into([bytearray(1)], 0, socket.MSG_DONTWAIT),
+    "send": lambda s: fill(s.send),
+    "sendall": lambda s: fill(s.sendall),
+    "sendmsg": lambda s: fill(lambda data, flags: s.sendmsg([data], [], flags)),
+}
+
+
+def fill(send):
+    """Sends until there is no room."""
+    while True:
+        send(b"x" * 65536, socket.MSG_DONTWAIT)
+
+
+@pytest.mark.parametrize("call", NEVER_WAITING.values(), ids=NEVER_WAITING)
+def test_a_call_that_must_not_wait_does_not(sockets, call):
+    """MSG_DONTWAIT on a socket that blocks: BlockingIOError, and the socket still blocks."""
+    one, _ = sockets
+    with pytest.raises(BlockingIOError):
+        call(one)
+    assert one.getblocking()
+
+
+@pytest.mark.parametrize("call", NEVER_WAITING.values(), ids=NEVER_WAITING)
+def test_a_timeout_is_respected_in_spite_of_the_flag(sockets, call):
+    """As the interpreter does it: first it waits for the time that was set."""
+    one, _ = sockets
+    one.settimeout(0.001)
+    with pytest.raises(TimeoutError):
+        call(one)

@@ -45,7 +45,7 @@ def secured(request, contexts, sockets):
 
 
 def test_both_ends_in_one_thread(mode, secured, busy, talk):
-    """Each byte arrives, and a third had its turns."""
+    """Each byte arrives, and a third tasklet runs in between."""
     task = talk(*secured)
     assert busy[0] > 50
     task.kill()
@@ -66,7 +66,7 @@ def test_much_to_a_slow_reader(secured):
 
 
 def test_the_end_is_agreed_upon(mode, secured):
-    """unwrap() of both, and the plain sockets talk on."""
+    """unwrap() by both, and the plain sockets continue to work."""
     mine, theirs = secured
     task = loomlet.spawn(theirs.unwrap)
     with mine.unwrap() as one, task.result() as other:
@@ -80,7 +80,7 @@ def texts(act):
 
 
 def test_a_timeout_while_reading(secured):
-    """The socket's own; the connection is of use afterwards."""
+    """The socket's own; the connection stays usable."""
     mine, theirs = secured
     mine.settimeout(0.01)
     stock, ours = texts(lambda: mine.recv(1))
@@ -140,7 +140,7 @@ def test_a_connection_that_does_not_wait(secured):
 
 
 def test_nothing_of_it_is_seen_from_outside(secured):
-    """While a tasklet waits, timeout and mode are what the user has set."""
+    """While a tasklet waits, timeout and mode are as the user set them."""
     mine, _ = secured
     for timeout in (None, 7.5):
         mine.settimeout(timeout)
@@ -153,7 +153,7 @@ def test_nothing_of_it_is_seen_from_outside(secured):
 
 @pytest.mark.parametrize("end", ["kill", "throw", "timeout", "cancel"])
 def test_a_wait_can_be_ended(mode, secured, caught, end):
-    """And the connection is of use afterwards."""
+    """And the connection stays usable."""
     mine, theirs = secured
     scope = loomlet.CancelScope()
 
@@ -178,7 +178,7 @@ def test_a_wait_can_be_ended(mode, secured, caught, end):
 
 
 def test_a_close_by_another(mode, secured, caught):
-    """OSError EBADF for who reads."""
+    """OSError EBADF for the reader."""
     mine, _ = secured
     task = caught(mine.recv, 1)
     loomlet.schedule()
@@ -189,7 +189,7 @@ def test_a_close_by_another(mode, secured, caught):
 
 
 def test_a_memory_bio_never_waits(contexts):
-    """What asyncio stands on."""
+    """asyncio is built on it."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     client = contexts[1].wrap_bio(incoming, outgoing, server_hostname="localhost")
     with pytest.raises(ssl.SSLWantReadError):
@@ -207,7 +207,7 @@ def test_a_wrong_name_is_refused(contexts, sockets, caught):
 
 
 def test_a_plain_thread_is_the_peer(contexts, sockets, busy):
-    """The originals wait there as ever, while the tasklets of this thread run."""
+    """The originals wait there as usual, while the tasklets of this thread run."""
     one, other = sockets
 
     def run():

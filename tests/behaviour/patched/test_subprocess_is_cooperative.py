@@ -135,7 +135,7 @@ def test_lines_come_as_they_are_written(busy):
 
 
 def test_several_wait_for_one_child(busy):
-    """Each gets the status: wait() is made for that."""
+    """Each gets the status: wait() allows that."""
     child = subprocess.Popen(ECHO, stdin=PIPE)
     tasks = [loomlet.spawn(child.wait) for _ in range(3)]
     tasks.append(loomlet.spawn(child.wait, 60))

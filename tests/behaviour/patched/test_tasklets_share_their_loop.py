@@ -41,7 +41,7 @@ def test_a_lock_of_the_loop_is_shared(mode):
 
 
 def test_threads_have_loops_of_their_own(mode):
-    """As without the patch."""
+    """The same as without the patch."""
     found = []
     thread = threading.Thread(target=lambda: found.append(aio.await_(running())))
     thread.start()

@@ -1,4 +1,4 @@
-"""contextvars and what stands on them: each tasklet has its own, spawned or a thread."""
+"""contextvars and what is built on them: each tasklet has its own, spawned or a thread."""
 
 import contextvars
 import decimal

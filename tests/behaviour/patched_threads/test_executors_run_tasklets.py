@@ -1,4 +1,4 @@
-"""ThreadPoolExecutor inside run(): its workers are tasklets, and its promises hold."""
+"""ThreadPoolExecutor inside run(): its workers are tasklets, and it behaves as documented."""
 
 import concurrent.futures
 import threading
@@ -37,7 +37,7 @@ def test_workers_are_reused_and_named():
     names, idents = set(), set()
 
     def work(_):
-        time.sleep(0.0001)  # the others are needed too
+        time.sleep(0.0001)  # so that the other workers are needed too
         names.add(threading.current_thread().name)
         idents.add(threading.get_ident())
 
@@ -91,7 +91,7 @@ def test_wait_and_as_completed():
 
 
 def test_shutdown():
-    """No more work is taken; what was taken is done, or cancelled if that is wanted."""
+    """No more work is taken; accepted work is done, or cancelled on request."""
     done = []
 
     def main():
@@ -129,7 +129,7 @@ def test_an_initializer_runs_in_each_worker():
 
 
 def test_an_executor_that_is_dropped_ends_its_workers():
-    """Nobody calls shutdown(); its threads end."""
+    """Its threads end although shutdown() is never called."""
 
     def main():
         before = threading.active_count()
@@ -156,7 +156,7 @@ def test_a_thousand_workers():
 
 
 def test_an_executor_with_threads_of_the_system_serves_tasklets():
-    """One that was used outside run() continues as it is."""
+    """An executor that was first used outside run() keeps its threads."""
     patch.uninstall()
     with ThreadPoolExecutor(1) as pool:
         pool.submit(int).result()

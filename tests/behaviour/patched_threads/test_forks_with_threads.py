@@ -110,3 +110,33 @@ def test_multiprocessing_by_fork(python):
     loomlet.run(main)
     """,
     )
+
+
+def test_a_child_of_multiprocessing_waits_for_its_threads(python):
+    """For those that are no daemons, as it does with threads of the system."""
+    check(
+        python,
+        """
+    import multiprocessing
+    context = multiprocessing.get_context("fork")
+    def child(sink):
+        def late():
+            time.sleep(0.1)
+            os.write(sink, b"late")
+        def never():
+            time.sleep(1000)
+            os.write(sink, b"never")
+        threading.Thread(target=late).start()
+        threading.Thread(target=never, daemon=True).start()
+    def main():
+        source, sink = os.pipe()
+        process = context.Process(target=child, args=[sink])
+        process.start()
+        process.join()
+        assert process.exitcode == 0
+        os.close(sink)
+        assert os.read(source, 100) == b"late"
+        print("good")
+    loomlet.run(main)
+    """,
+    )

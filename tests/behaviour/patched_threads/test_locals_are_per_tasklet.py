@@ -191,7 +191,7 @@ def test_super_reaches_the_same_values(run_all):
     assert local.x == "main"
 
 
-def test_values_go_with_the_tasklet(run_all):
+def test_values_die_with_the_tasklet(run_all):
     """Before any tasklet that joins it continues."""
     local = threading.local()
     values, alive = [], []
@@ -205,7 +205,7 @@ def test_values_go_with_the_tasklet(run_all):
     assert len(gc.get_referrers(local)) < 10
 
 
-def test_values_go_with_the_local(run_all):
+def test_values_die_with_the_local(run_all):
     """Also those of tasklets that live on."""
     values = []
 
@@ -259,7 +259,7 @@ def test_a_destructor_may_use_the_local(run_all):
 
 
 def test_many_locals_that_come_and_go(run_all):
-    """A tasklet that lives long remembers those only that live."""
+    """A long-lived tasklet keeps entries only for live locals."""
     counts = []
 
     def body():
@@ -274,7 +274,7 @@ def test_many_locals_that_come_and_go(run_all):
 
 
 def test_a_thread_without_tasklets_has_its_own():
-    """As ever, beside tasklets."""
+    """As usual, beside tasklets."""
     local = threading.local()
     local.x = "main"
     seen = []
@@ -292,7 +292,7 @@ def test_a_thread_without_tasklets_has_its_own():
 
 
 def test_uninstall_and_install_again():
-    """Not patched, a tasklet that has no values uses its thread's; one that has some keeps them."""
+    """Unpatched, a tasklet without values uses its thread's; one with values keeps them."""
     local = threading.local()
     local.x = "main"
     seen = []

@@ -53,7 +53,7 @@ def test_names_of_tasklets_and_threads(lines):
 
 
 def test_a_thread_gets_no_scheduler_by_logging():
-    """Who only logs stays a thread without tasklets."""
+    """Logging alone does not make a thread one with tasklets."""
     counts = []
 
     def body():
@@ -89,7 +89,7 @@ def test_the_factory_of_the_user_is_called():
 
 
 def test_a_factory_that_came_later_stays():
-    """uninstall() takes nothing of anybody else's away."""
+    """uninstall() removes nothing that other code has set."""
     before = logging.getLogRecordFactory()
 
     def later(*args, **names):
@@ -115,7 +115,7 @@ def test_uninstall_takes_it_off():
 
 
 def test_killed_workers_of_an_executor_say_nothing(python):
-    """Other exceptions that end one are logged as ever."""
+    """Other exceptions that end one are logged as usual."""
     done = python("""
         import sys
         from concurrent.futures import ThreadPoolExecutor

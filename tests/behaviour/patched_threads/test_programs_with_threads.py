@@ -104,7 +104,7 @@ def run_file(tmp_path):
     ids=["python", "tasklets", "os-threads"],
 )
 def test_all_its_work_is_done(run_file, words, end, status, error):
-    """Threads that outlive main() are let finish, daemons are not; the output is the same."""
+    """Threads that outlive main() may finish, daemons may not; the output is the same."""
     done = run_file(PROGRAM.format(end=end), *words)
     assert sorted(done.stdout.splitlines()) == OUTPUT
     assert done.stderr.endswith(error)
@@ -127,6 +127,6 @@ def test_ctrl_c_while_a_thread_computes(tmp_path):
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout.readline() == b"begun\n"
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=60)
+        _, printed = process.communicate(timeout=60)
     assert process.returncode == -signal.SIGINT
-    assert b"KeyboardInterrupt" in told
+    assert b"KeyboardInterrupt" in printed

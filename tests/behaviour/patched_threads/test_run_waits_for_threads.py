@@ -1,4 +1,4 @@
-"""The end of run(): threads that are no daemons are let finish, as at the end of a program."""
+"""The end of run(): threads that are not daemons may finish, as at the end of a program."""
 
 import threading
 import time
@@ -9,7 +9,7 @@ import pytest
 import loomlet
 
 
-def test_threads_are_let_finish():
+def test_threads_may_finish():
     """Also those that threads start meanwhile."""
     done = []
 
@@ -26,8 +26,8 @@ def test_threads_are_let_finish():
     assert done == ["body", "child"]
 
 
-def test_daemons_and_tasklets_are_not():
-    """They are killed, and their `finally` runs."""
+def test_daemons_and_tasklets_are_killed():
+    """Their `finally` blocks run."""
     ended = []
 
     def body(name):
@@ -68,7 +68,7 @@ def test_an_exception_of_main_waits_for_no_thread(capfd):
 
 
 def test_an_executor_does_the_work_that_it_has():
-    """Then it is shut down, as at the end of a program, so nobody waits for ever."""
+    """Then it is shut down, as at the end of a program, so no thread waits for ever."""
     done, pools = [], []
 
     def work(n):
@@ -87,7 +87,7 @@ def test_an_executor_does_the_work_that_it_has():
 
 
 def test_threads_that_wait_for_each_other_are_a_deadlock():
-    """Told, where a program with threads of the system would hang."""
+    """A deadlock is reported where a program with system threads would hang."""
 
     def body():
         threading.Event().wait()

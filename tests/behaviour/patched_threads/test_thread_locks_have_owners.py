@@ -1,4 +1,4 @@
-"""threading and queue between threads that are tasklets: what is documented holds."""
+"""threading and queue between threads that are tasklets: the documented behaviour holds."""
 
 import queue
 import threading
@@ -46,7 +46,7 @@ def test_an_rlock_belongs_to_one_thread(kind):
 
 
 def test_a_condition_wants_its_lock():
-    """wait() and notify() by who has not got it raise; wait_for() returns what the test gave."""
+    """wait() and notify() without the lock raise; wait_for() returns the predicate's value."""
     condition, values = threading.Condition(), []
 
     def wait():
@@ -73,7 +73,7 @@ def test_a_condition_wants_its_lock():
 
 
 def test_an_event():
-    """All who wait continue; wait() returns whether it was set in time."""
+    """All waiters continue; wait() returns whether it was set in time."""
     event, seen = threading.Event(), []
 
     def wait():
@@ -90,7 +90,7 @@ def test_an_event():
 
 
 def test_a_barrier():
-    """Nobody passes before all are there; each has another number; an action runs once."""
+    """No thread passes before all have arrived; each gets its own number; the action runs once."""
     ran, numbers = [], []
     barrier = threading.Barrier(3, action=lambda: ran.append(len(numbers)))
 

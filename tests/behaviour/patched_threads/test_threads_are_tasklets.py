@@ -1,4 +1,4 @@
-"""threading.Thread inside run(): a tasklet that everybody takes for a thread."""
+"""threading.Thread inside run(): a tasklet that all code takes for a thread."""
 
 import _thread
 import contextvars
@@ -58,7 +58,7 @@ def run_in_threads(*bodies):
 
 
 @pytest.mark.parametrize("order", [BEFORE, AFTER], ids=["imports first", "patch first"])
-def test_the_order_of_imports_is_no_matter(python, order):
+def test_the_order_of_imports_does_not_matter(python, order):
     """Names that were bound before install() lead to the same functions."""
     done = python(order + BODY)
     assert (done.stdout, done.stderr) == ("True\n", "")
@@ -83,7 +83,7 @@ def test_it_runs_in_the_thread_that_starts_it():
 
 
 def test_each_has_an_identity():
-    """current_thread(), get_ident() and `ident` agree, and no two are alike."""
+    """current_thread(), get_ident() and `ident` agree, and all are different."""
     seen = []
 
     def body():
@@ -141,7 +141,7 @@ def test_join_has_a_timeout():
         go.set()
         thread.join(60)
         assert not thread.is_alive()
-        assert thread.join() is None  # as often as one likes
+        assert thread.join() is None  # any number of times
 
     loomlet.run(main)
 
@@ -174,7 +174,7 @@ def test_many_join_the_same_thread():
 
 
 def test_a_thread_of_the_system_joins_it():
-    """One without tasklets waits as it always did."""
+    """One without tasklets waits as usual."""
 
     def main():
         go = threading.Event()
@@ -351,7 +351,7 @@ def test_a_low_level_thread_may_ask_for_its_identity():
 
 
 def test_its_context_is_that_of_a_new_thread():
-    """contextvars are as in a thread of the system, not those of who starts it."""
+    """contextvars are as in a thread of the system, not those of the starting thread."""
     var = contextvars.ContextVar("var", default="unset")
     seen = []
 
@@ -412,7 +412,7 @@ def test_a_timer_calls_later_and_can_be_cancelled():
 
 
 def test_a_subclass_with_a_run_of_its_own():
-    """run() is overridden, as people do."""
+    """run() is overridden, as programs often do."""
 
     class Worker(threading.Thread):
         def __init__(self):
@@ -448,7 +448,7 @@ def test_threads_start_threads():
 
 
 def test_thousands_of_them():
-    """What no system gives in threads."""
+    """More than a system would allow as threads."""
     count = 3000
     running = []
 
@@ -464,3 +464,29 @@ def test_thousands_of_them():
 
     loomlet.run(main)
     assert running == [True] * count
+
+
+@pytest.mark.skipif(not hasattr(_thread, "start_joinable_thread"), reason="3.13 on")
+def test_a_thread_cannot_join_itself():
+    """The handle says so, as that of a thread of the system does."""
+    raised = []
+
+    def join():
+        started.acquire()
+        try:
+            handle.join()
+        except RuntimeError as error:
+            raised.append(str(error))
+
+    def main():
+        nonlocal handle
+        handle = _thread.start_joinable_thread(join)
+        started.release()
+        handle.join()
+        handle.join()
+
+    handle = None
+    started = threading.Lock()
+    started.acquire()
+    loomlet.run(main)
+    assert raised == ["Cannot join current thread"]

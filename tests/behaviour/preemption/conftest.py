@@ -29,12 +29,12 @@ def until() -> Callable[[Callable[[], object]], bool]:
 
 
 @pytest.fixture
-def every_check() -> Callable[..., Any]:
-    """run(main, checks=1): as loomlet.run, with a slice of that many checks instead of a time."""
+def every_safepoint() -> Callable[..., Any]:
+    """run(main, safepoints=1): as loomlet.run, with slices counted in safepoints, not in time."""
 
-    def run(main: Callable[[], Any], checks: int = 1) -> Any:
+    def run(main: Callable[[], Any], safepoints: int = 1) -> Any:
         def counted() -> Any:
-            _core._slice_budget(checks)
+            _core._slice_budget(safepoints)
             return main()
 
         return loomlet.run(counted, slice=None)

@@ -8,7 +8,7 @@ import pytest
 
 import loomlet
 
-CHECKS = [1, 2, 3, 7]
+SAFEPOINTS = [1, 2, 3, 7]
 COMPILES = hasattr(sys, "_jit") and sys._jit.is_enabled()
 
 
@@ -158,29 +158,29 @@ FUNCTIONS = [
 
 @pytest.fixture(autouse=True)
 def no_collections():
-    """A check at which a collection is due is left hard."""
+    """At a safepoint where a collection is due the switch is hard."""
     gc.disable()
     yield
     gc.enable()
 
 
-@pytest.mark.parametrize("checks", CHECKS)
+@pytest.mark.parametrize("safepoints", SAFEPOINTS)
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_it_continues_as_if_nothing_had_happened(function, checks, every_check, switches):
-    """Results are those of a lonely run."""
+def test_it_continues_as_if_nothing_had_happened(function, safepoints, every_safepoint, switches):
+    """Results are those of a run without interruptions."""
     wanted = [function(n) for n in (40, 41)]
 
     def main():
         tasks = [loomlet.spawn(function, n) for n in (40, 41)]
         return [task.result() for task in tasks]
 
-    assert every_check(main, checks) == wanted
-    assert checks > 1 or switches.take()[0] > 0
+    assert every_safepoint(main, safepoints) == wanted
+    assert safepoints > 1 or switches.take()[0] > 0
 
 
 @pytest.mark.skipif(COMPILES, reason="a loop that the JIT compiled is left hard")
 @pytest.mark.parametrize("function", [counts_down, recurses, is_long, closes_over])
-def test_none_is_hard(function, every_check, switches):
+def test_none_is_hard(function, every_safepoint, switches):
     """Where the interpreter calls Python code without C between, all interruptions are soft."""
 
     def main():
@@ -190,7 +190,7 @@ def test_none_is_hard(function, every_check, switches):
             task.join()
         return switches.take()
 
-    soft, hard = every_check(main)
+    soft, hard = every_safepoint(main)
     assert soft > 40
     assert hard == 0
 
@@ -217,7 +217,7 @@ def test_by_time(switches):
     assert hard <= soft
 
 
-def test_below_c_it_is_hard(every_check, switches):
+def test_below_c_it_is_hard(every_safepoint, switches):
     """A C caller between is kept."""
 
     def key(value):
@@ -231,7 +231,7 @@ def test_below_c_it_is_hard(every_check, switches):
         results = [task.result() for task in tasks]
         return results, switches.take()
 
-    results, (soft, hard) = every_check(main)
+    results, (soft, hard) = every_safepoint(main)
     assert results == [[4, 3, 2, 1, 0]] * 2
     assert soft == 0
     assert hard > 0

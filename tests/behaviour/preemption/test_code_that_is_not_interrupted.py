@@ -14,7 +14,7 @@ def spin(rounds=2000):
         pass
 
 
-def beside(every_check, work):
+def beside(every_safepoint, work):
     """How often a counting tasklet ran while `work` did, and behind it."""
     log = []
 
@@ -28,10 +28,10 @@ def beside(every_check, work):
         spin()
         return inside, len(log) > inside
 
-    return every_check(main)
+    return every_safepoint(main)
 
 
-def test_an_import(every_check, tmp_path, monkeypatch):
+def test_an_import(every_safepoint, tmp_path, monkeypatch):
     """A module is not seen half initialised because of a slice."""
     (tmp_path / "slow_module.py").write_text(f"{SPIN}\n")
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -54,10 +54,10 @@ def test_an_import(every_check, tmp_path, monkeypatch):
             sys.modules.pop("slow_module", None)
         return seen.inside
 
-    assert beside(every_check, work) == (0, True)
+    assert beside(every_safepoint, work) == (0, True)
 
 
-def test_a_destructor(every_check):
+def test_a_destructor(every_safepoint):
     """__del__ runs to its end."""
     inside = []
 
@@ -74,10 +74,10 @@ def test_a_destructor(every_check):
         Thing(log)
         return inside[0]
 
-    assert beside(every_check, work) == (0, True)
+    assert beside(every_safepoint, work) == (0, True)
 
 
-def test_a_collection(every_check):
+def test_a_collection(every_safepoint):
     """The collector's callbacks run to their end."""
     inside = []
 
@@ -94,10 +94,10 @@ def test_a_collection(every_check):
             gc.callbacks.remove(callback)
         return sum(inside)
 
-    assert beside(every_check, work) == (0, True)
+    assert beside(every_safepoint, work) == (0, True)
 
 
-def test_a_trace_function(every_check):
+def test_a_trace_function(every_safepoint):
     """What a debugger sees does not change under it."""
     inside = []
 
@@ -117,10 +117,10 @@ def test_a_trace_function(every_check):
             sys.settrace(None)
         return sum(inside)
 
-    assert beside(every_check, work) == (0, True)
+    assert beside(every_safepoint, work) == (0, True)
 
 
-def test_the_error_handler(every_check):
+def test_the_error_handler(every_safepoint):
     """A callback of the scheduler is not interrupted: nothing may switch in it."""
     inside = []
 
@@ -142,4 +142,4 @@ def test_the_error_handler(every_check):
             loomlet.set_error_handler(before)
         return inside[0]
 
-    assert beside(every_check, work) == (0, True)
+    assert beside(every_safepoint, work) == (0, True)

@@ -1,4 +1,4 @@
-"""Counted in checks, an interruption falls on the same place in every run of a program."""
+"""Counted in safepoints, an interruption falls on the same place in every run of a program."""
 
 PROGRAM = """
     import loomlet

@@ -39,7 +39,7 @@ def test_a_loop_lets_another_tasklet_run(slice, until):
 
 
 def test_a_loop_of_one_instruction(everywhere):
-    """The shortest loop that there is, in any thread, by slices and by ticks."""
+    """The shortest possible loop, in any thread, by slices and by ticks."""
 
     def loop():
         while True: pass  # fmt: skip  # noqa: E701
@@ -63,7 +63,7 @@ def test_a_loop_of_one_instruction(everywhere):
 
 
 def test_it_is_on_by_default(until):
-    """run() without a word has slices."""
+    """run() without arguments has slices."""
     log = []
 
     def main():
@@ -107,21 +107,21 @@ def test_sleepers_wake_beside_a_loop(until):
     assert loomlet.run(main, slice=0.001)
 
 
-def test_mail_is_read_beside_a_loop(until):
+def test_messages_are_read_beside_a_loop(until):
     """What another thread sends reaches a tasklet beside a loop."""
     log, ch = [], loomlet.Channel()
 
     def main():
         loomlet.spawn(lambda: log.append(ch.receive()))
         loomlet.schedule()
-        thread = threading.Thread(target=ch.send, args=("mail",))
+        thread = threading.Thread(target=ch.send, args=("message",))
         thread.start()
         ended = until(lambda: log)
         thread.join()
         return ended
 
     assert loomlet.run(main, slice=0.001)
-    assert log == ["mail"]
+    assert log == ["message"]
 
 
 def test_a_loop_below_c_code_is_interrupted(until):

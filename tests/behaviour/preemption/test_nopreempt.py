@@ -1,4 +1,4 @@
-"""`with nopreempt():` keeps the thread until the tasklet gives it up by itself."""
+"""`with nopreempt():` keeps the thread until the tasklet waits or yields."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def counting(log):
         log.append(1)
 
 
-def test_nothing_runs_meanwhile(every_check):
+def test_nothing_runs_meanwhile(every_safepoint):
     """No other tasklet runs between two statements inside."""
     log = []
 
@@ -29,10 +29,10 @@ def test_nothing_runs_meanwhile(every_check):
         spin()
         return inside, len(log) > before
 
-    assert every_check(main) == (0, True)
+    assert every_safepoint(main) == (0, True)
 
 
-def test_blocks_nest(every_check):
+def test_blocks_nest(every_safepoint):
     """It holds until the outermost block is left, with one object or several."""
     log = []
 
@@ -46,10 +46,10 @@ def test_blocks_nest(every_check):
             spin()
             return len(log) - before
 
-    assert every_check(main) == 0
+    assert every_safepoint(main) == 0
 
 
-def test_an_exception_leaves_the_block(every_check):
+def test_an_exception_leaves_the_block(every_safepoint):
     """It ends with its block, however that is left, and passes the exception on."""
     log = []
 
@@ -61,10 +61,10 @@ def test_an_exception_leaves_the_block(every_check):
         spin()
         return len(log) > before
 
-    assert every_check(main)
+    assert every_safepoint(main)
 
 
-def test_the_tasklet_may_still_switch(every_check):
+def test_the_tasklet_may_still_switch(every_safepoint):
     """Blocking and yielding inside are what they always are."""
     log = []
 
@@ -74,11 +74,11 @@ def test_the_tasklet_may_still_switch(every_check):
             loomlet.schedule()
             return list(log)
 
-    assert every_check(main) == ["other"]
+    assert every_safepoint(main) == ["other"]
 
 
-def test_it_concerns_its_tasklet_only(every_check):
-    """While one waits inside a block, others are interrupted as ever."""
+def test_it_concerns_its_tasklet_only(every_safepoint):
+    """While one waits inside a block, others are interrupted as usual."""
     log, ch = [], loomlet.Channel()
 
     def inside():
@@ -94,11 +94,11 @@ def test_it_concerns_its_tasklet_only(every_check):
         ch.send(None)
         return len(log) > before
 
-    assert every_check(main)
+    assert every_safepoint(main)
 
 
 def test_time_slices_respect_it(until):
-    """What a time slice wanted meanwhile happens when the block is left."""
+    """A switch that a time slice requested meanwhile happens when the block is left."""
     log = []
 
     def main():

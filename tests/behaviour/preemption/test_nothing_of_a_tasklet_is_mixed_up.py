@@ -1,4 +1,4 @@
-"""At whatever safepoint a tasklet is interrupted, it continues as if nothing had been."""
+"""At whatever safepoint a tasklet is interrupted, it continues as if nothing had happened."""
 
 import contextvars
 import sys
@@ -11,14 +11,14 @@ TASKS = 4
 
 
 @pytest.fixture(params=[1, 2, 3, 7])
-def side_by_side(request, every_check):
-    """Runs several tasklets of one function with slices of a few checks."""
+def side_by_side(request, every_safepoint):
+    """Runs several tasklets of one function with slices of a few safepoints."""
 
     def run(body):
         def main():
             return [task.result() for task in [loomlet.spawn(body, n) for n in range(TASKS)]]
 
-        return every_check(main, request.param)
+        return every_safepoint(main, request.param)
 
     return run
 
@@ -141,7 +141,7 @@ def test_deep_recursion(side_by_side):
 
 
 def test_channels(side_by_side):
-    """Values sent and received while everybody is interrupted arrive once, in order."""
+    """Values sent and received while all tasklets are interrupted arrive once, in order."""
     channels = [loomlet.Channel(n % 2) for n in range(TASKS)]
 
     def body(n):
@@ -155,8 +155,8 @@ def test_channels(side_by_side):
     assert side_by_side(body) == [list(range(50))] * TASKS
 
 
-def test_values_on_their_way_survive(every_check):
-    """What a blocked call is to return is not lost when its tasklet is interrupted before."""
+def test_values_on_their_way_survive(every_safepoint):
+    """The result of a blocked call is not lost if its tasklet is interrupted before it runs."""
     ch = loomlet.Channel()
 
     def receiver():
@@ -168,4 +168,4 @@ def test_values_on_their_way_survive(every_check):
             ch.send(k)
         return sorted(value for task in tasks for value in task.result())
 
-    assert every_check(main) == list(range(600))
+    assert every_safepoint(main) == list(range(600))

@@ -1,4 +1,4 @@
-"""A check that C code makes the interpreter do keeps the C stack: it holds references."""
+"""A safepoint that C code triggers keeps the C stack, which holds references."""
 
 SIGNALS = """
     import ctypes, gc, signal
@@ -43,6 +43,6 @@ SIGNALS = """
 
 
 def test_a_signal_handler_serves_the_calls(python, switches):
-    """A handler in C, called by the check itself, calls Py_MakePendingCalls: hard, no leak."""
+    """A handler in C, called by the safepoint itself, calls Py_MakePendingCalls: hard, no leak."""
     done = python(SIGNALS)
     assert (done.stdout, done.stderr, done.returncode) == ("done\n", "", 0)

@@ -1,4 +1,4 @@
-"""A tasklet that has the thread to itself is never switched away from."""
+"""The only ready tasklet of a thread is never interrupted."""
 
 import loomlet
 from loomlet import _core
@@ -9,8 +9,8 @@ def spin(rounds=20000):
         pass
 
 
-def test_alone_there_is_no_switch(every_check):
-    """Checks without another ready tasklet are not switches."""
+def test_alone_there_is_no_switch(every_safepoint):
+    """Safepoints without another ready tasklet are not switches."""
 
     def main():
         loomlet.spawn(loomlet.Channel().receive)
@@ -20,10 +20,10 @@ def test_alone_there_is_no_switch(every_check):
         after = _core.stats()
         return after["hard"] - before["hard"], after["soft"] - before["soft"]
 
-    assert every_check(main) == (0, 0)
+    assert every_safepoint(main) == (0, 0)
 
 
-def test_with_another_there_is(every_check):
+def test_with_another_there_is(every_safepoint):
     """The same with one ready tasklet beside it."""
 
     def main():
@@ -34,10 +34,10 @@ def test_with_another_there_is(every_check):
         other.join()
         return switched
 
-    assert every_check(main) > 1000
+    assert every_safepoint(main) > 1000
 
 
-def test_the_interrupted_one_goes_to_the_tail(every_check):
+def test_the_interrupted_one_goes_to_the_tail(every_safepoint):
     """Interrupted tasklets run in turns."""
     log = []
 
@@ -49,7 +49,7 @@ def test_the_interrupted_one_goes_to_the_tail(every_check):
         for task in [loomlet.spawn(loop, name) for name in "abc"]:
             task.join()
 
-    every_check(main, checks=20)
+    every_safepoint(main, safepoints=20)
     turns = [name for n, name in enumerate(log) if n == 0 or log[n - 1] != name]
     assert len(turns) > 6
     assert turns[:6] == ["a", "b", "c", "a", "b", "c"]

@@ -1,4 +1,4 @@
-"""A slice is a time that makes sense, or None."""
+"""A slice is a positive time, or None."""
 
 import pytest
 

@@ -49,6 +49,7 @@ def test_threads_without_slices_are_left_alone(until):
             before = _core.stats()["hard"]
             until(stop.is_set)
             counts.append((_core.stats()["hard"] - before, list(log)))
+            loomlet.schedule()
 
         loomlet.run(main, slice=None)
 
@@ -75,7 +76,7 @@ def test_threads_without_slices_are_left_alone(until):
 
 
 def test_ticks_of_many_threads():
-    """Each of several threads counts its own, also when others begin and end to count."""
+    """Each of several threads counts its own, even while others start and stop counting."""
 
     def loop():
         while True:
@@ -100,7 +101,7 @@ def test_ticks_of_many_threads():
 
 
 def test_threads_may_end_at_any_time(until):
-    """Threads that end while the watchdog looks at them leave nothing that it could touch."""
+    """Threads that end while the monitor thread samples them leave nothing that it could touch."""
 
     def thread():
         def main():

@@ -108,19 +108,19 @@ def before_a_try(log):
 FUNCTIONS = [guarded, in_a_generator, in_a_with, shortest, behind_a_try, before_a_try]
 
 
-def interrupted(function, log, checks):
+def interrupted(function, log, safepoints):
     task = stackless.tasklet(function)(log)
-    assert stackless.run(checks) is task
+    assert stackless.run(safepoints) is task
     return task
 
 
-@pytest.mark.parametrize("checks", range(1, 25))
+@pytest.mark.parametrize("safepoints", range(1, 25))
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_it_is_caught_where_it_should_be(function, checks, switches):
+def test_it_is_caught_where_it_should_be(function, safepoints, switches):
     """Wherever the tasklet stands: inside, the handlers run; outside, the exception comes back."""
     log = []
-    task = interrupted(function, log, checks)
-    if "in" not in log or log[-1] != "in" or (function is shortest and checks < 6):
+    task = interrupted(function, log, safepoints)
+    if "in" not in log or log[-1] != "in" or (function is shortest and safepoints < 6):
         task.kill()
         return
     try:
@@ -132,8 +132,8 @@ def test_it_is_caught_where_it_should_be(function, checks, switches):
     assert not task.alive
 
 
-@pytest.mark.parametrize("checks", range(1, 12))
-def test_it_is_not_caught_before(checks, switches):
+@pytest.mark.parametrize("safepoints", range(1, 12))
+def test_it_is_not_caught_before(safepoints, switches):
     """At the beginning of a function none of its handlers is entered yet."""
 
     def begins():
@@ -147,7 +147,7 @@ def test_it_is_not_caught_before(checks, switches):
             log.append(begins())
 
     log = []
-    task = interrupted(loop, log, checks)
+    task = interrupted(loop, log, safepoints)
     with pytest.raises(ValueError, match="thrown") as caught:
         task.throw(ValueError, "thrown")
     lines = traceback.extract_tb(caught.tb)
@@ -155,11 +155,11 @@ def test_it_is_not_caught_before(checks, switches):
     assert set(log) <= {1}
 
 
-@pytest.mark.parametrize("checks", range(1, 25))
-def test_finally_runs_when_it_is_killed(checks, switches):
+@pytest.mark.parametrize("safepoints", range(1, 25))
+def test_finally_runs_when_it_is_killed(safepoints, switches):
     """kill() of a preempted tasklet unwinds it."""
     log = []
-    task = interrupted(guarded, log, checks)
+    task = interrupted(guarded, log, safepoints)
     task.kill()
     assert not task.alive
     assert log in (["begins", "in", "finally"], ["begins"], [])

@@ -1,4 +1,4 @@
-"""run(timeout) of the Stackless face counts checks: a program is interrupted alike each time."""
+"""run(timeout) of the Stackless API counts safepoints: interruptions repeat exactly."""
 
 PROGRAM = """
     import loomlet.compat.stackless as stackless
@@ -46,6 +46,6 @@ def test_two_processes_agree(python):
 
 
 def test_again_and_again(python):
-    """An interrupted tasklet can be inserted and continues, as often as one likes."""
+    """An interrupted tasklet can be inserted and continues, any number of times."""
     done = python(MILLION)
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")

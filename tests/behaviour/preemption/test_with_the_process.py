@@ -133,7 +133,7 @@ def test_pending_calls_of_others_are_run(python):
 
 
 def test_the_process_ends_at_once(python):
-    """Neither the watchdog nor a daemon thread that spins in run() holds up the exit."""
+    """Neither the monitor thread nor a daemon thread that spins in run() holds up the exit."""
     done = python(
         """
         import threading, time
@@ -284,7 +284,7 @@ def test_a_fork_beside_threads_that_count(python):
             for _ in range(100):
                 pass
 
-        os.register_at_fork(after_in_child=spin)  # it runs before the child is told
+        os.register_at_fork(after_in_child=spin)  # it runs before loomlet has handled the fork
         threads = [threading.Thread(target=counts, args=([], lambda: over)) for _ in range(3)]
         for thread in threads:
             thread.start()

@@ -92,7 +92,7 @@ def test_tasklets_of_other_threads_never_run_in_the_child(python):
         ready.wait()
         child = os.fork()
         if child == 0:
-            ch.send("to nobody who runs")
+            ch.send("to a tasklet that does not run")
             loomlet.schedule()
             assert log == []
             try:

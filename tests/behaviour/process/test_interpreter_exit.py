@@ -36,7 +36,7 @@ def test_with_100_000_blocked_tasklets(python, run):
 
 
 def test_with_hard_suspended_tasklets(python):
-    """Tasklets that keep C stacks are left behind without harm."""
+    """Tasklets that keep C stacks are abandoned without harm."""
     check(
         python(
             """
@@ -57,8 +57,10 @@ def test_with_sleeping_and_runnable_tasklets(python):
     check(
         python(
             """
+            import warnings
             import loomlet
 
+            warnings.filterwarnings("ignore", "the program has ended before", RuntimeWarning)
             for n in range(1000):
                 loomlet.spawn(loomlet.sleep, 1000 + n)
             loomlet.schedule()

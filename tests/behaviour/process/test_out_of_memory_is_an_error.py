@@ -1,4 +1,4 @@
-"""Each allocation fails in turn: MemoryError, and every queue as before."""
+"""Each allocation fails in turn: MemoryError, and every queue is as before."""
 
 import contextlib
 import gc
@@ -181,7 +181,7 @@ WORK += [from_another_thread]
 
 
 def attempt(work, fail_at):
-    """What came of `work` with the core's allocation `fail_at` failing; whether one did."""
+    """The outcome of `work` with the core's allocation `fail_at` failing; whether one did."""
     _core._fail_allocation(fail_at)
     try:
         outcome = work()
@@ -197,7 +197,7 @@ def attempt(work, fail_at):
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("work", WORK)
 def test_each_allocation_in_turn(work, mode, failures):
-    """MemoryError or the right result; afterwards everything works and nobody is left."""
+    """MemoryError or the right result; afterwards everything works and no tasklet is left."""
     expected, fail_at, failed = work(), 0, True
     while failed:
         fail_at += 1

@@ -17,7 +17,7 @@ PROGRAM = """
         print("refused:", error)
     '''
         {run}
-        print(loomlet.spawn(lambda: "main goes on").result())
+        print(loomlet.spawn(lambda: "main continues").result())
 """
 
 OLD = "interpreters.run_string(interpreters.create({arg}), __import__('textwrap').dedent(text))"
@@ -32,8 +32,8 @@ def test_the_import_fails_with_a_clear_error(isolated, python):
             break
     if done.stdout == "none\n" or "TypeError" in done.stderr or "unknown" in done.stderr:
         pytest.skip("this interpreter cannot make such a sub-interpreter")
-    refused, goes_on = done.stdout.splitlines()
+    refused, continued = done.stdout.splitlines()
     assert refused.startswith("refused:")
     assert "loomlet" in refused
-    assert goes_on == "main goes on"
+    assert continued == "main continues"
     assert done.returncode == 0

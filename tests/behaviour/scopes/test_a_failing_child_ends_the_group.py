@@ -1,4 +1,4 @@
-"""The first failure cancels everybody else in the group; then all are raised together."""
+"""The first failure cancels everything else in the group; then all are raised together."""
 
 import pytest
 
@@ -55,7 +55,7 @@ def test_while_the_group_waits(mode, clock):
 
 
 def test_all_failures_are_raised(mode, clock):
-    """Those of the clean-up too: children in the order in which they failed, the body last."""
+    """Including those of the clean-up: children in the order of failing, the body last."""
     first, second, third, last = (ValueError(n) for n in range(4))
 
     def clean_up(error, seconds):
@@ -127,7 +127,7 @@ def test_a_failure_that_the_body_caught_is_still_a_failure():
     assert info.value.exceptions == (error,)
 
 
-def test_an_exception_that_is_no_exception():
+def test_a_base_exception_in_the_group():
     """With a BaseException among them it is a BaseExceptionGroup."""
 
     class Odd(BaseException):

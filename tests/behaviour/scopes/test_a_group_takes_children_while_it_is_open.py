@@ -1,11 +1,18 @@
 """group.spawn(): when it is allowed, and what it says when it is not."""
 
+import contextvars
 import threading
 
 import pytest
 
 import loomlet
-from loomlet import CancelScope, Channel, ScopeError, TaskGroup
+from loomlet import CancelScope, Channel, ScopeError, TaskGroup, _core
+
+
+def end_of(thread):
+    """Waits in this tasklet; the others run."""
+    while thread.is_alive():
+        loomlet.sleep(0.001)
 
 
 def refused():
@@ -92,25 +99,82 @@ def test_a_child_is_an_ordinary_tasklet():
         assert task.result() == (1, 2)
 
 
-def test_from_another_thread():
-    """Any thread may spawn; the child lives there, and the group waits for it."""
-    ch, log, ready = Channel(), [], threading.Event()
+def test_from_another_thread(mode):
+    """Any thread may spawn; the child runs on the group's thread, which it wakes."""
+    ch, log, here = Channel(), [], threading.get_ident()
 
     def child():
-        log.append((threading.current_thread() is thread, ch.receive()))
+        log.append((threading.get_ident(), ch.receive()))
 
     def elsewhere():
         task = group.spawn(child)
-        ready.set()
+        ch.send("value")
         task.join()
 
     with TaskGroup() as group:
         thread = threading.Thread(target=elsewhere)
         thread.start()
-        ready.wait(60)
-        ch.send("value")
+        end_of(thread)
+    assert log == [(here, "value")]
+
+
+def test_from_a_thread_that_ends_at_once(mode):
+    """The child runs nevertheless."""
+    log, passed = [], []
+
+    def elsewhere():
+        var.set("of the thread")
+        passed.append(group.spawn(lambda: log.append(var.get())))
+
+    var = contextvars.ContextVar("var")
+    with TaskGroup() as group:
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+    assert log == ["of the thread"]
+    assert passed[0].state == "done"
+
+
+def test_from_another_thread_into_a_group_that_has_ended():
+    """The thread gets the error, nothing is lost."""
+    with TaskGroup() as group:
+        pass
+    seen = []
+
+    def elsewhere():
+        try:
+            group.spawn(print)
+        except loomlet.ScopeError as error:
+            seen.append(error)
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
     thread.join()
-    assert log == [(True, "value")]
+    assert len(seen) == 1
+
+
+def test_from_another_thread_without_memory():
+    """The thread gets MemoryError, and the group does not wait for a child that never runs."""
+    seen = []
+
+    def elsewhere():
+        for number in range(1, 100):
+            _core._fail_allocation(number)
+            try:
+                group.spawn(seen.append, "ran")
+            except MemoryError:
+                seen.append("no memory")
+            else:
+                return
+            finally:
+                _core._fail_allocation(0)
+
+    with TaskGroup() as group:
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        end_of(thread)
+    assert seen[-1] == "ran"
+    assert seen.count("no memory") == len(seen) - 1 > 0
 
 
 def test_a_failure_on_another_thread_ends_the_group():
@@ -133,7 +197,7 @@ def test_a_failure_on_another_thread_ends_the_group():
 
 
 def test_a_failure_here_ends_children_elsewhere():
-    """The cancel reaches children on other threads."""
+    """The cancel reaches children that other threads have spawned."""
     started, log = Channel(), []
 
     def child():
@@ -144,7 +208,7 @@ def test_a_failure_here_ends_children_elsewhere():
             log.append("ended")
 
     def elsewhere():
-        with pytest.raises(loomlet.Cancelled):
+        with pytest.raises(loomlet.TaskletKilled):
             group.spawn(child).join()
 
     with pytest.raises(ExceptionGroup), TaskGroup() as group:

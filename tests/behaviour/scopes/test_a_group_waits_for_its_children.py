@@ -3,7 +3,7 @@
 import pytest
 
 import loomlet
-from loomlet import CancelScope, Channel, TaskGroup, TaskletExit
+from loomlet import CancelScope, Channel, TaskGroup, TaskletKilled
 
 
 def test_all_children_have_ended(mode, clock):
@@ -111,7 +111,7 @@ def test_a_child_cancelled_or_killed_is_no_failure(mode):
         ch.send("value")
     assert got == ["value"]
     assert not group.cancel_called
-    with pytest.raises(TaskletExit):
+    with pytest.raises(TaskletKilled):
         waiting.join()
 
 

@@ -1,4 +1,4 @@
-"""CancelScope(shield=True): what a cancel from further out does not reach."""
+"""CancelScope(shield=True): a cancel from further out does not reach its block."""
 
 import loomlet
 from loomlet import CancelScope, Channel, TaskGroup

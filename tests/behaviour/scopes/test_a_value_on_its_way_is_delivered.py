@@ -42,7 +42,7 @@ def test_a_sent_value(mode):
 
 
 def test_a_value_that_was_not_taken_is_not_sent(mode):
-    """The cancel was first: nobody ever receives the value."""
+    """The cancel came first: the value is never received."""
     ch, scope, log = Channel(), CancelScope(), []
 
     def sender():

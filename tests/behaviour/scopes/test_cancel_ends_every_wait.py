@@ -81,7 +81,7 @@ def test_a_wait_is_ended(wait, mode, clock):
                 raise
         log.append(scope.cancelled_caught)
         loomlet.schedule()
-        return "went on"
+        return "continued"
 
     scope = CancelScope()
     task = loomlet.spawn(inside, scope)
@@ -90,7 +90,7 @@ def test_a_wait_is_ended(wait, mode, clock):
     assert (task.state, scope.cancel_called) == ("blocked", False)
     scope.cancel()
     assert (task.state, scope.cancel_called) == ("runnable", True)
-    assert task.result() == "went on"
+    assert task.result() == "continued"
     assert log == ["cancelled", True]
     assert clock() == 0.0
 
@@ -106,7 +106,7 @@ def test_a_wait_is_not_begun(wait, mode, clock):
 
 
 def test_the_queue_is_left():
-    """Whoever was cancelled is in no queue any more; the others keep their turns."""
+    """A cancelled tasklet is in no queue any more; the others keep their places."""
     ch, scope, got = Channel(), CancelScope(), []
 
     def inside():

@@ -1,4 +1,4 @@
-"""Who may cancel: another tasklet, another thread, a callback, whoever is inside."""
+"""Another tasklet, another thread, a callback or code inside the scope may cancel it."""
 
 import os
 import threading
@@ -43,7 +43,7 @@ def test_from_another_thread_while_it_runs():
 
 
 def test_from_another_thread_when_the_block_is_over():
-    """It comes too late, and finds nobody: not even what the tasklet waits for now."""
+    """It comes too late and cancels nothing: not even what the tasklet waits for now."""
     ch = Channel()
 
     def worker():
@@ -65,15 +65,15 @@ def test_from_another_thread_when_the_block_is_over():
     assert scope.cancel_called
 
 
-def test_a_letter_that_is_read_after_the_block():
-    """The request is on its way when the block ends: what is waited for next is not touched."""
+def test_a_message_that_is_read_after_the_block():
+    """The request is on its way when the block ends: the next wait is not affected."""
     ch, log = Channel(), []
 
     def worker():
         with CancelScope() as scope:
             thread = threading.Thread(target=scope.cancel)
             thread.start()
-            thread.join()  # the letter is posted, and nothing has switched since
+            thread.join()  # the message is in the inbox, and no switch has happened since
         log.append(scope.cancel_called)
         return ch.receive()
 
@@ -131,12 +131,12 @@ def test_from_a_callback_of_the_scheduler(clock, mode):
 
 
 def test_a_child_cancels_a_scope_around_its_group():
-    """Cancelling what one is inside of cancels oneself too."""
+    """A tasklet that cancels a scope around itself is cancelled too."""
     log = []
 
     def child():
         outer.cancel()
-        log.append("goes on")
+        log.append("continues")
         loomlet.schedule()
         log.append("never")
 
@@ -144,11 +144,11 @@ def test_a_child_cancels_a_scope_around_its_group():
         group.spawn(child)
         group.spawn(Channel().receive)
     assert outer.cancelled_caught
-    assert log == ["goes on"]
+    assert log == ["continues"]
 
 
 def test_from_a_destructor(mode):
-    """An object that dies may cancel while a cancel is being told."""
+    """A destructor may cancel while another cancel is being delivered."""
 
     class Bomb:
         def __del__(self):

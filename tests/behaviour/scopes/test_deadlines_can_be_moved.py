@@ -44,7 +44,7 @@ def test_it_can_be_put_off(clock, mode):
 
 
 def test_it_can_be_brought_forward_by_another(clock, mode):
-    """By anybody of the thread, while the block waits."""
+    """By any tasklet of the thread, while the block waits."""
     scope = timeout(100)
 
     def worker():

@@ -8,7 +8,7 @@ from loomlet.testing import wait_all_blocked
 
 
 def test_a_deep_one():
-    """Two thousand groups inside each other: no recursion, nobody forgotten."""
+    """Two thousand groups inside each other: no recursion, no group missed."""
     ended = []
 
     def nest(depth):

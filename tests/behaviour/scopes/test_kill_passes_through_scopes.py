@@ -3,12 +3,12 @@
 import pytest
 
 import loomlet
-from loomlet import Cancelled, CancelScope, Channel, TaskGroup, TaskletExit, timeout
+from loomlet import Cancelled, CancelScope, Channel, TaskGroup, TaskletKilled, timeout
 from loomlet.testing import wait_all_blocked
 
 
 def ended_by_kill(task):
-    with pytest.raises(TaskletExit):
+    with pytest.raises(TaskletKilled):
         task.join()
     return True
 
@@ -155,7 +155,7 @@ def test_an_exception_thrown_into_the_wait_is_a_failure(mode):
 
 
 def test_a_cancelled_thrown_by_hand_passes(mode):
-    """Nobody has cancelled the group: it ends its children and lets the Cancelled pass."""
+    """A group that was not cancelled ends its children and lets the Cancelled pass."""
     log = []
 
     def child():
@@ -171,7 +171,7 @@ def test_a_cancelled_thrown_by_hand_passes(mode):
     task = loomlet.spawn(worker)
     wait_all_blocked()
     task.throw(Cancelled)
-    with pytest.raises(Cancelled):
+    with pytest.raises(TaskletKilled):
         task.join()
     assert log == ["ended"]
 

@@ -162,7 +162,7 @@ def test_a_cancelled_join_touches_only_the_waiter(turns):
 
 @pytest.mark.parametrize("turns", range(4))
 def test_a_cancelled_lock_is_not_taken(turns):
-    """Whoever was cancelled while it waited for the lock does not hold it."""
+    """A tasklet that was cancelled while it waited for the lock does not hold it."""
 
     def model():
         lock, scopes, log = loomlet.Lock(), [CancelScope()], []
@@ -220,7 +220,7 @@ def test_a_timeout_at_the_moment_of_the_value():
 
 
 def test_groups_of_cancelled_workers():
-    """A pipeline in a group under a timeout: all ends, and what went in came out."""
+    """A pipeline in a group under a timeout: all tasklets end, and no value is lost."""
 
     def model():
         jobs, results, sent, done = Channel(), Channel(1), [], []

@@ -1,7 +1,8 @@
 """Random trees of groups, failures, cancels and kills, in hundreds of run orders.
 
 What must hold whatever the order: no child outlives its group, every failure comes out exactly once
-(raised, or with the error handler where it cannot be raised), nobody is cancelled behind its scope.
+(raised, or with the error handler where it cannot be raised), no tasklet is cancelled from
+outside its scope.
 """
 
 import random
@@ -9,7 +10,7 @@ import random
 import pytest
 
 import loomlet
-from loomlet import Cancelled, CancelScope, Channel, TaskGroup, TaskletExit, timeout
+from loomlet import Cancelled, CancelScope, Channel, TaskGroup, TaskletKilled, timeout
 from loomlet.testing import explore
 
 SEEDS = range(5000)
@@ -20,7 +21,7 @@ class Failure(Exception):
 
 
 class Tree:
-    """One random program: tasklets, the groups they open, and what becomes of them."""
+    """One random program: tasklets, the groups they open, and their outcomes."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -146,7 +147,7 @@ def test_a_kill_at_any_moment(turns):
         for _ in range(turns):
             loomlet.schedule()
         task.kill()
-        with pytest.raises(TaskletExit):
+        with pytest.raises(TaskletKilled):
             task.join()
         assert sorted(ended) == sorted(begun)
         assert len(loomlet._core.tasklets()) == 1
@@ -156,7 +157,7 @@ def test_a_kill_at_any_moment(turns):
 
 @pytest.mark.parametrize("others", range(4))
 def test_two_failures_at_the_same_time(others):
-    """Whichever is first: both come out, everybody else is cancelled, the body too."""
+    """Whichever is first: both come out, all others are cancelled, the body too."""
 
     def model():
         cancelled = []

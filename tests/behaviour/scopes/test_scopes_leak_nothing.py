@@ -109,7 +109,7 @@ def count(kind):
 
 @pytest.mark.skipif(not _core.soft(), reason="a kept C stack hides what it refers to")
 def test_a_group_that_cannot_be_woken_is_collected():
-    """Children that wait for ever with nobody left to know them are ended, then their group."""
+    """Children that wait for ever and are unreachable are ended, then their group."""
     gc.collect()
     before = count(CancelScope)
     use_abandoned_groups()
@@ -124,7 +124,7 @@ def test_a_group_that_cannot_be_woken_is_collected():
 
 
 def test_a_deadline_keeps_its_tasklet_alive(clock):
-    """A tasklet whose time will be over is not garbage, though nobody knows what it waits for."""
+    """A tasklet with a timeout is not garbage, though the channel it waits for is unreachable."""
     log = []
 
     def worker():

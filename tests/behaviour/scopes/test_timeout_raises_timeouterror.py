@@ -85,7 +85,7 @@ def test_an_exception_in_place_of_cancelled_passes(clock):
 
 
 def test_cancel_is_not_lateness(clock):
-    """A timeout that somebody cancels ends its block silently, as any scope does."""
+    """A timeout that is cancelled ends its block silently, as any scope does."""
     with timeout(5) as scope:
         scope.cancel()
         loomlet.sleep(100)

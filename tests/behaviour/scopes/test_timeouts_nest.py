@@ -48,7 +48,7 @@ def expected(limits, work, clean_up):
 @pytest.mark.parametrize("limits", list(itertools.permutations([2, 4, 6])))
 @pytest.mark.parametrize("work", [1, 3, 5, 7])
 def test_only_one_of_them_raises(limits, work, clean_up, clock, mode):
-    """Whichever order the deadlines have, the one that is meant raises TimeoutError."""
+    """Whichever order the deadlines have, the right one raises TimeoutError."""
     got = loomlet.spawn(run, limits, work, clean_up).result()
     assert got == expected(limits, work, clean_up)
     with timeout(1000):

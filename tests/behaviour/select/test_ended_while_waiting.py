@@ -12,7 +12,7 @@ from loomlet import Channel
 
 @pytest.mark.parametrize("end", [lambda t: t.kill(), lambda t: t.throw(KeyError("thrown"))])
 def test_it_leaves_every_channel(end, mode, failures):
-    """After kill() or throw() none of the channels has a place of it."""
+    """After kill() or throw() none of the channels has a wait node of it."""
     channels = [Channel() for _ in range(20)]
     task = loomlet.spawn(lambda: loomlet.select([*channels, (channels[0], 1)], timeout=9))
     loomlet.schedule()

@@ -1,4 +1,4 @@
-"""select() does at once what can be done."""
+"""select() performs a case at once if one is ready."""
 
 import pytest
 

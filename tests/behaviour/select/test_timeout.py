@@ -58,7 +58,7 @@ def test_a_wrong_timeout(wrong):
 
 
 def test_not_a_number():
-    """NaN is no time."""
+    """NaN is not a valid time."""
     with pytest.raises(ValueError, match="NaN"):
         loomlet.select([Channel()], timeout=float("nan"))
 

@@ -1,4 +1,4 @@
-"""What the tests of the Stackless face share.
+"""What the tests of the Stackless API share.
 
 The first words of each docstring name the row of docs/reference/stackless.md that the test holds
 to: "Spec 3, tasklet.insert: ..." is the row `tasklet.insert` of its section 3.  The texts of errors
@@ -57,7 +57,7 @@ def as_found(failures: object) -> Iterator[None]:
 
 
 class Thread:
-    """A thread that runs one function; result() waits for its end and gives what came of it."""
+    """A thread that runs one function; result() waits for its end and gives its outcome."""
 
     def __init__(self, func: Callable[..., Any], *args: Any) -> None:
         self._func, self._args = func, args
@@ -69,7 +69,7 @@ class Thread:
     def _main(self) -> None:
         try:
             self._value = self._func(*self._args)
-        except BaseException as error:  # handed to whoever asks for the result
+        except BaseException as error:  # raised again in result()
             self._error = error
 
     @property

@@ -15,7 +15,7 @@ def test_bound_anew(mode):
 
 
 def test_many_times(mode):
-    """Spec 1, re-use: as often as one likes, also after an error and after a kill."""
+    """Spec 1, re-use: any number of times, even after an error and after a kill."""
     log, task = [], stackless.tasklet()
     ch = stackless.channel()
 

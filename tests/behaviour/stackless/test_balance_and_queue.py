@@ -1,4 +1,4 @@
-"""balance and queue show who waits in a channel."""
+"""balance and queue show which tasklets wait in a channel."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def test_receivers_count_down(mode):
 
 
 def test_the_queue(mode):
-    """Spec 4, channel.queue: the first that waits, then .next; None when nobody does."""
+    """Spec 4, channel.queue: the first waiter, then .next; None without waiters."""
     ch = stackless.channel()
     assert ch.queue is None
     tasks = [stackless.tasklet(ch.receive)() for _ in range(3)]

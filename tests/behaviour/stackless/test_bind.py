@@ -133,7 +133,7 @@ def test_one_with_c_state(raises):
 
 
 def test_the_main_tasklet(mode):
-    """Spec 3, tasklet.bind: can't be unbound, also while it is paused."""
+    """Spec 3, tasklet.bind: cannot be unbound, even while it is paused."""
     main, texts = stackless.getmain(), []
 
     def body():

@@ -45,7 +45,7 @@ def test_blocking_raises(action, trap, raises):
 
 
 def test_in_a_tasklet(mode):
-    """Spec 3, tasklet.block_trap: of the tasklet that acts, whoever set it."""
+    """Spec 3, tasklet.block_trap: that of the acting tasklet counts, wherever it was set."""
     ch, texts = stackless.channel(), []
 
     def body():

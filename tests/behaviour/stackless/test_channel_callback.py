@@ -19,7 +19,7 @@ def seen():
 
 
 def test_it_is_called_for_each_action(seen, mode):
-    """Spec 2, set_channel_callback: who acts, in which direction, and whether it has to wait."""
+    """Spec 2, set_channel_callback: which tasklet acts, in which direction, and if it must wait."""
     main, ch = stackless.getcurrent(), stackless.channel()
     task = stackless.tasklet(ch.receive)()
     stackless.run()
@@ -91,7 +91,7 @@ def test_its_exceptions_surface_in_the_actor(mode):
     def act():
         ch.send("value")
         for _ in range(10):
-            log.append("goes on")
+            log.append("continues")
 
     stackless.set_channel_callback(callback)
     try:
@@ -101,7 +101,7 @@ def test_its_exceptions_surface_in_the_actor(mode):
         stackless.set_channel_callback(None)
     if ch.balance:
         ch.send("value")
-    assert log.count("goes on") < 10
+    assert log.count("continues") < 10
     assert "value" in log
 
 

@@ -1,4 +1,4 @@
-"""Who runs when two meet in a channel: preference and schedule_all decide."""
+"""preference and schedule_all decide which tasklet runs when two meet in a channel."""
 
 import pytest
 

@@ -8,7 +8,7 @@ TEXT = "Send/receive operation on a closed channel"
 
 
 def test_closing_and_closed(mode):
-    """Spec 4, channel.closing, closed: closed is closing with nobody waiting; both read-only."""
+    """Spec 4, channel.closing, closed: closed means closing without waiters; both read-only."""
     ch = stackless.channel()
     assert (ch.closing, ch.closed) == (False, False)
     stackless.tasklet(ch.send)("value")
@@ -62,7 +62,7 @@ def test_open_makes_it_usable_again(mode):
 
 
 def test_receivers_that_wait_stay(mode):
-    """Spec 4, channel.close, open: close() wakes nobody."""
+    """Spec 4, channel.close, open: close() wakes no waiter."""
     ch = stackless.channel()
     task = stackless.tasklet(ch.receive)()
     stackless.run()

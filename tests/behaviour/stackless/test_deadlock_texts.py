@@ -141,7 +141,7 @@ def test_in_a_tasklet_of_another_thread(thread, raises):
             threading.Event().wait(0.001)  # the main thread is about to wait
         with raises(RuntimeError, LAST):
             stackless.channel().receive()
-        log.append("told")
+        log.append("notified")
         mine.send("woken")
 
     def body():
@@ -151,12 +151,12 @@ def test_in_a_tasklet_of_another_thread(thread, raises):
 
     other = thread(body)
     assert ch.receive() == "woken"
-    assert log == ["told"]
+    assert log == ["notified"]
     other.result()
 
 
 def test_the_last_one_is_paused(raises, mode):
-    """Spec 7, deadlock: schedule_remove() of the last runnable one tells a blocked main too."""
+    """Spec 7, deadlock: schedule_remove() of the last runnable one raises it in a blocked main."""
     ch = stackless.channel()
     task = stackless.tasklet(stackless.schedule_remove)()
     with raises(RuntimeError, LAST):

@@ -24,7 +24,7 @@ def test_it_returns_the_old_value():
 
 
 def test_switched_off_tasklets_keep_their_c_stack():
-    """Spec 2, enable_softswitch: what it switches off shows in getuncollectables()."""
+    """Spec 2, enable_softswitch: the kept stacks show in getuncollectables()."""
     ch = stackless.channel()
     stackless.enable_softswitch(False)
     task = stackless.tasklet(ch.receive)()

@@ -158,10 +158,10 @@ def test_an_error_stays_in_its_thread(thread, mode):
         stackless.tasklet(fails)(KeyError("there"))
         with pytest.raises(KeyError, match="there"):
             stackless.schedule()
-        return "went on"
+        return "continued"
 
     stackless.tasklet(lambda: None)()
-    assert thread(body).result() == "went on"
+    assert thread(body).result() == "continued"
     stackless.run()
 
 

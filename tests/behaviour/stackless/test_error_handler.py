@@ -31,7 +31,7 @@ def test_it_returns_the_old_one():
 
 
 def test_it_swallows_the_error(seen, mode):
-    """Spec 2, set_error_handler: called in the dying tasklet; its return ends the matter."""
+    """Spec 2, set_error_handler: called in the dying tasklet; its return ends the handling."""
     error = KeyError("boom")
     task = stackless.tasklet(fails)(error)
     assert stackless.run() is None
@@ -43,7 +43,7 @@ def test_it_swallows_the_error(seen, mode):
 
 
 def test_other_tasklets_continue(seen, mode):
-    """Spec 2, set_error_handler: tasklets behind the failed one run as if nothing had been."""
+    """Spec 2, set_error_handler: tasklets behind the failed one run as if nothing had happened."""
     log = []
     stackless.tasklet(fails)(KeyError())
     stackless.tasklet(log.append)("ran")
@@ -68,7 +68,7 @@ def test_an_error_of_the_handler(mode):
 
 
 def test_silent_ends_are_not_reported(seen, mode):
-    """Spec 2, set_error_handler: TaskletExit is no error."""
+    """Spec 2, set_error_handler: TaskletExit is not an error."""
     stackless.tasklet(fails)(TaskletExit())
     task = stackless.tasklet(stackless.schedule)()
     stackless.schedule()

@@ -29,7 +29,7 @@ apples in order: True
     "chat_server": """
 ann saw:
   [tea] * ann comes in
-  [tea] ann: anybody here?
+  [tea] ann: is anyone here?
   [tea] * bob comes in
   [tea] bob: hello ann
   [tea] * cem comes in
@@ -69,14 +69,14 @@ long counted to 30000
 careful: first step
 careful: second step
 the inner watchdog caught: a mistake
-the inner watchdog goes on
-the outer watchdog goes on
+the inner watchdog continues
+the outer watchdog continues
 """,
 }
 
 
 def test_all_are_known():
-    """Each program has its text below, and stands in the list of examples."""
+    """Each program has its output below and is in the list of examples."""
     names = {path.stem for path in EXAMPLES.glob("*.py")}
     assert names == PRINTED.keys()
     listed = (ROOT / "examples" / "README.md").read_text()
@@ -85,12 +85,12 @@ def test_all_are_known():
 
 @pytest.mark.parametrize("name", PRINTED)
 def test_it_is_short(name):
-    """Each can be read at one sitting: fewer than 100 lines, and says what it is for."""
+    """Each has fewer than 100 lines, and its docstring says what it shows."""
     text = (EXAMPLES / f"{name}.py").read_text()
     assert len(text.splitlines()) < 100
-    told = ast.get_docstring(ast.parse(text))
-    assert "\nShows: " in told
-    assert told.endswith(f"\nRun: python examples/stackless/{name}.py")
+    shown = ast.get_docstring(ast.parse(text))
+    assert "\nShows: " in shown
+    assert shown.endswith(f"\nRun: python examples/stackless/{name}.py")
 
 
 @pytest.mark.parametrize("name", PRINTED)

@@ -43,10 +43,10 @@ def test_it_is_kept_over_a_switch(mode):
 
 
 def test_a_bare_raise_sees_only_its_own(mode):
-    """Spec 5, exceptions inside a tasklet: raise without one is an error, whoever else has one."""
+    """Spec 5, exceptions inside a tasklet: a bare raise sees no other tasklet's exception."""
 
     def body():
-        raise  # noqa: PLE0704 - there is none, and that is the point
+        raise  # noqa: PLE0704 - raising without an exception is the point
 
     try:
         raise KeyError
@@ -57,7 +57,7 @@ def test_a_bare_raise_sees_only_its_own(mode):
 
 
 def test_the_traceback_ends_at_the_first_frame(mode):
-    """Spec 5, exceptions inside a tasklet: the frames of whoever switched are not in it."""
+    """Spec 5, exceptions inside a tasklet: the frames of the switching tasklet are not in it."""
     caught = []
 
     def inner():

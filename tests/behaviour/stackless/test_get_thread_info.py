@@ -1,4 +1,4 @@
-"""get_thread_info() tells the main tasklet, the current one and the run count of a thread."""
+"""get_thread_info() returns the main tasklet, the current one and the run count of a thread."""
 
 import threading
 

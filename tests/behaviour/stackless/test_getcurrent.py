@@ -1,4 +1,4 @@
-"""getcurrent, getmain, getruncount, getcurrentid and getthreads tell who is there."""
+"""getcurrent, getmain, getruncount, getcurrentid and getthreads identify tasklets and threads."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ def test_getcurrent(mode):
 
 
 def test_getmain(mode):
-    """Spec 2, getmain: the thread's main tasklet, whoever asks."""
+    """Spec 2, getmain: the thread's main tasklet, whichever tasklet calls it."""
     main, seen = stackless.getcurrent(), []
     stackless.tasklet(lambda: seen.append(stackless.getmain()))()
     stackless.run()

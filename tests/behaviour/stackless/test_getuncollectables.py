@@ -1,4 +1,4 @@
-"""getuncollectables() and getdebug() tell about the build and about what has C state."""
+"""getuncollectables() lists tasklets with C state; getdebug() describes the build."""
 
 import sys
 import threading

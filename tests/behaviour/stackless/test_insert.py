@@ -4,7 +4,7 @@ import loomlet.compat.stackless as stackless
 
 
 def test_it_goes_to_the_tail(mode):
-    """Spec 3, tasklet.insert: behind all who are there; returns the tasklet."""
+    """Spec 3, tasklet.insert: behind all others; returns the tasklet."""
     log = []
     late = stackless.tasklet(log.append, ("late",))
     stackless.tasklet(log.append)("first")
@@ -16,7 +16,7 @@ def test_it_goes_to_the_tail(mode):
 
 
 def test_a_scheduled_one_stays_where_it_is(mode):
-    """Spec 3, tasklet.insert: again it is nothing."""
+    """Spec 3, tasklet.insert: a second insert() does nothing."""
     log = []
     first = stackless.tasklet(log.append)("first")
     stackless.tasklet(log.append)("second")

@@ -38,7 +38,7 @@ def test_a_sent_stopiteration_ends_it(mode):
 
 
 def test_closing_ends_it_when_it_is_drained(mode):
-    """Spec 4, channel iteration: who waits with a value is still received from."""
+    """Spec 4, channel iteration: the values of waiting senders are still received."""
     ch = stackless.channel()
     for n in range(3):
         stackless.tasklet(ch.send)(n)

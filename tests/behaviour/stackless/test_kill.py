@@ -27,7 +27,7 @@ def test_finally_runs(mode):
 
 
 def test_it_can_be_survived(mode):
-    """Spec 3, tasklet.kill: one that catches it continues; the caller when its turn comes."""
+    """Spec 3, tasklet.kill: a tasklet may catch it and continue; the caller waits for its turn."""
     ch, log = stackless.channel(), []
 
     def body():

@@ -28,7 +28,7 @@ def test_its_waiters_are_finalised(mode):
 
 
 def test_a_waiter_that_is_held_stays_in_it(mode):
-    """Spec 4, lost channels: whoever holds the waiting tasklet holds the channel through it."""
+    """Spec 4, lost channels: a reference to the waiting tasklet keeps the channel alive."""
     ch = stackless.channel()
     task = stackless.tasklet(lambda ch: ch.receive())(ch)
     stackless.run()
@@ -41,7 +41,7 @@ def test_a_waiter_that_is_held_stays_in_it(mode):
 
 
 def test_their_finally_blocks_run(mode, recwarn):
-    """Spec 4, lost channels: the waiters get TaskletExit; nobody is warned."""
+    """Spec 4, lost channels: the waiters get TaskletExit, without a warning."""
     log = []
 
     def body(ch):

@@ -5,7 +5,7 @@ import threading
 import loomlet.compat.stackless as stackless
 
 
-def test_the_first_flow_of_control_is_the_main_tasklet():
+def test_the_first_caller_is_the_main_tasklet():
     """Spec 1, main tasklet: the code that uses stackless first is it; it runs."""
     main = stackless.getmain()
     assert main is stackless.getcurrent()

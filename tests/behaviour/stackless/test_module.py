@@ -152,7 +152,7 @@ def test_install(python):
 
 
 def test_install_knows_its_names():
-    """Spec 2, install: a module that there is none of is a ValueError, and nothing happens."""
+    """Spec 2, install: an unknown module name is a ValueError, and nothing is installed."""
     import loomlet.compat
 
     with pytest.raises(ValueError, match="stackless"):

@@ -1,4 +1,4 @@
-"""next, prev, _channel, thread_id and cstate tell where a tasklet stands."""
+"""next, prev, _channel, thread_id and cstate show where a tasklet is queued and runs."""
 
 import threading
 
@@ -72,6 +72,6 @@ def test_cstate(mode):
 
 @pytest.mark.parametrize("name", ["next", "prev", "_channel", "thread_id", "cstate", "frame"])
 def test_they_cannot_be_set(name):
-    """Spec 3, tasklet.next, prev: read-only, like all that tell where it stands."""
+    """Spec 3, tasklet.next, prev: read-only, like all attributes of its position."""
     with pytest.raises(AttributeError):
         setattr(stackless.tasklet(), name, None)

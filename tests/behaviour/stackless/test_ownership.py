@@ -1,4 +1,4 @@
-"""A queue owns its tasklets; a paused tasklet is kept alive only by whoever holds it."""
+"""A queue owns its tasklets; a paused tasklet is kept alive only by references to it."""
 
 import gc
 import weakref

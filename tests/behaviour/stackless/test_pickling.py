@@ -31,19 +31,19 @@ log = []
 
 def test_an_unbound_one(through):
     """Spec 8, pickling tasklets: one without a function comes back so."""
-    for twin in through(stackless.tasklet()):
-        assert (twin.alive, type(twin)) == (False, stackless.tasklet)
-        twin.bind(log.append)
+    for loaded in through(stackless.tasklet()):
+        assert (loaded.alive, type(loaded)) == (False, stackless.tasklet)
+        loaded.bind(log.append)
 
 
 def test_a_bound_one(through):
     """Spec 8, pickling tasklets: loaded paused; insert() runs it."""
     log.clear()
-    for twin in through(stackless.tasklet(divmod, (17, 5))):
-        assert (twin.alive, twin.paused, twin.scheduled) == (True, True, False)
-        twin.insert()
+    for loaded in through(stackless.tasklet(divmod, (17, 5))):
+        assert (loaded.alive, loaded.paused, loaded.scheduled) == (True, True, False)
+        loaded.insert()
         stackless.run()
-        assert not twin.alive
+        assert not loaded.alive
 
 
 def waits(ch):
@@ -65,10 +65,10 @@ def test_a_blocked_tasklet(through):
     task = stackless.tasklet(waits)(ch)
     stackless.run()
     ch.send(1)
-    for twin, inner in through((task, ch)):
-        assert (twin.alive, twin.paused, twin.blocked) == (True, True, False)
+    for loaded, inner in through((task, ch)):
+        assert (loaded.alive, loaded.paused, loaded.blocked) == (True, True, False)
         assert (inner is not ch, inner.balance) == (True, 0)
-        twin.kill()
+        loaded.kill()
     assert (task.blocked, ch.queue) == (True, task)
     ch.send(5)
     assert log[-1] == 6
@@ -86,9 +86,9 @@ def test_a_paused_tasklet(through):
     log.clear()
     task = stackless.tasklet(pauses)()
     stackless.run()
-    for twin in through(task):
-        assert twin.paused
-        twin.insert()
+    for loaded in through(task):
+        assert loaded.paused
+        loaded.insert()
         stackless.run()
     assert log == ["before", "behind", "behind"]
     task.kill()
@@ -123,9 +123,9 @@ def execution():
 @pytest.mark.parametrize("thing", [*execution()], ids=lambda thing: type(thing).__name__)
 def test_execution(thing, through):
     """Spec 8, pickling execution: every pickler knows these once the module is imported."""
-    for twin in through(thing):
-        assert type(twin) is type(thing)
-        assert twin is thing or not isinstance(thing, types.ModuleType)
+    for loaded in through(thing):
+        assert type(loaded) is type(thing)
+        assert loaded is thing or not isinstance(thing, types.ModuleType)
 
 
 def test_an_execution_continues(through):
@@ -196,8 +196,8 @@ def test_the_flag_word(through):
     ):
         set_flag(True)
         assert task.__reduce__()[2][0] == 1 << bit
-        for twin in through(task):
-            assert twin.__reduce__()[2][0] == 1 << bit
+        for loaded in through(task):
+            assert loaded.__reduce__()[2][0] == 1 << bit
         set_flag(False)
     assert task.__reduce__()[2][0] == 0
 
@@ -220,8 +220,8 @@ def test_the_handled_exception(through):
     assert (flags, tempval, len(frames)) == (0, "mail", 1)
     assert (kind, owner) == (KeyError, None)
     assert None not in (value, trace)
-    for twin in through(task):
-        twin.insert()
+    for loaded in through(task):
+        loaded.insert()
         stackless.run()
     assert log == [("handled",)] * 2
     task.kill()
@@ -229,7 +229,7 @@ def test_the_handled_exception(through):
 
 @pytest.mark.usefixtures("soft")
 def test_a_pending_exception(through):
-    """Spec 8, the state: one that is to be raised is a bomb in the mail slot."""
+    """Spec 8, the state: an exception that is to be raised is a bomb in tempval."""
     ch = stackless.channel()
 
     def sends():
@@ -239,21 +239,21 @@ def test_a_pending_exception(through):
     stackless.run()
     tempval = task.__reduce__()[2][1]
     assert (type(tempval), tempval.type) == (stackless.bomb, KeyError)
-    for twin in through(ch):
+    for loaded in through(ch):
         with pytest.raises(KeyError, match="sent"):
-            twin.receive()
+            loaded.receive()
         stackless.run()
     task.kill()
 
 
 def test_one_with_a_function_only(through):
-    """Spec 8, pickling tasklets: what a dead one would call is in its mail slot."""
+    """Spec 8, pickling tasklets: the function of a dead one is in its tempval."""
     log.clear()
     task = stackless.tasklet(record)
     assert task.__reduce__()[2][:4] == (0, record, 0, [])
-    for twin in through(task):
-        assert (twin.alive, twin.tempval) == (False, record)
-        twin("x")
+    for loaded in through(task):
+        assert (loaded.alive, loaded.tempval) == (False, record)
+        loaded("x")
         stackless.run()
     assert log == ["x"] * 2
 
@@ -280,10 +280,10 @@ def test_a_subclass(through):
     """Spec 3, tasklet.__setstate__: both methods can be overridden; attributes come along."""
     task = Named(divmod, (17, 5))
     task.slot, task.own = [1], {"two": 2}
-    for twin in through(task):
-        assert type(twin) is Named
-        assert (twin.slot, twin.own, twin.loaded) == ([1], {"two": 2}, "more")
-        assert twin.paused
+    for loaded in through(task):
+        assert type(loaded) is Named
+        assert (loaded.slot, loaded.own, loaded.loaded) == ([1], {"two": 2}, "more")
+        assert loaded.paused
     again = loomlet.thaw(loomlet.freeze(task))
     assert (type(again), again.slot, again.own) == (Named, [1], {"two": 2})
 
@@ -339,8 +339,8 @@ def test_one_with_an_exception_on_its_way(through):
     task = stackless.tasklet(catches)(stackless.channel())
     stackless.run()
     task.throw(KeyError, "on its way", pending=True)
-    for twin in through(task):
-        assert type(twin.tempval) is stackless.bomb
-        twin.insert()
+    for loaded in through(task):
+        assert type(loaded.tempval) is stackless.bomb
+        loaded.insert()
     stackless.run()
     assert set(log) == {("on its way",)}

@@ -1,4 +1,4 @@
-"""Pickling of channels, with those who wait, by every protocol and both picklers."""
+"""Pickling of channels, with their waiters, by every protocol and both picklers."""
 
 import pytest
 
@@ -28,8 +28,8 @@ def test_a_closed_channel(through):
     """Spec 4, channel.__reduce__: closed stays closed."""
     ch = stackless.channel()
     ch.close()
-    for twin in through(ch):
-        assert (twin.closing, twin.closed) == (True, True)
+    for loaded in through(ch):
+        assert (loaded.closing, loaded.closed) == (True, True)
 
 
 def test_the_state():
@@ -55,16 +55,16 @@ def sends(ch, value):
 
 
 def test_receivers(through):
-    """Spec 8, pickling channels: those who wait come along, blocked, in their order."""
+    """Spec 8, pickling channels: waiting tasklets are pickled with it, blocked, in their order."""
     ch = stackless.channel()
     tasks = [stackless.tasklet(receives)(ch, name) for name in "abc"]
     stackless.run()
-    for twin in through(ch):
-        assert (twin.balance, twin.queue.blocked, twin.queue._channel) == (-3, True, twin)
+    for loaded in through(ch):
+        assert (loaded.balance, loaded.queue.blocked, loaded.queue._channel) == (-3, True, loaded)
         for n in range(3):
-            twin.send(n)
+            loaded.send(n)
         stackless.run()
-        assert (log, twin.balance) == ([("a", 0), ("b", 1), ("c", 2)], 0)
+        assert (log, loaded.balance) == ([("a", 0), ("b", 1), ("c", 2)], 0)
         log.clear()
     assert (ch.balance, ch.queue) == (-3, tasks[0])
     for task in tasks:
@@ -76,8 +76,8 @@ def test_senders(through):
     ch = stackless.channel()
     tasks = [stackless.tasklet(sends)(ch, [value]) for value in "ab"]
     stackless.run()
-    for twin in through(ch):
-        assert [twin.receive(), twin.receive()] == [["a"], ["b"]]
+    for loaded in through(ch):
+        assert [loaded.receive(), loaded.receive()] == [["a"], ["b"]]
         stackless.run()
         assert log == [["a"], ["b"]]
         log.clear()
@@ -104,25 +104,25 @@ def test_iterators(through):
 
     task = stackless.tasklet(loops)(ch)
     stackless.run()
-    for twin in through(ch):
+    for loaded in through(ch):
         log.clear()
-        twin.send(1)
-        twin.send_exception(StopIteration)
+        loaded.send(1)
+        loaded.send_exception(StopIteration)
         stackless.run()
         assert log == [1, "end"]
     task.kill()
 
 
 def test_a_channel_inside_its_waiting_tasklet(through):
-    """Spec 8, pickling tasklets: who brings its channel along itself is paused; the others of
-    the channel wait for it again."""
+    """Spec 8, pickling tasklets: a tasklet pickled first, with its channel, is loaded paused;
+    the other waiters of the channel are blocked again."""
     ch = stackless.channel()
     first, second = (stackless.tasklet(receives)(ch, name) for name in "ab")
     stackless.run()
-    for twin in through(first):
-        inner = twin.frame.f_locals["ch"]
-        assert (twin.paused, twin.blocked, inner.balance) == (True, False, -1)
-        twin.kill()
+    for loaded in through(first):
+        inner = loaded.frame.f_locals["ch"]
+        assert (loaded.paused, loaded.blocked, inner.balance) == (True, False, -1)
+        loaded.kill()
         inner.send(5)
         stackless.run()
         assert log == [("b", 5)]
@@ -132,7 +132,7 @@ def test_a_channel_inside_its_waiting_tasklet(through):
 
 
 def test_the_main_tasklet_stays(through):
-    """Spec 8, pickling channels: the thread's own flow of control is no part of a pickle."""
+    """Spec 8, pickling channels: the main tasklet of a thread is not part of a pickle."""
     ch, found = stackless.channel(), []
 
     def saves():
@@ -142,11 +142,11 @@ def test_the_main_tasklet_stays(through):
     stackless.tasklet(saves)()
     assert ch.receive() == "done"
     stackless.run()
-    assert [twin.balance for twin in found] == [0, 0]
+    assert [loaded.balance for loaded in found] == [0, 0]
 
 
 def test_a_tasklet_held_by_a_c_function(through):
-    """Spec 8, pickling channels: one that cannot come along is named."""
+    """Spec 8, pickling channels: a waiter that cannot be pickled is named."""
 
     def holds(ch):
         return max([1, 2], key=lambda n: ch.receive())
@@ -167,8 +167,8 @@ def test_a_subclass(through):
     """Spec 4, channel.__reduce__: attributes come along."""
     ch = Numbered()
     ch.number = [3]
-    for twin in through(ch):
-        assert (type(twin), twin.number) == (Numbered, [3])
+    for loaded in through(ch):
+        assert (type(loaded), loaded.number) == (Numbered, [3])
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import loomlet.compat.stackless as stackless
 
 
 def test_alone():
-    """Spec 6, run: with nobody to run it returns None at once."""
+    """Spec 6, run: without runnable tasklets it returns None at once."""
     assert stackless.run() is None
 
 
@@ -75,7 +75,7 @@ def test_the_innermost_returns_first(mode):
 
 
 def test_a_killed_watchdog(mode):
-    """Spec 6, nested run: one that is killed while it waits is no watchdog any more."""
+    """Spec 6, nested run: a run() caller that is killed while it waits is no longer one."""
     log = []
 
     def watch():

@@ -1,4 +1,4 @@
-"""The run queue is a ring with the current tasklet as its head; who comes, comes to its tail."""
+"""The run queue is a ring with the current tasklet as its head; new tasklets join at its tail."""
 
 import loomlet.compat.stackless as stackless
 
@@ -43,7 +43,7 @@ def test_the_current_tasklet_is_the_head(mode):
 
 
 def test_the_order_is_kept_round_after_round(mode):
-    """Spec 1, run queue: tasklets that schedule take turns in the order of their coming."""
+    """Spec 1, run queue: tasklets that schedule take turns in the order of their arrival."""
     log = []
 
     def body(name):

@@ -16,7 +16,7 @@ def test_the_tail_alone(mode):
 
 
 def test_those_between_run_first(mode):
-    """Spec 3, tasklet.run: who stands between its place and the caller runs before the caller."""
+    """Spec 3, tasklet.run: the tasklets between it and the caller run before the caller."""
     log = []
     tasks = [stackless.tasklet(log.append)(name) for name in "abcd"]
     tasks[1].run()
@@ -27,7 +27,7 @@ def test_those_between_run_first(mode):
 
 
 def test_the_ring_has_turned(mode):
-    """Spec 3, tasklet.run: nobody changes places."""
+    """Spec 3, tasklet.run: the order of the ring does not change."""
     main, seen = stackless.getcurrent(), []
 
     def look():
@@ -59,7 +59,7 @@ def test_a_paused_one_comes_in_at_the_tail(mode):
 
 
 def test_it_continues_where_it_stopped(mode):
-    """Spec 3, tasklet.run: one that schedules is behind the caller then."""
+    """Spec 3, tasklet.run: after it schedules, it is behind the caller."""
     log = []
 
     def body():
@@ -77,7 +77,7 @@ def test_it_continues_where_it_stopped(mode):
 
 
 def test_the_current_one(mode):
-    """Spec 3, tasklet.run: of the current tasklet it is nothing."""
+    """Spec 3, tasklet.run: running the current tasklet does nothing."""
     log = []
     stackless.tasklet(log.append)("queued")
     assert stackless.getcurrent().run() is None

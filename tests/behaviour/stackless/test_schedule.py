@@ -45,7 +45,7 @@ def test_the_caller_goes_to_the_tail(mode):
 
 
 def test_an_exception_thrown_meanwhile_comes_out(mode):
-    """Spec 2, schedule: whoever throws into the caller changes the outcome."""
+    """Spec 2, schedule: an exception thrown into the caller changes the outcome."""
     main, log = stackless.getcurrent(), []
     stackless.tasklet(lambda: main.throw(KeyError, "thrown"))()
     try:

@@ -43,7 +43,7 @@ def test_switches_by_channels(seen, mode):
 
 
 def test_no_switch_no_call(seen):
-    """Spec 2, set_schedule_callback: schedule() alone and run() of nobody are none."""
+    """Spec 2, set_schedule_callback: schedule() alone and an empty run() do not switch."""
     stackless.schedule()
     stackless.run()
     stackless.getcurrent().run()
@@ -51,7 +51,7 @@ def test_no_switch_no_call(seen):
 
 
 def test_it_returns_the_old_one():
-    """Spec 2, set_schedule_callback: get_schedule_callback() tells the one that is set."""
+    """Spec 2, set_schedule_callback: get_schedule_callback() returns the current one."""
 
     def callback(prev, following):
         pass

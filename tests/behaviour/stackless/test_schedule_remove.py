@@ -86,7 +86,7 @@ def test_the_innermost_watchdog_comes_back_first(mode):
 
 
 def test_the_queue_gives_up_its_reference():
-    """Spec 2, schedule_remove: nobody but its holders keeps the paused tasklet."""
+    """Spec 2, schedule_remove: only references to it keep the paused tasklet."""
     seen = []
 
     def body():

@@ -9,7 +9,7 @@ import loomlet.compat.stackless as stackless
 
 @pytest.fixture
 def receiver():
-    """(channel, log of what was raised); somebody waits there."""
+    """(channel, log of what was raised); a receiver waits on it."""
     ch, log = stackless.channel(), []
 
     def body():

@@ -71,7 +71,7 @@ def interrupted(*call):
 
 
 def test_of_a_preempted_tasklet(soft):
-    """Spec 3, tasklet.nesting_level: one that was interrupted in its loop keeps no C stack."""
+    """Spec 3, tasklet.nesting_level: a tasklet interrupted in its loop keeps no C stack."""
     task = interrupted(spin)
     assert task.nesting_level == 0
     assert task not in stackless.getuncollectables()

@@ -1,4 +1,4 @@
-"""A tasklet is unbound or dead, paused, scheduled, blocked or current; five attributes tell."""
+"""A tasklet is unbound or dead, paused, scheduled, blocked or current; five attributes show it."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def test_scheduled(mode):
 
 
 def test_current(mode):
-    """Spec 1, states: the running one is in the run queue too; one that waits is not current."""
+    """Spec 1, states: the running one is in the run queue too; a waiting one is not current."""
     main, seen = stackless.getcurrent(), []
     assert state(main) == ["alive", "scheduled", "is_current"]
     stackless.tasklet(lambda: seen.extend([state(stackless.getcurrent()), state(main)]))()
@@ -54,7 +54,7 @@ def test_blocked(mode):
 
 
 def test_a_waiting_watchdog_is_paused(mode):
-    """Spec 1, states: whoever waits in run() is alive and in no queue."""
+    """Spec 1, states: a tasklet that waits in run() is alive and in no queue."""
     main, seen = stackless.getcurrent(), []
     stackless.tasklet(lambda: seen.append(state(main)))()
     stackless.run()
@@ -63,7 +63,7 @@ def test_a_waiting_watchdog_is_paused(mode):
 
 @pytest.mark.parametrize("name", [*NAMES, "is_main", "atomic", "ignore_nesting"])
 def test_they_cannot_be_set(name):
-    """Spec 3, tasklet.alive: attributes that tell the state are read-only."""
+    """Spec 3, tasklet.alive: attributes that show the state are read-only."""
     with pytest.raises(AttributeError):
         setattr(stackless.tasklet(), name, True)
 

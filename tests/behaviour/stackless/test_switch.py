@@ -21,7 +21,7 @@ def test_the_caller_is_paused(mode):
 
 
 def test_the_order_of_the_ring_stays(mode):
-    """Spec 3, tasklet.switch: who stands behind the target runs after it."""
+    """Spec 3, tasklet.switch: the tasklets behind the target run after it."""
     log = []
     tasks = [stackless.tasklet(log.append)(name) for name in "abc"]
     assert tasks[1].switch() is None
@@ -55,7 +55,7 @@ def test_two_are_coroutines(mode):
 
 
 def test_the_current_one(mode):
-    """Spec 3, tasklet.switch: to itself it is nothing."""
+    """Spec 3, tasklet.switch: switching to itself does nothing."""
     me = stackless.getcurrent()
     assert me.switch() is None
     assert stackless.getruncount() == 1

@@ -25,13 +25,13 @@ def test_the_constructor_binds(mode):
 
 
 def test_a_wrong_function(raises):
-    """Spec 3, tasklet(): what is no callable is refused."""
+    """Spec 3, tasklet(): anything that is not callable is refused."""
     with raises(TypeError, "tasklet function must be a callable or None"):
         stackless.tasklet(3)
 
 
 def test_it_belongs_to_the_thread_that_made_it(thread):
-    """Spec 3, tasklet(): thread_id tells."""
+    """Spec 3, tasklet(): thread_id shows it."""
     assert stackless.tasklet().thread_id == threading.get_ident()
     other = thread(lambda: stackless.tasklet().thread_id)
     assert other.result() == other.id

@@ -1,4 +1,4 @@
-"""tempval is the one mail slot of a tasklet: what its pending call is going to return or raise."""
+"""tempval is the value slot of a tasklet: what its pending call will return or raise."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def test_it_holds_the_function_until_the_arguments_come():
 
 
 def test_it_is_what_the_pending_call_returns(mode):
-    """Spec 1, tempval: whoever changes it changes what schedule() returns."""
+    """Spec 1, tempval: a new value is what schedule() returns."""
     log = []
     task = stackless.tasklet(lambda: log.append(stackless.schedule("mine")))()
     stackless.schedule()

@@ -1,4 +1,4 @@
-"""What becomes of the tasklets of a thread that has ended."""
+"""What happens to the tasklets of a thread that has ended."""
 
 import threading
 
@@ -10,7 +10,7 @@ import loomlet.compat.stackless as stackless
 def wait(log):
     try:
         stackless.schedule_remove()
-        log.append("went on")
+        log.append("continued")
     finally:
         log.append("finally")
 
@@ -51,7 +51,7 @@ def test_a_soft_one_loses_its_thread(thread, soft):
     task.bind_thread()
     assert task.thread_id == threading.get_ident()
     task.run()
-    assert log == ["went on", "finally"]
+    assert log == ["continued", "finally"]
 
 
 def test_thread_id_of_a_lost_one(lost):

@@ -1,4 +1,4 @@
-"""What one thread may do to the tasklets of another."""
+"""The operations that one thread may perform on the tasklets of another."""
 
 import threading
 
@@ -31,7 +31,7 @@ class Server:
     def wait(self):
         try:
             stackless.schedule_remove()
-            self.note("went on")
+            self.note("continued")
         except KeyError:
             self.note("KeyError")
         except TaskletExit:
@@ -136,7 +136,7 @@ def test_run_comes_before_the_others(thread):
 
 
 def test_insert_wakes_a_thread(thread):
-    """Spec 9, insert from another thread: one that sleeps in a channel runs it."""
+    """Spec 9, insert from another thread: a thread that sleeps in a channel runs it."""
     ch, made = stackless.channel(), []
 
     def body():

@@ -207,7 +207,7 @@ def test_of_another_thread(thread):
 
 
 def test_after_the_end_of_its_thread(thread, raises):
-    """Spec 3, tasklet.throw: there is nobody to raise it."""
+    """Spec 3, tasklet.throw: no thread is left to raise it."""
     task = thread(lambda: stackless.tasklet(print, ())).result()
     with raises(RuntimeError, "tasklet has no thread"):
         task.throw(Mine)

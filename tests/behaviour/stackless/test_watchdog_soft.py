@@ -1,4 +1,4 @@
-"""With soft nobody is interrupted: run() returns at the next switch after the timeout."""
+"""With soft=True no tasklet is interrupted: run() returns at the next switch after the timeout."""
 
 import loomlet.compat.stackless as stackless
 

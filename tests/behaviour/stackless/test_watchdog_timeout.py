@@ -52,7 +52,7 @@ def test_many_times():
 
 
 def test_a_short_tasklet_is_not_interrupted():
-    """Spec 6, timeout: who ends before is not returned; run() gives None."""
+    """Spec 6, timeout: a tasklet that ends before is not returned; run() returns None."""
     log = []
     stackless.tasklet(count_to)(10, log)
     assert stackless.run(10_000) is None
@@ -60,7 +60,7 @@ def test_a_short_tasklet_is_not_interrupted():
 
 
 def test_more_ticks_are_more_progress():
-    """Spec 6, ticks: the timeout counts checks, not time."""
+    """Spec 6, ticks: the timeout counts safepoints, not time."""
 
     def progress(timeout):
         counts = {}
@@ -83,12 +83,12 @@ def test_ticks_are_deterministic():
         return counts[0]
 
     for _ in range(3):
-        progress()  # the interpreter adapts its code to what it sees
+        progress()  # the interpreter specialises its code
     assert len({progress() for _ in range(10)}) == 1
 
 
 def test_it_restarts_at_each_switch():
-    """Spec 6, timeout: only who runs that long without switching is interrupted."""
+    """Spec 6, timeout: only a tasklet that runs that long without switching is interrupted."""
     done = []
 
     def body():
@@ -116,7 +116,7 @@ def test_a_hog_among_others():
 
 
 def test_recursion_is_counted():
-    """Spec 6, ticks: a function entry is a check too, so recursion is interrupted."""
+    """Spec 6, ticks: a function entry is a safepoint too, so recursion is interrupted."""
 
     def fib(n):
         return n if n < 2 else fib(n - 1) + fib(n - 2)

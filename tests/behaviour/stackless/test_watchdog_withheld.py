@@ -121,7 +121,7 @@ def below_c(log):
 
 
 def test_c_code_in_between():
-    """Spec 6, ignore_nesting: below a C call nobody is interrupted, but afterwards."""
+    """Spec 6, ignore_nesting: below a C call no tasklet is interrupted, only after it."""
     log = []
     task = stackless.tasklet(below_c)(log)
     assert stackless.run(100) is task

@@ -95,7 +95,7 @@ class Ends:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "tasklet .* was collected while blocked")
             rounds(60)
-            with assert_no_leaks(blocks=40):  # it empties the caches that hold names
+            with assert_no_leaks(blocks=40):  # it empties caches that hold names
                 before = tuple(map(sys.getrefcount, watched))
                 rounds(150)
         assert tuple(map(sys.getrefcount, watched)) == before

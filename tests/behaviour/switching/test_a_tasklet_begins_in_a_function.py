@@ -1,4 +1,4 @@
-"""What only calls a Python function is opened when a tasklet begins, so it suspends softly."""
+"""Objects that only call a Python function are unwrapped at spawn, so the tasklet is soft."""
 
 import functools
 import sys
@@ -55,7 +55,7 @@ CALLS = {
 
 @pytest.mark.parametrize("name", CALLS)
 def test_it_is_called_as_it_would_be(name):
-    """Arguments of the call stand behind those of the partial, its keywords in their places."""
+    """Arguments of the call follow those of the partial; keywords go to their parameters."""
     call, _, keywords = CALLS[name]
     ch = Channel()
     task = loomlet.spawn(call, ch, 8, k="given", z=0)
@@ -134,7 +134,7 @@ def test_wrong_calls(failures):
 
 
 def test_references():
-    """Nothing is kept, whether it began or not."""
+    """No reference is kept, whether it began or not."""
     extra = object()
     call = of(of(Calls(), extra=extra), more=extra)
 

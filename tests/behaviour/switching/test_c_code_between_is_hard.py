@@ -136,7 +136,7 @@ def test_the_switch_is_hard(switches):
 
 @pytest.mark.parametrize("order", ["first in first out", "last in first out", "mixed"])
 def test_kept_stacks_may_be_resumed_in_any_order(order):
-    """Hard-suspended tasklets continue in any order, whoever was suspended last."""
+    """Hard-suspended tasklets may continue in any order, not only last in, first out."""
 
     def body(ch, n):
         return sorted([3, n, 1], key=lambda v: (ch.receive(), v)[1])

@@ -149,7 +149,7 @@ def test_a_hook_may_block_often(switches):
 
 
 def test_attribute_errors(ends, mode):
-    """An AttributeError that __getattr__ raises after it blocked tells of its object and name."""
+    """An AttributeError that __getattr__ raises after it blocked has its object and name."""
 
     class Lacking:
         def __init__(self, ch):

@@ -67,7 +67,7 @@ def test_a_local_context_ends_where_it_was_entered():
 
 
 def test_a_trap_is_the_tasklets_own():
-    """One that has turned a trap off gets a NaN, the other one the exception."""
+    """A tasklet that has turned a trap off gets a NaN, the other one the exception."""
 
     def quiet():
         decimal.getcontext().traps[decimal.InvalidOperation] = False

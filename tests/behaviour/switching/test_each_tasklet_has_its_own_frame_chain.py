@@ -53,7 +53,7 @@ def test_f_back_through_c_code(mode):
 
 
 def test_f_back_out_of_a_generator(mode):
-    """A generator's frame is linked to whoever advances it, also after it blocked."""
+    """A generator's frame is linked to the frame that advances it, also after it blocked."""
 
     def loop(ch):
         return [found for found in generator(ch)]

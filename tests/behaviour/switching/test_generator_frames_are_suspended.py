@@ -106,7 +106,7 @@ def test_a_generator_that_handles_the_exception_continues(mode):
 
 
 def test_a_generator_running_in_a_suspended_tasklet_is_running(mode):
-    """While its tasklet is suspended a generator counts as running for everybody else."""
+    """While its tasklet is suspended a generator counts as running for all other tasklets."""
     ch = Channel()
     generator = values(ch, 2)
     task = loomlet.spawn(lambda: [value for value in generator])

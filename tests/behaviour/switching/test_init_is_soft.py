@@ -133,7 +133,7 @@ def test_every_end(body, ends, mode):
 
 
 @pytest.mark.parametrize("body", BODIES)
-def test_the_arguments_are_let_go(body, ends, mode):
+def test_the_arguments_are_released(body, ends, mode):
     """Nothing keeps the arguments and the object after the call."""
     ch, task = ends.suspended(body)
     gone = weakref.ref(ch)
@@ -160,9 +160,9 @@ def test_init_must_return_none(ends, mode):
     def body(ch):
         with pytest.raises(TypeError, match=r"__init__\(\) should return None, not 'int'"):
             Wrong(ch)
-        return "told"
+        return "refused"
 
-    assert ends.value(body) == "told"
+    assert ends.value(body) == "refused"
 
 
 def test_init_may_block_often(switches):

@@ -1,4 +1,4 @@
-"""functools.partial of a Python function is soft where its C code can be told from others."""
+"""functools.partial of a Python function is soft where its C code can be identified."""
 
 import functools
 import sys

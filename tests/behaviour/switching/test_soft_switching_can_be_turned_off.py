@@ -1,4 +1,4 @@
-"""Soft switching is a choice of the process; programs cannot tell."""
+"""Soft switching can be turned off for a process; programs behave the same."""
 
 import pytest
 

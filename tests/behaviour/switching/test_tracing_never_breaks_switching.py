@@ -1,4 +1,4 @@
-"""settrace, setprofile and sys.monitoring may be on, go on and go off at any moment."""
+"""settrace, setprofile and sys.monitoring may be on, or be turned on and off, at any moment."""
 
 import sys
 

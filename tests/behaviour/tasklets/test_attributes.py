@@ -1,4 +1,4 @@
-"""What a tasklet tells about itself: name, id, state, waiting_for."""
+"""The attributes of a tasklet: name, id, state, waiting_for."""
 
 import gc
 

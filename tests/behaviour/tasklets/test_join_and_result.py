@@ -21,7 +21,7 @@ def test_it_may_be_asked_again(mode):
 
 
 def test_all_that_wait_get_the_result(mode):
-    """Any number of tasklets may wait for one; they continue in the order of their coming."""
+    """Any number of tasklets may wait for one; they continue in the order of their arrival."""
     ch, log = Channel(), []
     target = loomlet.spawn(ch.receive)
 
@@ -57,12 +57,12 @@ def test_all_that_wait_get_the_exception(mode, failures):
     assert failures == []
 
 
-def test_joining_a_killed_tasklet_raises_its_exit(mode):
-    """A killed tasklet has no result: join() raises the TaskletExit that ended it."""
+def test_joining_a_killed_tasklet_raises_taskletkilled(mode):
+    """A killed tasklet has no result: join() raises an ordinary exception."""
     task = loomlet.spawn(Channel().receive)
     loomlet.schedule()
     task.kill()
-    with pytest.raises(loomlet.TaskletExit):
+    with pytest.raises(loomlet.TaskletKilled):
         task.join()
 
 
@@ -72,9 +72,9 @@ def test_a_tasklet_cannot_join_itself(mode):
     def body():
         with pytest.raises(loomlet.TaskletError, match="cannot do this to itself"):
             loomlet.current().join()
-        return "went on"
+        return "continued"
 
-    assert loomlet.spawn(body).result() == "went on"
+    assert loomlet.spawn(body).result() == "continued"
 
 
 def test_a_joiner_that_is_killed_leaves(mode):

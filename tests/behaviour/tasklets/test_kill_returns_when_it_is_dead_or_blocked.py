@@ -5,7 +5,7 @@ from loomlet import Channel
 
 
 def test_a_finally_that_blocks(mode):
-    """A finally block that waits is waited for by nobody: kill() returns, it ends later."""
+    """kill() does not wait for a finally block that waits; the tasklet ends later."""
     ch, log = Channel(), []
 
     def body():

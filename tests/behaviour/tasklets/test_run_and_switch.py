@@ -1,4 +1,4 @@
-"""tasklet.run() and tasklet.switch() choose who runs now."""
+"""tasklet.run() and tasklet.switch() choose which tasklet runs now."""
 
 import pytest
 
@@ -103,6 +103,7 @@ def test_a_blocked_tasklet_cannot_be_run(how, mode):
         getattr(task, how)()
     assert "is blocked; end its wait" in str(info.value)
     assert ch.balance == -1
+    task.kill()
 
 
 @pytest.mark.parametrize("how", ["run", "switch"])

@@ -49,7 +49,8 @@ def test_remaining_tasklets_are_killed(ending, mode):
         with pytest.raises(KeyError):
             loomlet.run(main)
     else:
-        loomlet.run(main)
+        with pytest.warns(RuntimeWarning, match="before these tasklets began"):
+            loomlet.run(main)
     assert sorted(map(id, log)) == sorted(map(id, waits))
     assert len(_core.tasklets()) == 1
 
@@ -144,7 +145,8 @@ def test_a_tasklet_that_refuses_to_end_does_not_hang_it(mode):
         loomlet.schedule()
         return "result"
 
-    assert loomlet.run(main) == "result"
+    with pytest.warns(RuntimeWarning, match="survived every kill"):
+        assert loomlet.run(main) == "result"
     assert refused != []
 
 
@@ -182,14 +184,14 @@ def test_a_nested_run_is_an_error(mode):
 
 
 def test_run_in_a_tasklet_is_an_error(mode):
-    """Only the thread's own flow of control can become the main tasklet."""
+    """Only the thread's own code can become the main tasklet."""
     task = loomlet.spawn(lambda: loomlet.run(lambda: None))
     with pytest.raises(loomlet.TaskletError, match="cannot be nested"):
         task.join()
 
 
 def test_run_again(mode):
-    """After a run(), whatever came of it, another one may follow."""
+    """After a run(), whatever its outcome, another one may follow."""
     for n in range(3):
         with pytest.raises(KeyError):
             loomlet.run({}.__getitem__, n)
@@ -197,14 +199,14 @@ def test_run_again(mode):
 
 
 def test_everything_works_without_run(mode):
-    """Spawning, waiting and talking need no run()."""
+    """Spawning, waiting and channels need no run()."""
     ch = Channel()
     loomlet.spawn(lambda: ch.send("value"))
     assert ch.receive() == "value"
 
 
 def test_without_run_tasklets_stay(mode):
-    """What is spawned without run() is not ended by a later run() of nothing but by its end."""
+    """A tasklet spawned without run() is not ended by a later, empty run() but by its own end."""
     ch = Channel()
     task = loomlet.spawn(ch.receive)
     loomlet.schedule()

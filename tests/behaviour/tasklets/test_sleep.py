@@ -6,7 +6,7 @@ import loomlet
 
 
 def test_sleepers_wake_in_the_order_of_their_times(mode, clock):
-    """Whoever sleeps shorter wakes first; equal times wake in the order of their calls."""
+    """The shorter sleep ends first; equal sleeps end in the order of their calls."""
     log = []
 
     def body(n, seconds):
@@ -65,7 +65,7 @@ def test_a_wrong_time(wrong):
 
 
 def test_not_a_number():
-    """NaN is no time."""
+    """NaN is not a valid time."""
     with pytest.raises(ValueError, match="NaN"):
         loomlet.sleep(float("nan"))
 

@@ -54,6 +54,6 @@ def test_a_tasklet_spawned_by_a_tasklet_is_last(mode):
 
 
 def test_schedule_alone_returns(mode):
-    """schedule() without anybody else ready returns None at once."""
+    """schedule() without another runnable tasklet returns None at once."""
     assert loomlet.schedule() is None
     assert loomlet.spawn(loomlet.schedule).result() is None

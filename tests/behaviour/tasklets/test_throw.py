@@ -79,9 +79,9 @@ def test_at_itself(mode):
     def body():
         with pytest.raises(Mine):
             loomlet.current().throw(Mine)
-        return "went on"
+        return "continued"
 
-    assert loomlet.spawn(body).result() == "went on"
+    assert loomlet.spawn(body).result() == "continued"
 
 
 def test_throwing_into_an_ended_tasklet_is_an_error(mode):

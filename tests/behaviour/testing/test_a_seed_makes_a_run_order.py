@@ -1,4 +1,4 @@
-"""seeded(n): a random order that can be had again."""
+"""seeded(n): a random order that can be repeated."""
 
 import pytest
 
@@ -69,6 +69,6 @@ def test_after_a_failure_too():
 
 
 def test_wrong_seeds():
-    """A negative number is no seed."""
+    """A seed must not be negative."""
     with pytest.raises(ValueError, match="seed of 0 or more"):
         seeded(-1)

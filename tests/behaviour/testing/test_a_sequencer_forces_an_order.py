@@ -53,13 +53,13 @@ def test_a_broken_sequence_does_not_hang():
                 log.append(n)
         except AssertionError as error:
             assert "cancelled or killed while it waited" in str(error)
-            log.append(f"{n} told")
+            log.append(f"{n} failed")
 
     tasks = [loomlet.spawn(work, n) for n in (1, 2, 3)]
     wait_all_blocked()
     tasks[0].kill()
     for task in tasks[1:]:
         task.join()
-    assert log == ["2 told", "3 told"]
+    assert log == ["2 failed", "3 failed"]
     with pytest.raises(AssertionError), sequencer(4):
         pass

@@ -58,7 +58,7 @@ def test_it_stands_still_while_a_tasklet_runs():
 
 
 def test_advance_lets_time_pass():
-    """As a computation would; what is due then happens at the next switch."""
+    """As a computation would; timers that become due fire at the next switch."""
     with virtual_clock() as clock:
         sleeper = loomlet.spawn(loomlet.sleep, 5)
         loomlet.schedule()

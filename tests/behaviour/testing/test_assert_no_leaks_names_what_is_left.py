@@ -28,7 +28,7 @@ def test_a_clean_block_passes():
 
 
 def test_a_tasklet_that_still_waits():
-    """Its line tells who it is and what it waits for."""
+    """Its line names the tasklet and what it waits for."""
     task = None
     with pytest.raises(AssertionError, match=r"1 tasklets.*\n.*receive"), assert_no_leaks():
         task = loomlet.spawn(Channel().receive)
@@ -62,7 +62,7 @@ def test_memory_that_the_collector_does_not_know():
             kept += [f"{n} is kept" for n in range(1000)]
 
 
-def test_room_can_be_given():
+def test_an_allowance_can_be_given():
     """As many as are expected."""
     kept = []
     with assert_no_leaks(objects=120, blocks=2000):
@@ -70,7 +70,7 @@ def test_room_can_be_given():
 
 
 def test_a_failing_block_is_not_checked():
-    """Its own exception is what one wants to see."""
+    """Its own exception must not be hidden."""
     with pytest.raises(KeyError), assert_no_leaks():
         kept = [Thing() for _ in range(100)]
         raise KeyError(len(kept))

@@ -9,7 +9,7 @@ from loomlet.testing import explore
 
 
 def racy():
-    """Loses an update when two tasklets read before either writes: a bug of the order."""
+    """Loses an update if two tasklets read before either writes: a bug of some orders."""
     total = 0
 
     def add():

@@ -1,4 +1,4 @@
-"""wait_all_blocked(): lets the others come to rest."""
+"""wait_all_blocked(): lets all others run until they wait."""
 
 import pytest
 
@@ -45,26 +45,26 @@ def test_paused_tasklets_are_not_waited_for():
 
 
 def test_alone_it_returns_at_once():
-    """There is nobody to wait for."""
+    """There is no tasklet to wait for."""
     wait_all_blocked()
 
 
 def test_in_a_tasklet():
-    """Anyone can wait for the others; the main tasklet counts as one of them."""
+    """Any tasklet can wait for the others; the main tasklet counts as one of them."""
     ch, log = Channel(), []
 
     def watcher():
         wait_all_blocked()
         log.append("all wait")
-        ch.send("go on")
+        ch.send("continue")
 
     loomlet.spawn(watcher)
-    assert ch.receive() == "go on"
+    assert ch.receive() == "continue"
     assert log == ["all wait"]
 
 
 def test_it_can_be_cancelled():
-    """It is an operation like others."""
+    """It is a blocking operation like any other."""
     with CancelScope() as scope:
         task = loomlet.spawn(loomlet.schedule)
         scope.cancel()

@@ -74,7 +74,9 @@ def journeys(tasks, rounds, collect=False):
         if collect:
             gc.collect()
         spent = time.perf_counter() - begin
-        loomlet.sleep(max(0.001, spent))  # a collection stops all; they continue for as long
+        loomlet.sleep(
+            max(0.001, spent)
+        )  # a collection stops all threads; they continue for as long
     a.stop = b.stop = True
     a.join(), b.join()
     return done, a.sent + b.sent

@@ -63,7 +63,7 @@ def test_a_thread_gets_the_error_of_a_closed_channel(mode):
     def receive():
         with pytest.raises(loomlet.ChannelClosed):
             ch.receive()
-        return "told"
+        return "closed"
 
     ch = Channel()
     thread, result = in_thread(receive)
@@ -71,7 +71,7 @@ def test_a_thread_gets_the_error_of_a_closed_channel(mode):
         loomlet.sleep(0.001)  # until the thread really waits
     ch.close()
     thread.join()
-    assert result == ["told"]
+    assert result == ["closed"]
 
 
 def test_a_thread_joins_a_tasklet(mode):

@@ -1,4 +1,4 @@
-"""A Stackless tasklet has one home at a time, whoever does what to it at the same moment."""
+"""A Stackless tasklet has one owner thread at a time, whatever threads do to it at once."""
 
 import threading
 
@@ -54,7 +54,7 @@ def receive(log, ch):
 
 
 def test_a_tasklet_that_waits_in_a_channel(far):
-    """It is woken where it lives by then."""
+    """It is woken on the thread that owns it by then."""
     log, ch = [], stackless.channel()
     task = far.do(lambda: (stackless.tasklet(receive)(log, ch), stackless.run())[0])
     if not task.restorable:
@@ -65,8 +65,8 @@ def test_a_tasklet_that_waits_in_a_channel(far):
     assert log == [(threading.get_ident(), "value")]
 
 
-def test_mail_follows_it(far):
-    """What was asked of its old thread, which had no time to hear it, happens on the new one."""
+def test_messages_follow_it(far):
+    """Requests that its old thread had not yet handled are carried out on the new one."""
     log = []
     tasks = far.do(lambda: [stackless.tasklet(note, (log, n)) for n in range(3)])
     tasks[0].insert()
@@ -142,7 +142,7 @@ def test_a_destructor_that_begins_it():
 
 
 def test_a_detached_tasklet_that_is_killed_in_its_channel(far):
-    """It leaves the queue: nobody can send to it any more."""
+    """It leaves the queue: no sender can reach it any more."""
     log, ch = [], stackless.channel()
     task = far.do(lambda: (stackless.tasklet(receive)(log, ch), stackless.run())[0])
     far.stop()

@@ -2,6 +2,8 @@
 
 import threading
 
+import pytest
+
 import loomlet
 from loomlet import Channel
 
@@ -52,13 +54,16 @@ def test_a_tasklet_that_never_started(mode):
         loomlet.spawn(print, value)
 
     one = threading.Thread(target=thread)
-    one.start()
-    one.join()
+    with pytest.warns(
+        RuntimeWarning, match=r"ended before tasklet print-\d+ \(spawned at .*thread"
+    ):
+        one.start()
+        one.join()
     assert seen[0]() is None
 
 
 def test_joiners_in_other_threads_are_woken(mode):
-    """Who waits for a tasklet of a thread that ends gets the TaskletExit."""
+    """A joiner of a tasklet whose thread ends gets a TaskletKilled."""
     handed = Channel(1)
 
     def thread():
@@ -72,10 +77,10 @@ def test_joiners_in_other_threads_are_woken(mode):
     try:
         task.join()
         ended = "normally"
-    except loomlet.TaskletExit:
-        ended = "killed"
+    except loomlet.TaskletKilled as error:
+        ended = error.reason
     one.join()
-    assert ended == "killed"
+    assert ended == "killed when its thread ended"
     assert task.state == "done"
 
 

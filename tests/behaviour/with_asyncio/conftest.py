@@ -66,7 +66,7 @@ class Steps:
 
 @pytest.fixture
 def steps() -> Steps:
-    """One that waits for ever and tells what happens to it."""
+    """A coroutine that waits for ever and logs what happens to it."""
     return Steps()
 
 

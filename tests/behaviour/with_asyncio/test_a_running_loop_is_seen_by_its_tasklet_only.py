@@ -205,7 +205,7 @@ def test_a_private_loop_can_be_killed(mode, run_private, steps):
     task = loomlet.spawn(lambda: run_private(steps.wait()))
     steps.started()
     task.kill()
-    with pytest.raises(loomlet.TaskletExit):
+    with pytest.raises(loomlet.TaskletKilled):
         task.result()
     assert steps.seen == ["begun", "cancelled", "ended"]
 

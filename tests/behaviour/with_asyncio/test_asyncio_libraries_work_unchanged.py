@@ -182,7 +182,7 @@ def test_aiohttp_from_many_tasklets(mode, url):
 
 
 def test_aiohttp_is_cancelled(mode):
-    """A timeout around a request that is never answered; the session is of use afterwards."""
+    """A timeout around a request that is never answered; the session stays usable."""
     aiohttp = pytest.importorskip("aiohttp", reason="the extra test-libraries is not installed")
 
     async def get(session, address):

@@ -93,7 +93,7 @@ def test_system_exit_is_raised_in_the_waiting_tasklet(mode, kind):
 
 
 def test_system_exit_of_an_independent_task_reaches_main(mode):
-    """Nobody waits for that task: the main tasklet gets it, as from any tasklet that fails so."""
+    """That task has no waiter: the main tasklet gets it, as from any tasklet that fails so."""
 
     async def begin():
         return asyncio.create_task(fail(SystemExit(3)))

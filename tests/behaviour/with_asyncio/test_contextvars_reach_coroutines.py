@@ -6,7 +6,7 @@ import contextvars
 import loomlet
 from loomlet import aio
 
-who = contextvars.ContextVar("who", default="nobody")
+who = contextvars.ContextVar("who", default="unset")
 
 
 async def look():
@@ -29,13 +29,13 @@ def test_a_coroutine_sees_the_tasklets(mode):
 
     tasks = [loomlet.spawn(body, n) for n in range(20)]
     assert [task.result() for task in tasks] == list(range(20))
-    assert aio.await_(look()) == "nobody"
+    assert aio.await_(look()) == "unset"
 
 
 def test_a_value_set_by_a_coroutine_stays_with_it(mode):
     """It has a copy, like a task."""
     assert aio.await_(change()) == "coroutine"
-    assert who.get() == "nobody"
+    assert who.get() == "unset"
 
 
 def test_a_tasklet_sees_the_coroutines(mode):
@@ -49,7 +49,7 @@ def test_a_tasklet_sees_the_coroutines(mode):
 
 
 def test_the_loop_does_not_keep_its_first_callers(mode):
-    """It was begun by somebody with variables of his own; a callback has none of them."""
+    """The loop was started by a tasklet that had set variables; callbacks do not see them."""
     seen = []
 
     def first():
@@ -62,5 +62,5 @@ def test_the_loop_does_not_keep_its_first_callers(mode):
 
     for body in (first, second):
         loomlet.spawn(body).join()
-    assert seen == ["nobody"]
-    assert aio.await_(look()) == "nobody"
+    assert seen == ["unset"]
+    assert aio.await_(look()) == "unset"

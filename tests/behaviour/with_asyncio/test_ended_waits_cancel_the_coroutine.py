@@ -1,4 +1,4 @@
-"""Who leaves await_() by an exception has cancelled the coroutine and waited for its end."""
+"""An exception that ends await_() cancels the coroutine and waits for its end."""
 
 import asyncio
 import contextlib
@@ -12,7 +12,7 @@ WHOLE = ["begun", "cancelled", "ended"]
 
 
 async def nothing():
-    """Shows that the loop is of use."""
+    """Shows that the loop is still usable."""
     return "nothing"
 
 
@@ -29,7 +29,7 @@ def test_kill(mode, steps):
     task = loomlet.spawn(body)
     steps.started()
     task.kill()
-    with pytest.raises(loomlet.TaskletExit):
+    with pytest.raises(loomlet.TaskletKilled):
         task.result()
     assert order == WHOLE
     assert aio.await_(nothing()) == "nothing"
@@ -61,7 +61,7 @@ def test_a_cancelled_scope(mode, steps):
 
 
 def test_a_scope_that_is_cancelled_already(mode, steps):
-    """The coroutine does not begin, and Python does not complain that nobody awaited it."""
+    """The coroutine does not begin, and Python does not warn that it was never awaited."""
     with loomlet.CancelScope() as scope:
         scope.cancel()
         aio.await_(steps.wait())
@@ -214,7 +214,7 @@ def test_killed_at_each_stage(mode):
             loomlet.schedule()
         ended = task.state == "done"
         task.kill()
-        with contextlib.nullcontext() if ended else pytest.raises(loomlet.TaskletExit):
+        with contextlib.nullcontext() if ended else pytest.raises(loomlet.TaskletKilled):
             task.result()
         assert aio.await_(nothing()) == "nothing"
         assert asyncio.all_tasks(aio.get_loop()) == set()

@@ -157,20 +157,20 @@ def test_a_scope_that_is_open_over_an_await_ends_no_loop(mode):
 
 
 def test_a_kill_that_a_coroutine_meets_ends_its_task_only(mode):
-    """result() of a tasklet that was killed raises TaskletExit where it is called."""
+    """result() of a tasklet that was killed raises TaskletKilled where it is called."""
     task = loomlet.spawn(loomlet.sleep, 100)
     task.kill()
 
     async def main():
         task.result()
 
-    with pytest.raises(loomlet.TaskletExit):
+    with pytest.raises(loomlet.TaskletKilled):
         aio.await_(main())
     assert aio.await_(asyncio.sleep(0, "on")) == "on"
 
 
 def test_virtual_time_is_the_loops_too(mode, clock):
-    """Timers of both sides fire in their order, and nobody waits."""
+    """Timers of both sides fire in their order, without real waiting."""
     order = []
 
     async def nap(seconds):

@@ -12,7 +12,7 @@ from loomlet import aio
 
 
 async def begin(coroutine):
-    """Makes a task that nobody waits for."""
+    """Makes a task that is not awaited."""
     return asyncio.create_task(coroutine)
 
 
@@ -117,7 +117,7 @@ def test_tasklets_that_wait_at_the_end_of_run(mode):
 
 def test_a_task_that_fails_at_the_end_is_reported(mode, steps):
     """Through the loop's exception handler, as by asyncio.run()."""
-    told = []
+    errors = []
 
     async def fail():
         try:
@@ -127,9 +127,9 @@ def test_a_task_that_fails_at_the_end_is_reported(mode, steps):
 
     task = aio.await_(begin(fail()))
     aio.await_(asyncio.sleep(0))
-    aio.get_loop().set_exception_handler(lambda loop, context: told.append(context["exception"]))
+    aio.get_loop().set_exception_handler(lambda loop, context: errors.append(context["exception"]))
     aio.close()
-    assert [repr(error) for error in told] == ["LookupError('while ending')"]
+    assert [repr(error) for error in errors] == ["LookupError('while ending')"]
     assert task.done()
 
 
@@ -167,7 +167,7 @@ loomlet.schedule()
 
 @pytest.mark.parametrize("last", ["", "sys.exit(3)", "raise KeyboardInterrupt"])
 def test_the_end_of_the_interpreter(python, last):
-    """However it comes; with every warning told."""
+    """However it ends, and with every warning enabled."""
     done = python(EXIT + last, PYTHONWARNINGS="always", PYTHONASYNCIODEBUG="1")
     assert done.stdout == "ended\n"
     for trouble in ("Warning", "never", "destroyed", "RuntimeError", "Fatal", "Segmentation"):

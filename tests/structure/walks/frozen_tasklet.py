@@ -1,4 +1,4 @@
-"""A blocked tasklet is made bytes, and a tasklet is made of the bytes."""
+"""A blocked tasklet is frozen to bytes, and a tasklet is thawed from them."""
 
 import recording
 

@@ -1,7 +1,7 @@
-"""What a program of this folder uses: `with recording.walk():` around the call that is followed.
+"""Used by the programs of this folder: `with recording.walk():` around the call that is followed.
 
-Run by walk.py a recorder is preloaded, which notes the functions of the core that are entered; the
-functions of the package's Python files are noted here.  Run alone, a program does its work only.
+Run by walk.py a recorder is preloaded, which records entered functions of the core; the
+functions of the package's Python files are recorded here.  Run alone, a program does its work only.
 """
 
 from __future__ import annotations

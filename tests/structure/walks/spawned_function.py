@@ -1,4 +1,4 @@
-"""A function is spawned, runs and ends; its caller goes on."""
+"""A function is spawned, runs and ends; its caller continues."""
 
 import recording
 

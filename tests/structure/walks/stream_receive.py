@@ -1,4 +1,4 @@
-"""The same with a stream of loomlet.net, the model for the road of a socket."""
+"""The same with a stream of loomlet.net, the model for the path of a socket."""
 
 import subprocess
 

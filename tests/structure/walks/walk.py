@@ -6,8 +6,8 @@ PROGRAM is one of this folder, without its suffix; all of them if none is given.
 checkout.  For each is counted, by the tables of levels in ROOT's tests/structure/test_layers.py:
 
 files   that are entered; a C file counts with the header of its name
-climbs  calls that enter a file of a higher level than the caller's; each function once.  What the
-        interpreter calls is none, nor is what runs first on another C stack
+climbs  calls that enter a file of a higher level than the caller's; each function once.  Calls by
+        the interpreter do not count, nor does the first call on another C stack
 rises   how often a file is entered that is higher than the one entered just before: how often the
         road comes back up to go down again
 
@@ -40,7 +40,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 CACHE = ROOT / "build" / "walks"
-# What is forced inline would not be seen, and what an inline function calls would be its caller's.
+# Functions that are forced inline would not be seen, and their calls would be their caller's.
 FLAGS = [
     "-std=gnu11", "-O0", "-gdwarf-4", "-fPIC", "-w", "-fno-strict-aliasing", "-fcf-protection=none",
     "-ftls-model=initial-exec", "-fvisibility=hidden", "-fno-plt", "-fno-inline",
@@ -51,7 +51,7 @@ NOT_INSTRUMENTED = "-finstrument-functions-exclude-file-list=/include/python,/li
 
 
 def lacking() -> str | None:
-    """What a walk needs and this machine has not."""
+    """What a walk needs and this machine lacks."""
     missing = [tool for tool in ("gcc", "addr2line") if shutil.which(tool) is None]
     if sys.version_info < (3, 12):
         missing.append("Python 3.12")
@@ -200,7 +200,7 @@ def tables(root: Path) -> dict[str, Any]:
 
 
 def position(name: str, levels: Iterable[Iterable[str]]) -> int:
-    """The level whose row has that name; above all of them if there is none."""
+    """The level whose row has that name; above all levels without such a row."""
     rows = list(levels)
     return next((i for i, row in enumerate(rows) if name in row), len(rows))
 

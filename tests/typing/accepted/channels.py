@@ -36,7 +36,7 @@ def passing(channel: Channel) -> None:
 
 
 def asking(channel: Channel) -> None:
-    """What a channel says of itself."""
+    """The attributes of a channel."""
     assert_type(len(channel), int)
     assert_type(bool(channel), bool)
     assert_type(channel.balance, int)

@@ -21,7 +21,7 @@ def freezing(tasklet: Tasklet) -> None:
 
 
 def thawing(data: bytes) -> None:
-    """What comes is what was frozen: one or a list."""
+    """The result is like the argument of freeze(): one or a list."""
     assert_type(loomlet.thaw(data), Any)
     assert_type(loomlet.thaw(data, key=b"k", code_map={"module.name": renamed}), Any)
     assert_type(loomlet.thaw(data, code_map={("module", "name"): renamed}), Any)

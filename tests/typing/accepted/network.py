@@ -76,7 +76,7 @@ def ending(stream: net.Stream) -> None:
 
 
 def secured(stream: net.TLSStream) -> None:
-    """What TLS knows besides."""
+    """The further attributes of TLS."""
     stream.handshake()
     assert_type(stream.version(), str | None)
     assert_type(stream.cipher(), tuple[str, str, int] | None)

@@ -6,12 +6,12 @@ from loomlet import Cancelled, CancelScope, ScopeError, TaskGroup, Tasklet, slee
 
 
 def add(one: int, other: int = 0) -> int:
-    """What is spawned here."""
+    """The function that is spawned here."""
     return one + other
 
 
 def cancelling() -> None:
-    """A scope with its deadline, its shield, and what became of it."""
+    """A scope with its deadline, its shield and its outcome."""
     with CancelScope(deadline=3.5, shield=True) as scope:
         assert_type(scope, CancelScope)
         scope.deadline = None
@@ -23,7 +23,7 @@ def cancelling() -> None:
 
 
 def after_a_scope() -> str:
-    """A scope may swallow Cancelled, so what stands behind it can be reached."""
+    """A scope may swallow Cancelled, so the code after it can be reached."""
     with CancelScope():
         sleep(1)
         return "slept"

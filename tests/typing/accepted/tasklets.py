@@ -8,7 +8,7 @@ from loomlet import Lock, Tasklet, TaskletExit, current, nopreempt, schedule, sl
 
 
 def add(one: int, other: int = 0) -> int:
-    """What is spawned here."""
+    """The function that is spawned here."""
     return one + other
 
 
@@ -22,6 +22,7 @@ def running() -> None:
     assert_type(loomlet.run(lambda: "x"), str)
     assert_type(loomlet.run(add, 1, slice=None), int)
     assert_type(loomlet.run(add, 1, slice=0.002), int)
+    assert_type(loomlet.run(add, 1, strict=True), int)
 
 
 def spawning() -> None:
@@ -30,6 +31,7 @@ def spawning() -> None:
     assert_type(spawn(add, 1, other=2), Tasklet)
     assert_type(spawn(print, "x", end=""), Tasklet)
     assert_type(spawn(lambda: None), Tasklet)
+    assert_type(loomlet.spawn_threadsafe(7, add, 1, other=2), Tasklet)
     assert_type(current(), Tasklet)
     assert_type(loomlet.now(), float)
     schedule()
@@ -38,7 +40,7 @@ def spawning() -> None:
 
 
 def asking(tasklet: Tasklet) -> None:
-    """What a tasklet says of itself."""
+    """The attributes of a tasklet."""
     assert_type(tasklet.state, Literal["new", "runnable", "running", "blocked", "paused", "done"])
     assert_type(tasklet.id, int)
     assert_type(tasklet.name, str)
@@ -49,7 +51,7 @@ def asking(tasklet: Tasklet) -> None:
 
 
 def using(tasklet: Tasklet) -> None:
-    """What is done with a tasklet."""
+    """The operations on a tasklet."""
     assert_type(tasklet.result(), Any)
     assert_type(tasklet.result(timeout=1), Any)
     assert_type(tasklet.insert(), Tasklet)
@@ -91,7 +93,7 @@ def handling() -> None:
 
 
 def stalls() -> None:
-    """The callback of a stall sees who held the thread, where and for how long."""
+    """The callback of a stall sees which tasklet held the thread, where and for how long."""
     old = loomlet.on_stall(lambda stall: print(stall.tasklet.name, stall.seconds), after=0.2)
     loomlet.on_stall(old)
     loomlet.on_stall(None)
@@ -105,7 +107,9 @@ def errors(error: loomlet.LoomletError) -> TracebackType | None:
     wrong: loomlet.TaskletError = loomlet.WrongThread("x")
     trapped: RuntimeError = loomlet.SwitchTrapped("x")
     ended: SystemExit = TaskletExit()
+    killed: loomlet.TaskletError = loomlet.TaskletKilled("x", None)
+    assert_type(loomlet.TaskletKilled("x", None).reason, str | None)
     stalled: RuntimeWarning = loomlet.StallWarning("x")
-    for raised in (deadlock, closed, dead, wrong, trapped, ended, stalled):
+    for raised in (deadlock, closed, dead, wrong, trapped, ended, killed, stalled):
         print(raised.__notes__)
     return error.__traceback__

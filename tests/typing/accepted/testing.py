@@ -46,7 +46,7 @@ def looking() -> None:
 
 
 def serving() -> None:
-    """Who answers, and when a stall is reported."""
+    """The debug socket, and when a stall is reported."""
     assert_type(observe.serve(), str)
     observe.withdraw()
     assert_type(observe.report_stalls(0.5), float | None)

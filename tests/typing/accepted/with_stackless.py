@@ -77,7 +77,7 @@ def functions() -> None:
 
 
 def callbacks() -> None:
-    """What is set comes back."""
+    """Each setter returns the previous callback."""
     stackless.set_error_handler(on_error)
     stackless.set_schedule_callback(lambda old, new: print(old, "to", new))
     stackless.set_schedule_callback(stackless.get_schedule_callback())

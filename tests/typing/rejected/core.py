@@ -7,7 +7,7 @@ from loomlet import CancelScope, Channel, Lock, TaskGroup, Tasklet, nopreempt, s
 
 
 def add(one: int, other: int = 0) -> int:
-    """What is spawned here."""
+    """The function that is spawned here."""
     return one + other
 
 

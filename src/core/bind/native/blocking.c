@@ -68,7 +68,7 @@ PyMethodDef bind_blocking_functions[] = {
                "or raises its exception.\n\n"
                "A tasklet that is killed, cancelled or out of time resumes at once; the function\n"
                "runs to its end and its outcome is dropped.  Raises RuntimeError when the system\n"
-               "gives no thread, and while the interpreter shuts down.  Any thread.")},
+               "cannot start a thread, or the interpreter is shutting down.  Any thread.")},
     {"_pool_limits", pool_limits, METH_VARARGS, NULL},
     {"_pool_threads", pool_threads, METH_NOARGS, NULL},
     {"_pool_close", pool_close, METH_NOARGS, NULL},

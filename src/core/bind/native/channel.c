@@ -185,12 +185,13 @@ static void channel_dealloc(PyObject *self)
 static PyMethodDef methods[] = {
     {"send", BIND_FN(channel_send), METH_FASTCALL,
      PyDoc_STR("send($self, value, /)\n--\n\n"
-               "Hands a value to a receiver or into the buffer; waits while there is neither.\n\n"
+               "Passes a value to a receiver or puts it into the buffer; waits while there is no\n"
+               "receiver and no room in the buffer.\n\n"
                "Raises ChannelClosed when the channel is closed, Cancelled in a cancelled scope.\n"
                "Any thread; one without tasklets sleeps with the GIL released.")},
     {"receive", BIND_FN(channel_receive), METH_FASTCALL,
      PyDoc_STR("receive($self, /)\n--\n\n"
-               "Returns the oldest value; waits while there is none.\n\n"
+               "Returns the oldest value; waits until there is one.\n\n"
                "Raises ChannelClosed when the channel is closed and drained.")},
     {"try_send", channel_try_send, METH_O,
      PyDoc_STR("try_send($self, value, /)\n--\n\n"
@@ -216,8 +217,8 @@ static PyGetSetDef getset[] = {
     {"closed", channel_get_closed, NULL, PyDoc_STR("True after close()."), NULL},
     {"name", channel_get_name, NULL, PyDoc_STR("Its name in this process, or None."), NULL},
     {"preference", bind_get_preference, bind_set_preference,
-     PyDoc_STR("Who runs next when partners meet: -1 the receiver at once, 1 the sender at once,\n"
-               "0 (default) the caller continues and its partner is put at the tail."),
+     PyDoc_STR("Which tasklet runs next when a sender meets a receiver: -1 the receiver at once,\n"
+               "1 the sender at once, 0 (default) the caller; its partner is put at the tail."),
      (void *)"preference must be an int: -1, 0 or 1"},
     {NULL, NULL, NULL, NULL, NULL},
 };

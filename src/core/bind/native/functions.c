@@ -1,25 +1,89 @@
 /* Functions of loomlet: spawn, schedule, sleep, select, current, now; and those behind run(). */
 #include "bind/native/native.h"
-#include "sched/guests/scope.h"
+#include "sched/guests/run.h"
+#include "sched/guests/thread_identity.h"
+
+static PyObject *refuse_callable(PyObject *const *args, Py_ssize_t nargs)
+{
+    PyErr_Format(PyExc_TypeError, "spawn(func, *args, **kwargs) expected a callable, found %s",
+                 nargs < 1 ? "nothing" : Py_TYPE(args[0])->tp_name);
+    return NULL;
+}
+
+/* The arguments behind the function as a tuple; NULL with an exception set. */
+static inline PyObject *spawn_arguments(PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+{
+    if (nargs < 1 || !PyCallable_Check(args[0]))
+        return refuse_callable(args, nargs);
+    return bind_make_tuple(args + 1, bind_argument_count(nargs, kwnames) - 1);
+}
+
+/* 1 with an exception set for a tasklet, in no queue, that would run nothing.  Drops it then. */
+static int refuse_coroutine_function(s_tasklet *t)
+{
+    if (!c_makes_coroutine(t->func))
+        return 0;
+    PyErr_Format(PyExc_TypeError,
+                 "spawn(func, *args, **kwargs) expected a plain function, found the coroutine "
+                 "function %S, whose body would not run; use spawn(aio.await_, coroutine) of "
+                 "loomlet.aio",
+                 c_function_name(t->func));
+    Py_DECREF((PyObject *)t);
+    return 1;
+}
 
 PyObject *bind_spawn(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     (void)module;
     s_sched *s = s_self();
-    if (s == NULL)
-        return NULL;
-    if (nargs < 1 || !PyCallable_Check(args[0])) {
-        PyErr_Format(PyExc_TypeError, "spawn(func, *args, **kwargs) expected a callable, found %s",
-                     nargs < 1 ? "nothing" : Py_TYPE(args[0])->tp_name);
-        return NULL;
-    }
-    PyObject *items = bind_make_tuple(args + 1, bind_argument_count(nargs, kwnames) - 1);
+    PyObject *items = s != NULL ? spawn_arguments(args, nargs, kwnames) : NULL;
     if (items == NULL)
         return NULL;
     int code;
     s_tasklet *t = s_spawn(s, args[0], items, kwnames, &code);
     Py_DECREF(items);
+    if (t != NULL && c_makes_coroutine(t->func)) {
+        s_remove(s, t);
+        refuse_coroutine_function(t);
+        return NULL;
+    }
     return bind_result((PyObject *)t, code, NULL);
+}
+
+PyObject *bind_new_for(s_sched *to, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+{
+    int code;
+    PyObject *items = spawn_arguments(args, nargs, kwnames);
+    if (items == NULL)
+        return NULL;
+    s_tasklet *t = s_new_for(to, args[0], items, kwnames, &code);
+    Py_DECREF(items);
+    if (t != NULL && refuse_coroutine_function(t))
+        return NULL;
+    return bind_result((PyObject *)t, code, NULL);
+}
+
+static PyObject *native_spawn_threadsafe(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                                         PyObject *kwnames)
+{
+    if (nargs < 1) {
+        PyErr_SetString(PyExc_TypeError,
+                        "spawn_threadsafe(thread_id, func, *args, **kwargs) needs a thread_id");
+        return NULL;
+    }
+    s_sched *to = s_sched_of_thread(PyLong_AsUnsignedLong(args[0]));
+    if (PyErr_Occurred())
+        return NULL;
+    if (to == NULL)
+        return bind_fail(S_E_NO_SCHEDULER, args[0]);
+    if (to == s_self_)
+        return bind_spawn(module, args + 1, nargs - 1, kwnames);
+    PyObject *t = bind_new_for(to, args + 1, nargs - 1, kwnames);
+    int code = t != NULL ? s_start_for(to, (s_tasklet *)t) : S_E_SET;
+    if (code >= 0 || t == NULL)
+        return t;
+    Py_DECREF(t);
+    return bind_fail(code == S_E_THREAD ? S_E_NO_SCHEDULER : code, args[0]);
 }
 
 static PyObject *native_schedule(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
@@ -73,30 +137,71 @@ static PyObject *native_now(PyObject *module, PyObject *unused)
     return s ? PyFloat_FromDouble((double)s_now(s) / 1e9) : NULL;
 }
 
-/* _run_begin(): marks the scheduler as inside run(); S_E_NESTED inside one. */
+/* _restart_ids(): the next tasklet's id follows the main tasklet's.  At import only. */
+static PyObject *native_restart_ids(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    s_sched *s = s_self();
+    if (s == NULL)
+        return NULL;
+    s_restart_ids(s->main);
+    Py_RETURN_NONE;
+}
+
+/* _is_coroutine_function(callable): whether calling it runs nothing of its body. */
+static PyObject *native_is_coroutine_function(PyObject *module, PyObject *callable)
+{
+    (void)module;
+    c_call call = {Py_NewRef(callable), PyTuple_New(0), NULL};
+    int code = call.args != NULL ? c_unwrap(&call) : -1;
+    int found = code == 0 && c_makes_coroutine(call.func);
+    Py_DECREF(call.func);
+    Py_XDECREF(call.args);
+    Py_XDECREF(call.kwnames);
+    return code < 0 ? NULL : PyBool_FromLong(found);
+}
+
+/* _never_ran() -> the tasklets of this thread that are runnable and have not begun.  A daemon
+ * thread may be late too, and the interpreter does not mind. */
+static PyObject *native_never_ran(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    s_tasklet **found;
+    s_sched *s = s_self();
+    Py_ssize_t count = s ? s_tasklets(s, &found) : S_E_SET;
+    if (count < 0)
+        return bind_fail((int)count, NULL);
+    PyObject *list = PyList_New(0);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        const s_tasklet *t = found[i];
+        int fresh = t->state == S_READY && !t->started && !t->stackless.rules && !s_is_thread(t);
+        if (fresh && list != NULL && PyList_Append(list, (PyObject *)found[i]) < 0)
+            Py_CLEAR(list);
+        Py_DECREF((PyObject *)found[i]);
+    }
+    PyMem_RawFree(found);
+    return list;
+}
+
+/* _run_begin(): enters run(). */
 static PyObject *native_run_begin(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     s_sched *s = s_self();
     if (s == NULL)
         return NULL;
-    if (s->running || !s->current->is_main)
-        return bind_fail(S_E_NESTED, (PyObject *)s->current);
-    s->running = 1;
-    Py_RETURN_NONE;
+    int code = s_run_begin(s);
+    return code < 0 ? bind_fail(code, (PyObject *)s->current) : Py_NewRef(Py_None);
 }
 
-/* _run_end(): ends every other tasklet of the thread and leaves run(). */
+/* _run_end(): ends the others and leaves run(). */
 static PyObject *native_run_end(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     s_sched *s = s_self();
     if (s == NULL)
         return NULL;
-    s->current->cancelled = 0;
-    int code = s_kill_all(s);
-    s->current->cancelled = (unsigned char)s_scope_effective((s_scope *)s->current->scope);
-    s->running = 0;
+    int code = s_run_end(s);
     return code < 0 ? bind_fail(code, (PyObject *)s->current) : Py_NewRef(Py_None);
 }
 
@@ -107,6 +212,12 @@ PyMethodDef bind_native_functions[] = {
                "calling thread's run queue; the caller continues.  Returns the Tasklet.\n\n"
                "It gets a copy of the caller's contextvars.  An exception that ends it and that\n"
                "no join() receives goes to the error handler.")},
+    {"spawn_threadsafe", BIND_FN(native_spawn_threadsafe), METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("spawn_threadsafe(thread_id, func, /, *args, **kwargs)\n--\n\n"
+               "As spawn(), on another thread: from any thread, also one that has never used\n"
+               "loomlet, and from a signal handler.  Wakes that thread if it sleeps.\n\n"
+               "thread_id: as threading.get_ident(), of a thread that has used loomlet; else\n"
+               "WrongThread.")},
     {"schedule", BIND_FN(native_schedule), METH_FASTCALL,
      PyDoc_STR(
          "schedule()\n--\n\n"
@@ -128,6 +239,9 @@ PyMethodDef bind_native_functions[] = {
      PyDoc_STR("now()\n--\n\n"
                "The scheduler's clock in seconds (float, monotonic; virtual in tests).")},
     {"_pause", BIND_FN(native_pause), METH_FASTCALL, NULL},
+    {"_restart_ids", native_restart_ids, METH_NOARGS, NULL},
+    {"_is_coroutine_function", native_is_coroutine_function, METH_O, NULL},
+    {"_never_ran", native_never_ran, METH_NOARGS, NULL},
     {"_run_begin", native_run_begin, METH_NOARGS, NULL},
     {"_run_end", native_run_end, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},

@@ -20,15 +20,32 @@ static PyObject *group_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     return self;
 }
 
+/* The group's thread is another one: the child begins there.  It is adopted before that thread can
+ * see it. */
+static PyObject *spawn_elsewhere(PyObject *self, s_sched *to, PyObject *const *args,
+                                 Py_ssize_t nargs, PyObject *kwnames)
+{
+    PyObject *child = bind_new_for(to, args, nargs, kwnames);
+    if (child == NULL)
+        return NULL;
+    int code = s_scope_adopt(SELF, (s_tasklet *)child);
+    if (code == S_OK && (code = s_start_for(to, (s_tasklet *)child)) < 0)
+        s_scope_disown((s_tasklet *)child);
+    if (code == S_OK)
+        return child;
+    Py_DECREF(child);
+    return bind_fail(code == S_E_THREAD ? S_E_GROUP_CLOSED : code, self);
+}
+
 /* The child cannot run between the spawn and its adoption. */
 static PyObject *group_spawn(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                              PyObject *kwnames)
 {
-    s_sched *s = s_self();
-    if (s == NULL)
-        return NULL;
     if (SELF->state != S_SCOPE_ENTERED || SELF->called)
         return bind_fail(S_E_GROUP_CLOSED, self);
+    s_sched *s = s_self_, *to = s_scope_owner(SELF);
+    if (to != s && to != NULL)
+        return spawn_elsewhere(self, to, args, nargs, kwnames);
     PyObject *child = bind_spawn(NULL, args, nargs, kwnames);
     if (child == NULL)
         return NULL;
@@ -81,10 +98,14 @@ static PyObject *group_report(PyObject *self, PyObject *const *args, Py_ssize_t 
     Py_RETURN_NONE;
 }
 
-/* _take_failed() -> the children that have failed, in order; the group forgets them. */
+/* _take_failed() -> the children that have failed, in order; the group forgets them.  Every way out
+ * of the block comes here: a group that is still open is left. */
 static PyObject *group_take_failed(PyObject *self, PyObject *unused)
 {
     (void)unused;
+    s_sched *s = s_self();
+    if (s == NULL || s_scope_leave_open(s, SELF) < 0)
+        return NULL;
     PyObject *failed = SELF->failed;
     SELF->failed = NULL;
     return failed ? failed : PyList_New(0);
@@ -108,6 +129,12 @@ static PyObject *group_get_outer_cancelled(PyObject *self, void *unused)
 {
     (void)unused;
     return PyBool_FromLong(s_scope_outer(SELF));
+}
+
+static PyObject *group_get_lost_failure(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(SELF->lost_failure);
 }
 
 static PyObject *group_get_left(PyObject *self, void *unused)
@@ -135,6 +162,7 @@ static PyMethodDef methods[] = {
 static PyGetSetDef getset[] = {
     {"_children", group_get_children, NULL, NULL, NULL},
     {"_left", group_get_left, NULL, NULL, NULL},
+    {"_lost_failure", group_get_lost_failure, NULL, NULL, NULL},
     {"_outer_cancelled", group_get_outer_cancelled, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -162,6 +162,18 @@ static B_NOINLINE void switch_forth(long rounds, long words)
     below[0] = below[words];
 }
 
+/* _profiled(): whether tasklets have taken turns while cProfile was on, since the last call. */
+static PyObject *inspect_profiled(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    s_sched *s = s_self();
+    if (s == NULL)
+        return NULL;
+    int profiled = s->profiled;
+    s->profiled = 0;
+    return PyBool_FromLong(profiled);
+}
+
 /* cswitch_ns(rounds, words=0): ns for one switch between two C stacks. */
 static PyObject *inspect_cswitch_ns(PyObject *module, PyObject *args)
 {
@@ -198,6 +210,7 @@ PyMethodDef bind_inspect_functions[] = {
     {"cswitch_ns", inspect_cswitch_ns, METH_VARARGS,
      PyDoc_STR("cswitch_ns(rounds, words=0, /)\n--\n\n"
                "Nanoseconds of one bare C stack switch above `words` words of stack.")},
+    {"_profiled", inspect_profiled, METH_NOARGS, NULL},
     {"_virtual_clock", inspect_virtual_clock, METH_O, NULL},
     {"_seed", inspect_seed, METH_O, NULL},
     {"_fail_allocation", inspect_fail_allocation, METH_O, NULL},

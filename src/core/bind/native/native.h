@@ -6,19 +6,23 @@
 #include "chan/chan.h"
 
 extern PyTypeObject bind_tasklet_type, bind_channel_type, bind_lock_type, bind_timer_type;
-extern PyTypeObject bind_nopreempt_type, bind_scope_type, bind_timeout_type, bind_group_type;
+extern PyTypeObject bind_fiber_type, bind_nopreempt_type, bind_scope_type, bind_timeout_type,
+    bind_group_type;
 extern const c_with_methods bind_lock_with;
 
 #define bind_is_tasklet(o) PyObject_TypeCheck((o), &bind_tasklet_type)
 #define bind_is_channel(o) PyObject_TypeCheck((o), &bind_channel_type)
 
 extern PyMethodDef bind_native_functions[], bind_inspect_functions[], bind_blocking_functions[];
-extern PyMethodDef bind_preempt_functions[];
+extern PyMethodDef bind_preempt_functions[], bind_fiber_functions[];
 
 /* ---- functions.c --------------------------------------------------------------------- */
 
 /* spawn(), also behind Group.spawn(). */
 PyObject *bind_spawn(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+
+/* A new tasklet for the scheduler of another thread: see s_new_for. */
+PyObject *bind_new_for(s_sched *to, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 
 /* ---- select.c ----------------------------------------------------------------------- */
 
@@ -44,9 +48,13 @@ static inline PyObject *bind_receive_with(PyObject *self, const c_call_site *sit
     return bind_result_by(fail, value, code, self);
 }
 
+/* ---- fiber.c ------------------------------------------------------------------------ */
+
+void bind_fiber_init(void);
+
 /* ---- trace.c ------------------------------------------------------------------------ */
 
-/* At import: makes sys.settrace and sys.setprofile set the functions of the running tasklet. */
+/* At import: what sets functions for all threads sets them for all tasklets. */
 int bind_replace_tracing(void);
 /* Getter and setter of trace_function (closure NULL) and profile_function (any other). */
 PyObject *bind_get_trace(PyObject *self, void *which);

@@ -93,7 +93,7 @@ PyTypeObject bind_nopreempt_type = {
         "nopreempt()\n--\n\n"
         "`with nopreempt():` the running tasklet runs until it blocks or yields\n"
         "by itself; time slices do not interrupt it.  Blocks nest, also with one object in\n"
-        "one tasklet.  Other threads run on: this is no lock.\n\n"
+        "one tasklet.  Other threads keep running: this is not a lock.\n\n"
         "RuntimeError when another tasklet is inside the same object."),
     .tp_basicsize = sizeof(nopreempt),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
@@ -106,7 +106,7 @@ PyTypeObject bind_nopreempt_type = {
 
 static PyObject *stall_callback;
 
-static void call_stall_callback(s_tasklet *t, int64_t nanoseconds)
+static void call_stall_callback(s_tasklet *t, int64_t nanoseconds, int others_wait)
 {
     PyObject *code;
     int line;
@@ -114,7 +114,8 @@ static void call_stall_callback(s_tasklet *t, int64_t nanoseconds)
         return;
     PyObject *callback = Py_NewRef(stall_callback);
     PyObject *done =
-        PyObject_CallFunction(callback, "OOid", t, code, line, (double)nanoseconds / 1e9);
+        PyObject_CallFunction(callback, "OOidO", t, code, line, (double)nanoseconds / 1e9,
+                              others_wait ? Py_True : Py_False);
     if (done == NULL)
         PyErr_WriteUnraisable(callback);
     Py_XDECREF(done);
@@ -122,7 +123,8 @@ static void call_stall_callback(s_tasklet *t, int64_t nanoseconds)
     Py_DECREF(code);
 }
 
-/* _set_stall_callback(callback, after): callback(tasklet, code, line, seconds). */
+/* _set_stall_callback(callback, after): callback(tasklet, code, line, seconds,
+ * others_wait). */
 static PyObject *set_stall_callback(PyObject *module, PyObject *args)
 {
     PyObject *callback, *after;

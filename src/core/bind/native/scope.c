@@ -85,12 +85,25 @@ static PyObject *scope_enter(PyObject *self, PyObject *unused)
     return code < 0 ? bind_fail(code, self) : Py_NewRef(self);
 }
 
+static int add_notes(PyObject *error, PyObject *notes)
+{
+    int code = 0;
+    for (Py_ssize_t i = 0; notes != NULL && code == 0 && i < PyList_GET_SIZE(notes); i++) {
+        PyObject *done = PyObject_CallMethod(error, "add_note", "O", PyList_GET_ITEM(notes, i));
+        code = done != NULL ? 0 : -1;
+        Py_XDECREF(done);
+    }
+    return code;
+}
+
 /* Raises TimeoutError, caused by the Cancelled that was absorbed. */
 static PyObject *raise_scope_late(PyObject *self, PyObject *cause)
 {
     PyObject *error = s_hook.error(S_E_SCOPE_LATE, self);
     if (error != NULL) {
         PyException_SetCause(error, Py_NewRef(cause));
+        if (add_notes(error, SELF->skipped) < 0)
+            PyErr_Clear();
         PyErr_SetObject((PyObject *)Py_TYPE(error), error);
         Py_DECREF(error);
     }
@@ -122,8 +135,8 @@ static PyObject *scope_cancel(PyObject *self, PyObject *unused)
     s_sched *s = s_self();
     if (s == NULL)
         return NULL;
-    int code = s_scope_cancel(s, SELF);
-    return code < 0 ? bind_fail(code, self) : Py_NewRef(Py_None);
+    s_scope_cancel(s, SELF);
+    Py_RETURN_NONE;
 }
 
 static PyObject *scope_get_called(PyObject *self, void *unused)
@@ -172,10 +185,8 @@ static int scope_set_shield(PyObject *self, PyObject *value, void *unused)
     int shield = value ? PyObject_IsTrue(value) : 0;
     if (s == NULL || shield < 0)
         return -1;
-    int code = s_scope_set_shield(s, SELF, shield);
-    if (code < 0)
-        bind_fail(code, self);
-    return code < 0 ? -1 : 0;
+    s_scope_set_shield(s, SELF, shield);
+    return 0;
 }
 
 static PyObject *scope_repr(PyObject *self)
@@ -184,6 +195,24 @@ static PyObject *scope_repr(PyObject *self)
     const char *name = Py_TYPE(self)->tp_name, *dot = strrchr(name, '.');
     return PyUnicode_FromFormat("<loomlet.%s %s%s>", dot ? dot + 1 : name, states[SELF->state],
                                 SELF->called ? ", cancelled" : "");
+}
+
+/* _opened: "timeout opened at file:line in function", or None. */
+static PyObject *scope_get_opened(PyObject *self, void *unused)
+{
+    const c_location *at = &SELF->opened;
+    (void)unused;
+    if (at->code == NULL)
+        Py_RETURN_NONE;
+    return PyUnicode_FromFormat("timeout opened at %U:%d in %U", c_peek_file(at), c_peek_line(at),
+                                c_peek_function(at));
+}
+
+/* _skipped: notes about clean-up that could not wait in it. */
+static PyObject *scope_get_skipped(PyObject *self, void *unused)
+{
+    (void)unused;
+    return SELF->skipped ? PyList_GetSlice(SELF->skipped, 0, PY_SSIZE_T_MAX) : PyList_New(0);
 }
 
 static int scope_traverse(PyObject *self, visitproc visit, void *arg)
@@ -226,6 +255,8 @@ static PyGetSetDef getset[] = {
      NULL},
     {"shield", scope_get_shield, scope_set_shield,
      PyDoc_STR("True: a cancel from further out does not reach into this scope."), NULL},
+    {"_opened", scope_get_opened, NULL, NULL, NULL},
+    {"_skipped", scope_get_skipped, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

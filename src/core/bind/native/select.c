@@ -53,16 +53,13 @@ static PyObject *closed_channel(const n_case *cases, int at, int code)
 static PyObject *select_cases(s_sched *s, PyObject *fast, int64_t until, const c_call_site *site)
 {
     n_case room[ON_STACK], *cases = read_cases(fast, room);
-    int code, at = 0, waits = 0, count = (int)PySequence_Fast_GET_SIZE(fast);
+    int code, at = 0, count = (int)PySequence_Fast_GET_SIZE(fast);
     if (cases == NULL) {
         Py_DECREF(fast);
         return NULL;
     }
-    PyObject *result = n_select_now(s, cases, count, &at, &code);
-    if (result == NULL && code == S_OK && until <= s_now(s))
-        code = S_E_TIMEOUT;
-    if (result == NULL && code == S_OK)
-        waits = n_select_wait(s, cases, count, until, &result, &at, &code);
+    PyObject *result;
+    int waits = n_select(s, cases, count, until, &result, &at, &code);
     PyObject *about = closed_channel(cases, at, code);
     if (cases != room)
         PyMem_Free(cases);
@@ -74,13 +71,26 @@ static PyObject *select_cases(s_sched *s, PyObject *fast, int64_t until, const c
     return result;
 }
 
+/* A channel in the place of the list would be taken for one, because it can be iterated. */
+static int refuse_bare_channel(PyObject *const *args, Py_ssize_t nargs)
+{
+    if (nargs < 1 || !bind_is_channel(args[0]))
+        return 0;
+    const char *use =
+        nargs > 1 && bind_is_channel(args[1]) ? "select([a, b])" : "select([channel])";
+    PyErr_Format(PyExc_TypeError, "select() expected one list of cases, found a Channel; use %s",
+                 use);
+    return -1;
+}
+
 PyObject *bind_select(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     int64_t until;
     s_sched *s = s_self();
-    if (s == NULL || bind_read_timeout(s, "select", args, nargs, kwnames, 1, &until) < 0)
+    if (s == NULL || refuse_bare_channel(args, nargs) < 0 ||
+        bind_read_timeout(s, "select", args, nargs, kwnames, 1, &until) < 0)
         return NULL;
-    if (s->current->cancelled)
+    if (s->current->cancelled) /* before Python code of the argument can run */
         return bind_fail(S_E_CANCELLED, (PyObject *)s->current);
     PyObject *fast = PySequence_Fast(args[0], "select() takes a list or tuple of cases");
     if (fast == NULL)

@@ -41,10 +41,14 @@ static PyObject *tasklet_kill(PyObject *self, PyObject *const *args, Py_ssize_t 
     if (SELF->state == S_DONE)
         Py_RETURN_NONE;
     PyObject *error = s_hook.error(S_E_KILLED, self);
+    if (error != NULL && bind_mark_kill(s, SELF, error) < 0)
+        Py_CLEAR(error);
     if (error == NULL)
         return NULL;
     c_call_site site = BIND_SITE(self, args, nargs, tasklet_kill);
     PyObject *done = s_throw(s, SELF, error, S_STAY, &site, &code);
+    if (code == S_E_DEAD) /* it has ended meanwhile */
+        Py_RETURN_NONE;
     return bind_result(done, code, self);
 }
 
@@ -69,6 +73,8 @@ static PyObject *tasklet_throw(PyObject *self, PyObject *const *args, Py_ssize_t
     if (s == NULL || bind_check_count("throw", nargs, 1) < 0)
         return NULL;
     PyObject *error = exception_of(args[0]);
+    if (error != NULL && bind_mark_kill(s, SELF, error) < 0)
+        Py_CLEAR(error);
     if (error == NULL)
         return NULL;
     c_call_site site = BIND_SITE(self, args, nargs, tasklet_throw);
@@ -166,6 +172,67 @@ static PyObject *tasklet_where(PyObject *self, PyObject *unused)
     return Py_BuildValue("(Ni)", code, line);
 }
 
+#define FRAMES 48
+#define HOLDERS 8
+
+/* _stack() -> [(code, line), ...] of its Python functions, innermost first. */
+static PyObject *tasklet_stack(PyObject *self, PyObject *unused)
+{
+    c_location frames[FRAMES];
+    (void)unused;
+    s_sched *s = s_self();
+    if (s == NULL)
+        return NULL;
+    int count = s_find_frames(s, SELF, frames, FRAMES);
+    PyObject *list = PyList_New(0);
+    for (int i = 0; i < count && list != NULL; i++) {
+        PyObject *pair = Py_BuildValue("(Oi)", frames[i].code, c_peek_line(&frames[i]));
+        if (pair == NULL || PyList_Append(list, pair) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(pair);
+    }
+    return list;
+}
+
+/* The id of the tasklet that holds what `found` says; 0: none that is known. */
+static uint64_t holder_of(const s_tasklet *t, const s_target *found)
+{
+    const s_sched *owner = t->owner;
+    int by_main = found->holder == 0 && found->thread != 0 && found->thread == owner->thread_id;
+    return by_main ? owner->main->id : found->holder;
+}
+
+/* _holders() -> the ids of the tasklets that can end its wait, as far as they are known; of a
+ * group's children the first few. */
+static PyObject *tasklet_holders(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    PyObject *list = PyList_New(0);
+    int (*target)(const s_tasklet *t, int i, s_target *found) =
+        SELF->state == S_BLOCKED ? SELF->kind->target : NULL;
+    for (int i = 0; target != NULL && list != NULL && i < HOLDERS; i++) {
+        s_target found = {0};
+        if (!target(SELF, i, &found))
+            break;
+        uint64_t id = holder_of(SELF, &found);
+        PyObject *number = id ? PyLong_FromUnsignedLongLong(id) : Py_NewRef(Py_None);
+        if (number == NULL || (id && PyList_Append(list, number) < 0))
+            Py_CLEAR(list);
+        Py_XDECREF(number);
+    }
+    return list;
+}
+
+/* _spawned_at() -> (code, line) of the call of spawn(), or None. */
+static PyObject *tasklet_spawned_at(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    PyObject *code = SELF->spawner;
+    if (code == NULL)
+        Py_RETURN_NONE;
+    return Py_BuildValue("(Oi)", code, c_line_at(code, SELF->spawned_at));
+}
+
 static const char *const state_names[] = {"new",     "runnable", "running",
                                           "blocked", "paused",   "done"};
 
@@ -239,21 +306,10 @@ static PyObject *tasklet_get_waiting_in(PyObject *self, void *unused)
     return PyUnicode_InternFromString(kind->name);
 }
 
-static PyObject *tasklet_get_flag(PyObject *self, void *offset)
+static PyObject *tasklet_get_cancelled(PyObject *self, void *unused)
 {
-    return PyBool_FromLong(*((unsigned char *)self + (size_t)offset));
-}
-
-static int tasklet_set_flag(PyObject *self, PyObject *value, void *offset)
-{
-    int truth = value ? PyObject_IsTrue(value) : -1;
-    if (truth < 0) {
-        if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_AttributeError, "this attribute cannot be deleted");
-        return -1;
-    }
-    *((unsigned char *)self + (size_t)offset) = (unsigned char)truth;
-    return 0;
+    (void)unused;
+    return PyBool_FromLong(SELF->cancelled);
 }
 
 static PyObject *tasklet_get_scope(PyObject *self, void *unused)
@@ -267,6 +323,13 @@ static PyObject *tasklet_get_failure(PyObject *self, void *unused)
     (void)unused;
     PyObject *failure = SELF->state == S_DONE ? SELF->failure : NULL;
     return Py_NewRef(failure ? failure : Py_None);
+}
+
+/* Whether a join() has raised its failure, too. */
+static PyObject *tasklet_get_observed(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(SELF->observed);
 }
 
 static PyObject *tasklet_get_is_main(PyObject *self, void *unused)
@@ -307,7 +370,7 @@ static PyMethodDef methods[] = {
      PyDoc_STR("join($self, /, timeout=None)\n--\n\n"
                "Waits until this tasklet has ended.\n\n"
                "timeout: seconds, or None for no limit.  Raises the exception that ended the\n"
-               "tasklet, or TimeoutError when the time is over.  Any thread.")},
+               "tasklet, or TimeoutError when the time limit expires.  Any thread.")},
     {"result", BIND_FN(tasklet_result), METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("result($self, /, timeout=None)\n--\n\n"
                "Waits like join() and returns what the tasklet's function returned.")},
@@ -345,10 +408,11 @@ static PyMethodDef methods[] = {
     {"__setstate__", bind_set_state, METH_O, NULL},
     {"_interrupt", tasklet_interrupt, METH_O, NULL},
     {"_where", tasklet_where, METH_NOARGS, NULL},
+    {"_stack", tasklet_stack, METH_NOARGS, NULL},
+    {"_holders", tasklet_holders, METH_NOARGS, NULL},
+    {"_spawned_at", tasklet_spawned_at, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
-
-#define FLAG(field) tasklet_get_flag, tasklet_set_flag, NULL, (void *)offsetof(s_tasklet, field)
 
 static PyGetSetDef getset[] = {
     {"name", tasklet_get_name, tasklet_set_name,
@@ -370,8 +434,8 @@ static PyGetSetDef getset[] = {
     {"is_main", tasklet_get_is_main, NULL,
      PyDoc_STR("True for the thread's original thread of control."), NULL},
     {"_failure", tasklet_get_failure, NULL, NULL, NULL},
-    {"_cancelled", FLAG(cancelled)},
-    {"_owned", FLAG(owned)},
+    {"_observed", tasklet_get_observed, NULL, NULL, NULL},
+    {"_cancelled", tasklet_get_cancelled, NULL, NULL, NULL},
     {"_scope", tasklet_get_scope, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -98,26 +98,26 @@ PyObject *bind_resolve_name(s_sched *s, PyObject *original, PyObject *const *arg
     return bind_result(found, code, (PyObject *)s->current);
 }
 
-static PyObject *resolver_look_up(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *resolver_resolve_name(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     s_sched *s = s_self();
     if (s == NULL)
         return NULL;
     if (nargs < 1)
         return PyErr_Format(PyExc_TypeError, "_resolve_name() expected the original getaddrinfo");
-    c_call_site site = BIND_SITE(module, args, nargs, resolver_look_up);
+    c_call_site site = BIND_SITE(module, args, nargs, resolver_resolve_name);
     return bind_resolve_name(s, args[0], args + 1, nargs - 1, &site);
 }
 
 /* _resolver_threads(): how many threads are busy with lookups, abandoned ones included. */
-static PyObject *resolver_lookups_left(PyObject *module, PyObject *unused)
+static PyObject *resolver_get_threads(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     return PyLong_FromLong(i_resolver_busy());
 }
 
 PyMethodDef bind_resolver_functions[] = {
-    {"_resolve_name", BIND_FN(resolver_look_up), METH_FASTCALL, NULL},
-    {"_resolver_threads", resolver_lookups_left, METH_NOARGS, NULL},
+    {"_resolve_name", BIND_FN(resolver_resolve_name), METH_FASTCALL, NULL},
+    {"_resolver_threads", resolver_get_threads, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

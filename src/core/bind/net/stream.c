@@ -142,19 +142,19 @@ static PyObject *stream_connected(PyObject *self, PyObject *const *args, Py_ssiz
 static PyMethodDef stream_methods[] = {
     {"receive_some", BIND_FN(stream_receive_some), METH_FASTCALL,
      PyDoc_STR("receive_some($self, max_bytes=65536, /)\n--\n\n"
-               "Waits until something comes and returns it, at most that many bytes and at most\n"
+               "Waits until data arrives and returns it, at most that many bytes and at most\n"
                "65536 at once; b'' when the peer has ended its side.")},
     {"receive_exactly", BIND_FN(stream_receive_exactly), METH_FASTCALL,
      PyDoc_STR("receive_exactly($self, count, /)\n--\n\n"
-               "Waits until that many bytes have come and returns them.  Raises EndOfStream, with\n"
-               "what came as its `partial`, when the peer ends its side before.")},
+               "Waits until that many bytes have arrived and returns them.  Raises EndOfStream,\n"
+               "with what has arrived as its `partial`, if the peer ends its side before.")},
     {"receive_into", BIND_FN(stream_receive_into), METH_FASTCALL,
      PyDoc_STR("receive_into($self, buffer, /)\n--\n\n"
-               "Waits until something comes, writes it into the buffer (bytearray, memoryview),\n"
+               "Waits until data arrives, writes it into the buffer (bytearray, memoryview),\n"
                "and returns how many bytes; 0 when the peer has ended its side.")},
     {"send_all", BIND_FN(stream_send_all), METH_FASTCALL,
      PyDoc_STR("send_all($self, data, /)\n--\n\n"
-               "Sends all of it; waits while the peer takes nothing.  After an interruption\n"
+               "Sends all of it; waits while the peer does not read.  After an interruption\n"
                "it is unknown how much was sent: close the stream.")},
     {"send_file", BIND_FN(stream_send_file), METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR(
@@ -165,7 +165,7 @@ static PyMethodDef stream_methods[] = {
          "buffered file has not yet written is not sent.  Otherwise as send_all().")},
     {"send_eof", stream_send_eof, METH_NOARGS,
      PyDoc_STR("send_eof($self, /)\n--\n\n"
-               "Tells the peer that nothing more will come; receiving is still possible.")},
+               "Notifies the peer that no more data will come; receiving still works.")},
     {"_connected", BIND_FN(stream_connected), METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -1,4 +1,5 @@
-/* os.read, readv, write, writev, close, and the methods of FileIO: their arguments, and installing.
+/* os.read, readv, write, writev, sendfile, close, and the methods of FileIO: their arguments, and
+ * installing.
  *
  * What they do is in patch/file.c.  A call that cannot wait, or is not understood, goes to the
  * original.
@@ -10,7 +11,7 @@
 #define ORIGINAL(name) (patch_file_originals.name)
 
 static c_replaced_function read_original, readv_original, write_original, writev_original;
-static c_replaced_function close_original;
+static c_replaced_function close_original, sendfile_original;
 
 /* ---- os.read, os.readv, os.write, os.writev, os.close ---------------------------------------- */
 
@@ -92,6 +93,43 @@ static PyObject *os_close(PyObject *module, PyObject *const *args, Py_ssize_t na
     int fd = bind_argument_count(nargs, kwnames) == 1 ? read_descriptor(args[0]) : -1;
     (void)module;
     return patch_descriptor_close(fd, close_original.original, args, nargs, kwnames);
+}
+
+/* offset=None: the position of the file. */
+static int read_offset(PyObject *value, int64_t *offset)
+{
+    *offset = -1;
+    if (value == Py_None)
+        return 0;
+    *offset = PyLong_Check(value) ? PyLong_AsLongLong(value) : -1;
+    PyErr_Clear();
+    return *offset >= 0 ? 0 : -1;
+}
+
+/* sendfile(out_fd, in_fd, offset, count) */
+static PyObject *os_sendfile(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                             PyObject *kwnames)
+{
+    static const char *const names[] = {"out_fd", "in_fd", "offset", "count", NULL};
+    PyObject *values[4] = {NULL, NULL, NULL, NULL};
+    patch_file_copy copy;
+    s_sched *s = patch_scheduler();
+    Py_ssize_t sent = PATCH_BY_ORIGINAL;
+    (void)module;
+    if (s != NULL &&
+        bind_parse_arguments("sendfile", names, 4, args, nargs, kwnames, values) == 0 &&
+        (copy.to = read_descriptor(values[0])) >= 0 &&
+        (copy.from = read_descriptor(values[1])) >= 0 &&
+        read_offset(values[2], &copy.offset) == 0 && asks_for_some(values[3]) &&
+        PyLong_Check(values[3]) && p_may_block(copy.to)) {
+        copy.size = PyLong_AsSsize_t(values[3]);
+        sent = patch_file_send(s, &copy);
+    }
+    if (sent == PATCH_BY_ORIGINAL) {
+        PyErr_Clear();
+        return PyObject_Vectorcall(sendfile_original.original, args, (size_t)nargs, kwnames);
+    }
+    return sent < 0 ? NULL : PyLong_FromSsize_t(sent);
 }
 
 /* ---- FileIO: as functions of a call, whatever its form -------------------------------------- */
@@ -210,6 +248,7 @@ static const c_function_replacement functions[] = {
     {"write", METH_FASTCALL, BIND_FN(os_write), &write_original},
     {"writev", METH_FASTCALL, BIND_FN(os_writev), &writev_original},
     {"close", METH_FASTCALL | METH_KEYWORDS, BIND_FN(os_close), &close_original},
+    {"sendfile", METH_FASTCALL | METH_KEYWORDS, BIND_FN(os_sendfile), &sendfile_original},
 };
 
 #define METHODS (sizeof(methods) / sizeof(*methods))

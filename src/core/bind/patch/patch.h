@@ -25,6 +25,7 @@ int bind_patch_queues(int install);
 int bind_patch_builtin_locks(void);
 
 extern PyMethodDef bind_patch_functions[], bind_thread_functions[], bind_event_loop_functions[];
-extern PyMethodDef bind_builtin_lock_functions[];
+extern PyMethodDef bind_builtin_lock_functions[], bind_greenlet_functions[];
+extern PyMethodDef bind_extension_functions[];
 
 #endif

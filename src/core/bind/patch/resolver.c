@@ -29,7 +29,7 @@ static int host_is_address(PyObject *const *args, Py_ssize_t nargs)
     return host != NULL && p_is_address(host);
 }
 
-static PyObject *look_up_by_original(s_sched *s, const c_replaced_function *kept,
+static PyObject *resolve_by_original(s_sched *s, const c_replaced_function *kept,
                                      PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
                                      const c_call_site *site)
 {
@@ -48,33 +48,33 @@ static PyObject *socket_getaddrinfo(PyObject *module, PyObject *const *args, Py_
     c_call_site site =
         BIND_SITE(module, args, bind_argument_count(nargs, kwnames), socket_getaddrinfo);
     if (s == NULL || kwnames != NULL)
-        return look_up_by_original(s, &addrinfo_original, args, nargs, kwnames, &site);
+        return resolve_by_original(s, &addrinfo_original, args, nargs, kwnames, &site);
     return bind_resolve_name(s, addrinfo_original.original, args, nargs, &site);
 }
 
 static PyObject *socket_getnameinfo(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     c_call_site site = BIND_SITE(module, args, nargs, socket_getnameinfo);
-    return look_up_by_original(patch_scheduler(), &nameinfo_original, args, nargs, NULL, &site);
+    return resolve_by_original(patch_scheduler(), &nameinfo_original, args, nargs, NULL, &site);
 }
 
 static PyObject *socket_gethostbyname(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     s_sched *s = host_is_address(args, nargs) ? NULL : patch_scheduler();
     c_call_site site = BIND_SITE(module, args, nargs, socket_gethostbyname);
-    return look_up_by_original(s, &by_name_original, args, nargs, NULL, &site);
+    return resolve_by_original(s, &by_name_original, args, nargs, NULL, &site);
 }
 
 static PyObject *socket_gethostbyname_ex(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     c_call_site site = BIND_SITE(module, args, nargs, socket_gethostbyname_ex);
-    return look_up_by_original(patch_scheduler(), &by_name_ex_original, args, nargs, NULL, &site);
+    return resolve_by_original(patch_scheduler(), &by_name_ex_original, args, nargs, NULL, &site);
 }
 
 static PyObject *socket_gethostbyaddr(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     c_call_site site = BIND_SITE(module, args, nargs, socket_gethostbyaddr);
-    return look_up_by_original(patch_scheduler(), &by_addr_original, args, nargs, NULL, &site);
+    return resolve_by_original(patch_scheduler(), &by_addr_original, args, nargs, NULL, &site);
 }
 
 static const c_function_replacement functions[] = {

@@ -4,20 +4,19 @@
  */
 #include "bind/patch/patch.h"
 #include "cpython/builtin_socket.h"
+#include "patch/thread.h"
 
+#define LONGEST (INT_MAX * (int64_t)1000000) /* ns; the original refuses more */
 #define ORIGINAL(name) (patch_select_originals.name)
 
 static PyTypeObject *poll_type, *epoll_type;
 
 /* ---- select(r, w, x, timeout=None) ------------------------------------------------------- */
 
-/* A tuple that does not change meanwhile. */
-static PyObject *fixed_sequence(PyObject *sequence)
+/* What can be read more than once. */
+static PyObject *as_sequence(PyObject *given)
 {
-    PyObject *items = PySequence_Fast(sequence, "arguments 1-3 must be sequences");
-    PyObject *tuple = items ? PySequence_Tuple(items) : NULL;
-    Py_XDECREF(items);
-    return tuple;
+    return PySequence_Fast(given, "arguments 1-3 must be sequences");
 }
 
 static PyObject *select_select(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
@@ -31,7 +30,7 @@ static PyObject *select_select(PyObject *module, PyObject *const *args, Py_ssize
         return ((patch_fast_call)(void (*)(void))original)(module, args, nargs);
     }
     for (int i = 0; i < 3 && (i == 0 || lists[i - 1] != NULL); i++)
-        lists[i] = fixed_sequence(args[i]);
+        lists[i] = as_sequence(args[i]);
     if (lists[2] != NULL)
         return patch_select(s, module, lists, timeout);
     Py_XDECREF(lists[0]);
@@ -56,12 +55,21 @@ static PyObject *poll_poll(PyObject *self, PyObject *const *args, Py_ssize_t nar
     int64_t timeout = 0;
     PyObject *given = nargs == 1 && !is_negative_timeout(args[0]) ? args[0] : NULL;
     s_sched *s = nargs <= 1 ? patch_scheduler() : NULL;
-    if (s == NULL || bind_patch_timeout(given, 1e6, &timeout) < 0 || timeout == 0)
+    if (s == NULL || bind_patch_timeout(given, 1e6, &timeout) < 0 || timeout == 0 ||
+        timeout > LONGEST)
         return ((patch_fast_call)(void (*)(void))ORIGINAL(poll))(self, args, nargs);
     return patch_poll(s, self, timeout);
 }
 
 /* ---- epoll.poll(timeout=None, maxevents=-1) ---------------------------------------------- */
+
+/* An event loop of asyncio in a main tasklet that is alone waits in the original: threads that it
+ * or a handler of a signal starts are threads of the system. */
+static s_sched *poll_scheduler(void)
+{
+    s_sched *s = patch_scheduler();
+    return s != NULL && s_waits_as_thread(s) && patch_event_loop_running() ? NULL : s;
+}
 
 static PyObject *epoll_poll(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                             PyObject *kwnames)
@@ -69,13 +77,14 @@ static PyObject *epoll_poll(PyObject *self, PyObject *const *args, Py_ssize_t na
     static const char *const names[] = {"timeout", "maxevents", NULL};
     int64_t timeout = 0;
     PyObject *values[2] = {NULL, NULL};
-    s_sched *s = patch_scheduler();
+    s_sched *s = poll_scheduler();
     int known =
         s != NULL && bind_parse_arguments("poll", names, 0, args, nargs, kwnames, values) == 0;
     PyErr_Clear();
     if (known && is_negative_timeout(values[0]))
         values[0] = NULL;
-    if (!known || bind_patch_timeout(values[0], 1e9, &timeout) < 0 || timeout == 0)
+    if (!known || bind_patch_timeout(values[0], 1e9, &timeout) < 0 || timeout == 0 ||
+        timeout > LONGEST)
         return ((patch_keyword_call)(void (*)(void))ORIGINAL(epoll_poll))(self, args, nargs,
                                                                           kwnames);
     return patch_epoll(s, self, values[1], timeout);

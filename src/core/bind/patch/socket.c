@@ -6,6 +6,7 @@
 #include "patch/socket.h"
 
 #include "bind/patch/patch.h"
+#include "patch/nonblocking.h"
 
 #define ORIGINAL(name) (patch_socket_originals.name)
 
@@ -16,14 +17,20 @@ static PyObject *call_with_keywords(PyCFunction function, PyObject *self, PyObje
     return ((PyCFunctionWithKeywords)(void (*)(void))function)(self, args, kwargs);
 }
 
+static int is_nonblocking(PyObject *self)
+{
+    return patch_socket_timeout(self) == 0;
+}
+
 /* ---- bytes ------------------------------------------------------------------------------ */
 
 static PyObject *socket_recv(PyObject *self, PyObject *args)
 {
     Py_ssize_t size;
     int flags = 0;
-    s_sched *s = patch_socket_scheduler(self);
-    if (s == NULL || !PyArg_ParseTuple(args, "n|i:recv", &size, &flags) || size <= 0) {
+    s_sched *s = patch_scheduler();
+    if (s == NULL || is_nonblocking(self) || !PyArg_ParseTuple(args, "n|i:recv", &size, &flags) ||
+        size <= 0) {
         PyErr_Clear();
         return ORIGINAL(recv)(self, args);
     }
@@ -36,8 +43,8 @@ static PyObject *socket_recv_into(PyObject *self, PyObject *args, PyObject *kwar
     Py_buffer into = {0};
     Py_ssize_t size = 0, got;
     int flags = 0;
-    s_sched *s = patch_socket_scheduler(self);
-    if (s == NULL ||
+    s_sched *s = patch_scheduler();
+    if (s == NULL || is_nonblocking(self) ||
         !PyArg_ParseTupleAndKeywords(args, kwargs, "w*|ni:recv_into", names, &into, &size, &flags))
         return call_with_keywords(ORIGINAL(recv_into), self, args, kwargs);
     if (size < 0 || size > into.len || into.len == 0) {
@@ -53,8 +60,8 @@ static PyObject *socket_send(PyObject *self, PyObject *args)
 {
     Py_buffer data;
     int flags = 0;
-    s_sched *s = patch_socket_scheduler(self);
-    if (s == NULL || !PyArg_ParseTuple(args, "y*|i:send", &data, &flags)) {
+    s_sched *s = patch_scheduler();
+    if (s == NULL || is_nonblocking(self) || !PyArg_ParseTuple(args, "y*|i:send", &data, &flags)) {
         PyErr_Clear();
         return ORIGINAL(send)(self, args);
     }
@@ -67,8 +74,9 @@ static PyObject *socket_sendall(PyObject *self, PyObject *args)
 {
     Py_buffer data;
     int flags = 0;
-    s_sched *s = patch_socket_scheduler(self);
-    if (s == NULL || !PyArg_ParseTuple(args, "y*|i:sendall", &data, &flags)) {
+    s_sched *s = patch_scheduler();
+    if (s == NULL || is_nonblocking(self) ||
+        !PyArg_ParseTuple(args, "y*|i:sendall", &data, &flags)) {
         PyErr_Clear();
         return ORIGINAL(sendall)(self, args);
     }
@@ -80,12 +88,15 @@ static PyObject *socket_sendall(PyObject *self, PyObject *args)
 /* ---- messages --------------------------------------------------------------------------- */
 
 /* `args` with MSG_DONTWAIT in the flags at index `at`; what is not given before them is `filler`.
- * NULL without an exception when the original shall complain, or with one. */
-static PyObject *with_nonblocking_flags(PyObject *args, Py_ssize_t at, PyObject *filler)
+ * NULL without an exception when the original shall be called: it complains, or the user's flags
+ * say that it does not wait.  Or NULL with one. */
+static PyObject *with_nonblocking_flags(PyObject *self, PyObject *args, Py_ssize_t at,
+                                        PyObject *filler)
 {
     Py_ssize_t given = PyTuple_GET_SIZE(args), count = given > at ? given : at + 1;
     long flags = given > at ? PyLong_AsLong(PyTuple_GET_ITEM(args, at)) : 0;
-    if (given == 0 || PyErr_Occurred()) {
+    int never_waits = p_flags_never_wait((int)flags) && patch_socket_timeout(self) < 0;
+    if (given == 0 || never_waits || PyErr_Occurred()) {
         PyErr_Clear();
         return NULL;
     }
@@ -105,8 +116,10 @@ static PyObject *with_nonblocking_flags(PyObject *args, Py_ssize_t at, PyObject 
 static PyObject *call_with_flags(PyObject *self, PyObject *args, Py_ssize_t at, PyObject *filler,
                                  PyCFunction original, unsigned what)
 {
-    s_sched *s = patch_socket_scheduler(self);
-    PyObject *changed = s ? with_nonblocking_flags(args, at, filler) : NULL;
+    s_sched *s = patch_scheduler();
+    PyObject *changed = NULL;
+    if (s != NULL && !is_nonblocking(self))
+        changed = with_nonblocking_flags(self, args, at, filler);
     if (changed == NULL)
         return PyErr_Occurred() ? NULL : call_with_keywords(original, self, args, NULL);
     PyObject *done = patch_socket_message(s, self, original, changed, what);
@@ -144,12 +157,13 @@ static PyObject *socket_recvfrom_into(PyObject *self, PyObject *args, PyObject *
 {
     static char *names[] = {"buffer", "nbytes", "flags", NULL};
     PyObject *buffer, *nbytes = Py_False, *flags = Py_False;
-    s_sched *s = patch_socket_scheduler(self);
-    if (s == NULL || !PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO:recvfrom_into", names,
-                                                  &buffer, &nbytes, &flags))
+    s_sched *s = patch_scheduler();
+    if (s == NULL || is_nonblocking(self) ||
+        !PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO:recvfrom_into", names, &buffer, &nbytes,
+                                     &flags))
         return call_with_keywords(ORIGINAL(recvfrom_into), self, args, kwargs);
     PyObject *all = PyTuple_Pack(3, buffer, nbytes, flags);
-    PyObject *changed = all ? with_nonblocking_flags(all, 2, NULL) : NULL;
+    PyObject *changed = all ? with_nonblocking_flags(self, all, 2, NULL) : NULL;
     Py_XDECREF(all);
     if (changed == NULL)
         return PyErr_Occurred() ? NULL

@@ -11,7 +11,7 @@
 
 static PyObject *sentinel; /* makes what threading waits for of a thread's lock (3.11, 3.12) */
 
-enum { IDENT, START, START_OLD, JOINABLE, SENTINEL, HOOK, NAME, FUNCTIONS };
+enum { IDENT, COUNT, START, START_OLD, JOINABLE, SENTINEL, HOOK, NAME, FUNCTIONS };
 static PyCFunction originals[FUNCTIONS];
 
 /* ---- who is a thread ----------------------------------------------------------------------- */
@@ -20,6 +20,17 @@ static PyObject *thread_get_ident(PyObject *module, PyObject *unused)
 {
     s_tasklet *t = patch_thread();
     return t != NULL ? Py_NewRef(t->identity->key) : originals[IDENT](module, unused);
+}
+
+/* _count() */
+static PyObject *thread_count(PyObject *module, PyObject *unused)
+{
+    PyObject *system = originals[COUNT](module, unused);
+    PyObject *ours = system ? PyLong_FromSsize_t(patch_thread_count()) : NULL;
+    PyObject *all = ours ? PyNumber_Add(system, ours) : NULL;
+    Py_XDECREF(system);
+    Py_XDECREF(ours);
+    return all;
 }
 
 /* _set_sentinel(): the lock that threading waits for (3.11, 3.12). */
@@ -50,6 +61,84 @@ static PyObject *thread_excepthook(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
+static PyCFunction frames_original;
+
+/* sys._current_frames(): what dumps and error reporters show of threads. */
+static PyObject *thread_frames(PyObject *module, PyObject *unused)
+{
+    PyObject *frames = frames_original(module, unused);
+    if (frames != NULL && patch_thread_add_frames(frames) < 0)
+        Py_CLEAR(frames);
+    return frames;
+}
+
+static PyCFunction sigmask_original;
+
+/* signal.pthread_sigmask(how, mask): what a thread blocks for itself must stay open for the thread
+ * of the system, which is that of all the others too.  Returns what is blocked there. */
+static PyObject *thread_sigmask(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    patch_fast_call original = (patch_fast_call)(void (*)(void))sigmask_original;
+    if (patch_thread() == NULL || nargs != 2 || !PyLong_Check(args[0]))
+        return original(module, args, nargs);
+    PyObject *numbers = PySequence_Fast(args[1], "expected an iterable of signals");
+    PyObject *none = numbers ? PyTuple_New(0) : NULL;
+    PyObject *block = none ? PyObject_GetAttrString(module, "SIG_BLOCK") : NULL;
+    PyObject *unchanged[2] = {block, none};
+    PyObject *mask = block ? original(module, unchanged, 2) : NULL;
+    Py_XDECREF(block);
+    Py_XDECREF(none);
+    Py_XDECREF(numbers);
+    return mask;
+}
+
+static PyCFunction trace_all_original, profile_all_original;
+
+/* sys._settraceallthreads(function), sys._setprofileallthreads(function) (3.12 on) */
+static PyObject *set_trace_in_all(PyCFunction original, PyObject *module, PyObject *function,
+                                  int which)
+{
+    PyObject *done = original(module, function);
+    if (done != NULL && patch_threads_set_trace(which, function) < 0)
+        Py_CLEAR(done);
+    return done;
+}
+
+static PyObject *thread_trace_all(PyObject *module, PyObject *function)
+{
+    return set_trace_in_all(trace_all_original, module, function, C_TRACE);
+}
+
+static PyObject *thread_profile_all(PyObject *module, PyObject *function)
+{
+    return set_trace_in_all(profile_all_original, module, function, C_PROFILE);
+}
+
+/* Once: threads that are tasklets may exist after uninstall(). */
+static void replace_once(PyObject *function, int flags, PyCFunction replacement, PyCFunction *kept)
+{
+    if (*kept != NULL || function == NULL || !PyCFunction_Check(function))
+        return;
+    *kept = PyCFunction_GET_FUNCTION(function);
+    if (c_function_swap(function, flags, replacement) == NULL)
+        *kept = NULL;
+}
+
+static void replace_in_other_modules(void)
+{
+    PyObject *module = PyImport_ImportModule("_signal");
+    PyObject *sigmask = module ? PyObject_GetAttrString(module, "pthread_sigmask") : NULL;
+    PyErr_Clear();
+    replace_once(PySys_GetObject("_current_frames"), METH_NOARGS, thread_frames, &frames_original);
+    replace_once(PySys_GetObject("_settraceallthreads"), METH_O, thread_trace_all,
+                 &trace_all_original);
+    replace_once(PySys_GetObject("_setprofileallthreads"), METH_O, thread_profile_all,
+                 &profile_all_original);
+    replace_once(sigmask, METH_FASTCALL, BIND_FN(thread_sigmask), &sigmask_original);
+    Py_XDECREF(sigmask);
+    Py_XDECREF(module);
+}
+
 /* ---- starting ------------------------------------------------------------------------------- */
 
 /* start_new_thread(function, args[, kwargs]) */
@@ -58,8 +147,8 @@ static PyObject *start_by(int which, PyObject *module, PyObject *all)
     PyObject *function, *args, *kwargs = NULL;
     s_sched *s = patch_thread_scheduler();
     if (s == NULL || !PyArg_UnpackTuple(all, "start_new_thread", 2, 3, &function, &args, &kwargs) ||
-        !PyCallable_Check(function) || !PyTuple_Check(args) ||
-        (kwargs != NULL && !PyDict_Check(kwargs))) {
+        !PyCallable_Check(function) || patch_thread_is_of_debugger(function) ||
+        !PyTuple_Check(args) || (kwargs != NULL && !PyDict_Check(kwargs))) {
         PyErr_Clear();
         return originals[which](module, all);
     }
@@ -97,7 +186,7 @@ static PyObject *thread_start_joinable(PyObject *module, PyObject *args, PyObjec
     s_sched *s = patch_thread_scheduler();
     if (s == NULL ||
         !PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO", names, &function, &handle, &daemon) ||
-        !PyCallable_Check(function) ||
+        !PyCallable_Check(function) || patch_thread_is_of_debugger(function) ||
         (handle != Py_None &&
          (!Py_IS_TYPE(handle, c_thread_handle_type) || is_used_handle(handle)))) {
         PyErr_Clear();
@@ -145,6 +234,7 @@ static const struct {
     PyCFunction function;
 } functions[FUNCTIONS] = {
     [IDENT] = {"get_ident", METH_NOARGS, thread_get_ident},
+    [COUNT] = {"_count", METH_NOARGS, thread_count},
     [START] = {"start_new_thread", METH_VARARGS, thread_start},
     [START_OLD] = {"start_new", METH_VARARGS, thread_start_old},
     [JOINABLE] = {"start_joinable_thread", METH_VARARGS | METH_KEYWORDS,
@@ -159,11 +249,28 @@ static int starts_threads(int which)
     return which == START || which == START_OLD || which == JOINABLE;
 }
 
+/* A debugger (pydevd) puts functions of its own in the place of those that start threads, keeps the
+ * originals beside them and calls these. */
+static PyObject *find_thread_function(PyObject *module, int which)
+{
+    PyObject *found = PyObject_GetAttrString(module, functions[which].name);
+    if (found == NULL || PyCFunction_Check(found) || !starts_threads(which))
+        return found;
+    PyObject *kept =
+        PyObject_GetAttrString(module, which == JOINABLE ? "_original_start_joinable_thread"
+                                                         : "_original_start_new_thread");
+    PyErr_Clear();
+    if (kept != NULL && PyCFunction_Check(kept))
+        Py_SETREF(found, Py_NewRef(kept));
+    Py_XDECREF(kept);
+    return found;
+}
+
 /* Replaces or restores one function of _thread, if there is one of that name: 0, or -1 with an
  * exception. */
 static int swap_thread_function(PyObject *module, int which, int install)
 {
-    PyObject *function = PyObject_GetAttrString(module, functions[which].name);
+    PyObject *function = find_thread_function(module, which);
     if (function == NULL) {
         PyErr_Clear();
         return 0;
@@ -192,6 +299,7 @@ static int swap_thread_functions(int install)
         code = swap_thread_function(module, i, install);
         replaced[i] = code == 0 && install;
     }
+    s_threads_are_tasklets = code == 0 && install;
     Py_XDECREF(module);
     return code;
 }
@@ -205,6 +313,8 @@ static PyObject *patch_threads(PyObject *module, PyObject *wanted)
         Py_XSETREF(sentinel, Py_NewRef(wanted));
     if (install && patch_threads_prepare() < 0)
         return NULL;
+    if (install)
+        replace_in_other_modules();
     return swap_thread_functions(install) < 0 ? NULL : Py_NewRef(Py_None);
 }
 

@@ -17,22 +17,14 @@ static int want_generator(PyObject *object)
 static PyObject *generator_tasklet(PyObject *module, PyObject *gen)
 {
     (void)module;
-    s_tasklet **all;
+    s_tasklet *found;
     s_sched *s = s_self();
     if (s == NULL || !want_generator(gen))
         return NULL;
-    PyObject *found = Py_NewRef(Py_None);
-    Py_ssize_t count = c_generator_is_running(gen) ? s_tasklets(s, &all) : 0;
-    if (count < 0)
-        return bind_fail((int)count, gen);
-    for (Py_ssize_t i = 0; i < count; i++) {
-        if (s_is_soft(all[i]) && c_generator_is_running_in(&all[i]->c, gen))
-            Py_SETREF(found, Py_NewRef((PyObject *)all[i]));
-        Py_DECREF((PyObject *)all[i]);
-    }
-    if (count > 0)
-        PyMem_RawFree(all);
-    return found;
+    int code = s_find_generator_tasklet(s, gen, &found);
+    if (code < 0)
+        return bind_fail(code, gen);
+    return found != NULL ? (PyObject *)found : Py_NewRef(Py_None);
 }
 
 /* _generator_snapshot(generator): its snapshot, without its frame if it runs. */
@@ -40,28 +32,6 @@ static PyObject *generator_snapshot(PyObject *module, PyObject *gen)
 {
     (void)module;
     return want_generator(gen) ? c_generator_read(gen, c_generator_is_running(gen)) : NULL;
-}
-
-/* A function with the same code that can be called without arguments. */
-static PyObject *bare_function(PyFunctionObject *function)
-{
-    PyCodeObject *code = (PyCodeObject *)function->func_code;
-    PyObject *bare = PyFunction_New((PyObject *)code, function->func_globals);
-    PyObject *defaults = PyTuple_New(code->co_argcount), *named = PyDict_New();
-    int bad = bare == NULL || defaults == NULL || named == NULL;
-    for (int i = 0; !bad && i < code->co_argcount; i++)
-        PyTuple_SET_ITEM(defaults, i, Py_NewRef(Py_None));
-    for (int i = 0; !bad && i < code->co_kwonlyargcount; i++) {
-        PyObject *name = PyTuple_GET_ITEM(code->co_localsplusnames, code->co_argcount + i);
-        bad = PyDict_SetItem(named, name, Py_None) < 0;
-    }
-    if (bad || PyFunction_SetDefaults(bare, defaults) < 0 ||
-        PyFunction_SetKwDefaults(bare, named) < 0 ||
-        (function->func_closure && PyFunction_SetClosure(bare, function->func_closure) < 0))
-        Py_CLEAR(bare);
-    Py_XDECREF(defaults);
-    Py_XDECREF(named);
-    return bare;
 }
 
 /* _generator_empty(function): a new generator, coroutine or asynchronous generator of its code. */
@@ -72,10 +42,7 @@ static PyObject *generator_empty(PyObject *module, PyObject *function)
     if (!PyFunction_Check(function) ||
         !(((PyCodeObject *)PyFunction_GET_CODE(function))->co_flags & kinds))
         return PyErr_Format(PyExc_TypeError, "expected a generator function, found %R", function);
-    PyObject *bare = bare_function((PyFunctionObject *)function);
-    PyObject *gen = bare != NULL ? PyObject_CallNoArgs(bare) : NULL;
-    Py_XDECREF(bare);
-    return gen;
+    return c_generator_make((PyFunctionObject *)function);
 }
 
 /* _generator_fill(generator, snapshot): fills a new generator. */
@@ -147,27 +114,23 @@ static PyObject *channel_snapshot(PyObject *module, PyObject *object)
 static PyObject *channel_fill(PyObject *module, PyObject *args)
 {
     PyObject *object, *values;
+    n_channel_flags set;
     int preference, closed, closing, schedule_all;
     (void)module;
     s_sched *s = s_self();
     if (s == NULL || !PyArg_ParseTuple(args, "OipppO!:_channel_fill", &object, &preference, &closed,
                                        &closing, &schedule_all, &PyTuple_Type, &values))
         return NULL;
-    if (!bind_is_channel(object) || preference < -1 || preference > 1)
-        return bind_raise_thaw_error("what should be a channel is none");
-    n_channel *ch = (n_channel *)object;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(values); i++) {
-        int done = n_try_send(s, ch, PyTuple_GET_ITEM(values, i));
-        if (done < 0)
-            return bind_fail(done, object);
-        if (done == 0)
-            return bind_raise_thaw_error("the channel holds more than its capacity");
-    }
-    ch->preference = (signed char)preference;
-    ch->closed = (char)closed;
-    ch->closing = (char)closing;
-    ch->schedule_all = (char)schedule_all;
-    Py_RETURN_NONE;
+    if (!bind_is_channel(object))
+        return bind_raise_thaw_object("a channel", object);
+    if (preference < -1 || preference > 1)
+        return bind_raise_thaw_error("a channel's preference must be -1, 0 or 1");
+    set =
+        (n_channel_flags){(signed char)preference, (char)closed, (char)closing, (char)schedule_all};
+    int code = n_restore_channel(s, (n_channel *)object, values, &set);
+    if (code == S_E_SNAPSHOT)
+        return bind_raise_thaw_error("the channel holds more values than its capacity");
+    return code < 0 ? bind_fail(code, object) : Py_NewRef(Py_None);
 }
 
 /* ---- scopes ------------------------------------------------------------------------------- */
@@ -177,19 +140,18 @@ static PyObject *channel_fill(PyObject *module, PyObject *args)
 static PyObject *scope_snapshot(PyObject *module, PyObject *object)
 {
     (void)module;
+    s_scope_snapshot read;
     s_sched *s = s_self();
     if (s == NULL || !bind_is_scope(object))
-        return s ? bind_raise_thaw_error("what should be a scope is none") : NULL;
+        return s ? bind_raise_thaw_object("a scope", object) : NULL;
     s_scope *scope = (s_scope *)object;
-    int64_t left = scope->deadline;
-    if (left != S_FOREVER && !scope->relative)
-        left = left > s_now(s) ? left - s_now(s) : 0;
+    s_scope_read(s, scope, &read);
     PyObject *seconds =
-        left == S_FOREVER ? Py_NewRef(Py_None) : PyFloat_FromDouble((double)left / 1e9);
+        read.left == S_FOREVER ? Py_NewRef(Py_None) : PyFloat_FromDouble((double)read.left / 1e9);
     PyObject *children = scope->children ? PyDict_Keys(scope->children) : PyList_New(0);
     Py_ssize_t failed = scope->failed ? PyList_GET_SIZE(scope->failed) : 0;
-    return Py_BuildValue("((iNiiiii)ONn)", scope->state, seconds, scope->relative, scope->called,
-                         scope->expired, scope->caught, scope->shield,
+    return Py_BuildValue("((iNiiiii)ONn)", read.state, seconds, read.relative, read.called,
+                         read.expired, read.caught, read.shield,
                          bind_or_none((PyObject *)scope->task), children, failed);
 }
 
@@ -197,26 +159,20 @@ static PyObject *scope_snapshot(PyObject *module, PyObject *object)
 static PyObject *scope_fill(PyObject *module, PyObject *args)
 {
     PyObject *object, *seconds;
-    int state, relative, called, expired, caught, shield;
-    int64_t left = 0;
+    s_scope_snapshot given = {.left = S_FOREVER};
     (void)module;
     s_sched *s = s_self();
-    if (s == NULL || !PyArg_ParseTuple(args, "O(iOppppp):_scope_fill", &object, &state, &seconds,
-                                       &relative, &called, &expired, &caught, &shield))
+    if (s == NULL || !PyArg_ParseTuple(args, "O(iOppppp):_scope_fill", &object, &given.state,
+                                       &seconds, &given.relative, &given.called, &given.expired,
+                                       &given.caught, &given.shield))
         return NULL;
-    if (!bind_is_scope(object) || ((s_scope *)object)->state != S_SCOPE_NEW)
-        return bind_raise_thaw_error("what should be a new scope is none");
-    if (seconds != Py_None && bind_read_seconds(seconds, &left) < 0)
+    if (!bind_is_scope(object))
+        return bind_raise_thaw_object("a scope", object);
+    if (((s_scope *)object)->state != S_SCOPE_NEW)
+        return bind_raise_thaw_error("expected a new scope, found one that was entered");
+    if (seconds != Py_None && bind_read_seconds(seconds, &given.left) < 0)
         return NULL;
-    s_scope *scope = (s_scope *)object;
-    scope->deadline = seconds == Py_None ? S_FOREVER : relative ? left : s_now(s) + left;
-    scope->relative = (unsigned char)relative;
-    scope->called = (unsigned char)called;
-    scope->expired = (unsigned char)expired;
-    scope->caught = (unsigned char)caught;
-    scope->shield = (unsigned char)shield;
-    if (state == S_SCOPE_LEFT)
-        scope->state = S_SCOPE_LEFT;
+    s_scope_restore(s, (s_scope *)object, &given);
     Py_RETURN_NONE;
 }
 
@@ -230,7 +186,7 @@ static PyObject *scope_reenter(PyObject *module, PyObject *args)
         return NULL;
     if (!bind_is_scope(scope) || !bind_is_tasklet(t) || ((s_tasklet *)t)->state != S_PAUSED ||
         ((s_tasklet *)t)->owner != s)
-        return bind_raise_thaw_error("a scope is entered by a paused tasklet");
+        return bind_raise_thaw_error("only a paused tasklet of this thread can enter a scope");
     int code = s_scope_enter_as(s, (s_tasklet *)t, (s_scope *)scope);
     return code < 0 ? bind_fail(code, scope) : Py_NewRef(Py_None);
 }
@@ -244,7 +200,8 @@ static PyObject *scope_adopt(PyObject *module, PyObject *args)
         return NULL;
     if (!PyObject_TypeCheck(group, &bind_group_type) || !bind_is_tasklet(t) ||
         ((s_tasklet *)t)->state == S_DONE || ((s_tasklet *)t)->scope != NULL)
-        return bind_raise_thaw_error("a group has tasklets that are in no other one");
+        return bind_raise_thaw_error(
+            "the child of a group must be a tasklet that has not ended and is in no other scope");
     int code = s_scope_adopt((s_scope *)group, (s_tasklet *)t);
     return code < 0 ? bind_fail(code, group) : Py_NewRef(Py_None);
 }
@@ -256,15 +213,9 @@ static PyObject *tasklet_scopes(PyObject *module, PyObject *object)
     (void)module;
     if (!bind_is_tasklet(object))
         return PyErr_Format(PyExc_TypeError, "expected a tasklet, found %R", object);
-    PyObject *entered = PyList_New(0);
-    s_scope *at = (s_scope *)((s_tasklet *)object)->scope;
-    for (; entered != NULL && at != NULL && at->task == (s_tasklet *)object; at = at->parent)
-        if (PyList_Append(entered, (PyObject *)at) < 0)
-            Py_CLEAR(entered);
-    if (entered == NULL || PyList_Reverse(entered) < 0)
-        return NULL;
-    int child = ((s_tasklet *)object)->owned && at != NULL;
-    return Py_BuildValue("(NO)", entered, child ? (PyObject *)at : Py_None);
+    s_scope *group;
+    PyObject *entered = s_scope_list((s_tasklet *)object, &group);
+    return entered ? Py_BuildValue("(NO)", entered, bind_or_none((PyObject *)group)) : NULL;
 }
 
 /* ---- locks --------------------------------------------------------------------------------- */
@@ -288,11 +239,8 @@ static PyObject *lock_fill(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "O!O!:_lock_fill", &bind_lock_type, &object, &bind_tasklet_type,
                           &t))
         return NULL;
-    y_lock *lock = (y_lock *)object;
-    if (lock->held)
-        return bind_raise_thaw_error("a lock is held twice");
-    lock->held = 1;
-    lock->holder = ((s_tasklet *)t)->id;
+    if (y_lock_restore((y_lock *)object, (s_tasklet *)t) < 0)
+        return bind_raise_thaw_error("the lock is held already");
     Py_RETURN_NONE;
 }
 

@@ -95,14 +95,25 @@ static PyObject *tasklet_snapshot(PyObject *module, PyObject *t)
 
 /* ---- building ------------------------------------------------------------------------ */
 
-PyObject *bind_raise_thaw_error(const char *wrong)
+/* Steals `text`, which may be NULL. */
+static PyObject *raise_thaw_text(PyObject *text)
 {
-    PyObject *text = PyUnicode_FromString(wrong);
     if (text != NULL) {
         bind_fail(S_E_SNAPSHOT, text);
         Py_DECREF(text);
     }
     return NULL;
+}
+
+PyObject *bind_raise_thaw_error(const char *wrong)
+{
+    return raise_thaw_text(PyUnicode_FromString(wrong));
+}
+
+PyObject *bind_raise_thaw_object(const char *expected, PyObject *found)
+{
+    return raise_thaw_text(
+        PyUnicode_FromFormat("expected %s, found %.100s", expected, Py_TYPE(found)->tp_name));
 }
 
 /* _tasklet_empty(type): a tasklet to be filled; until then it counts as ended. */
@@ -161,10 +172,10 @@ static int parse_snapshot(PyObject *values, s_snapshot *snapshot, PyObject **wai
 static PyObject *fill_outcome(PyObject *t, int code, const char *wrong)
 {
     if (code == S_E_ALIVE)
-        return bind_raise_thaw_error("the tasklet has begun, and only a new one can be filled");
+        return bind_raise_thaw_error("the tasklet has started, and only a new one can be filled");
     if (code == S_E_SNAPSHOT) {
         PyErr_Clear();
-        return bind_raise_thaw_error(wrong ? wrong : "what the tasklet waited for is unknown");
+        return bind_raise_thaw_error(wrong ? wrong : "the kind of the tasklet's wait is unknown");
     }
     return code < 0 ? bind_fail(code, t) : Py_NewRef(Py_None);
 }
@@ -175,7 +186,7 @@ static PyObject *tasklet_fill(PyObject *module, PyObject *args)
     PyObject *t, *values, *wait, *value;
     int block, code;
     s_snapshot snapshot;
-    const char *wrong = "a tasklet is a tuple of 9";
+    const char *wrong = "expected a tuple of 9 values for a tasklet";
     (void)module;
     s_sched *s = s_self();
     if (s == NULL || !PyArg_ParseTuple(args, "OOp:_tasklet_fill", &t, &values, &block) ||

@@ -14,6 +14,8 @@ static inline PyObject *bind_or_none(PyObject *object)
 
 /* Raises ThawError; returns NULL. */
 PyObject *bind_raise_thaw_error(const char *wrong);
+/* The same for an object of a wrong type: "expected a channel, found int". */
+PyObject *bind_raise_thaw_object(const char *expected, PyObject *found);
 /* What a tasklet waits for: a new tuple, or None when it does not wait. */
 PyObject *bind_read_wait(s_sched *s, s_tasklet *t);
 /* Makes a paused tasklet of this thread wait again; `value`: what a sender offers.  0 or an error

@@ -421,7 +421,7 @@ PyGetSetDef bind_stackless_tasklet_getset[] = {
     {"profile_function", bind_get_trace, bind_set_trace,
      PyDoc_STR("The profile function of this tasklet, as sys.setprofile() sets it, or None."),
      (void *)1},
-    {"alive", stackless_get_alive, NULL, PyDoc_STR("Whether it has something left to run."), NULL},
+    {"alive", stackless_get_alive, NULL, PyDoc_STR("Whether it has anything left to run."), NULL},
     {"paused", stackless_get_paused, NULL, PyDoc_STR("Alive and in no queue."), NULL},
     {"blocked", stackless_get_blocked, NULL, PyDoc_STR("Waits on a channel or another tasklet."),
      NULL},

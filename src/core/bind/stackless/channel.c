@@ -153,7 +153,7 @@ static PyObject *stackless_channel_new(PyTypeObject *type, PyObject *args, PyObj
 static PyMethodDef methods[] = {
     {"send", BIND_FN(stackless_channel_send), METH_FASTCALL,
      PyDoc_STR("send($self, value, /)\n--\n\n"
-               "Hands a value to a receiver; waits while there is none.\n\n"
+               "Passes a value to a receiver; waits until there is one.\n\n"
                "A bomb is raised there.  By default the receiver runs at once.  Raises\n"
                "ValueError when it would wait on a closing channel, RuntimeError when the\n"
                "tasklet must not wait, or where nothing may switch.  Any thread.")},
@@ -165,13 +165,13 @@ static PyMethodDef methods[] = {
                "As send(); the receiver gets the exception raised, with its traceback.")},
     {"receive", BIND_FN(stackless_channel_receive), METH_FASTCALL,
      PyDoc_STR("receive($self, /)\n--\n\n"
-               "Returns what the sender that waits longest sends; waits while there is none.\n\n"
+               "Returns the value of the longest-waiting sender; waits until there is one.\n\n"
                "Raises what was sent as an exception; else as send().")},
     {"close", stackless_channel_close, METH_NOARGS,
      PyDoc_STR("close($self, /)\n--\n\n"
                "From now on no tasklet may begin to wait; those that wait already can be served.")},
     {"open", stackless_channel_open, METH_NOARGS,
-     PyDoc_STR("open($self, /)\n--\n\nTakes close() back.")},
+     PyDoc_STR("open($self, /)\n--\n\nUndoes close().")},
     {NULL, NULL, 0, NULL},
 };
 

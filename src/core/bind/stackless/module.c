@@ -17,12 +17,6 @@ static PyObject *retval_of(s_sched *s, const char *function, PyObject *const *ar
                                                                                      : given[0];
 }
 
-static int is_only_runnable(s_sched *s)
-{
-    s_read_inbox(s);
-    return b_list_empty(&s->ready);
-}
-
 static PyObject *stackless_schedule(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                     PyObject *kwnames)
 {
@@ -30,11 +24,9 @@ static PyObject *stackless_schedule(PyObject *module, PyObject *const *args, Py_
     PyObject *mine = s != NULL ? retval_of(s, "schedule", args, nargs, kwnames) : NULL;
     if (mine == NULL)
         return NULL;
-    if (is_only_runnable(s) && (s->trap || --s->budget > 0))
-        return Py_NewRef(mine);
-    int code = s_may_block(s);
-    if (code < 0)
-        return bind_stackless_fail(code, (PyObject *)s->current);
+    int code = s_stackless_may_switch(s);
+    if (code <= 0)
+        return code == 0 ? Py_NewRef(mine) : bind_stackless_fail(code, (PyObject *)s->current);
     c_call_site site = {module, args, bind_argument_count(nargs, kwnames),
                         (void *)stackless_schedule, C_CALL};
     return s_schedule_with(s, Py_NewRef(mine), &site);
@@ -208,21 +200,12 @@ static PyObject *stackless_gc_untrack(PyObject *module, PyObject *object)
     Py_RETURN_NONE;
 }
 
-static int follows_stackless(const s_tasklet *t)
+/* _stackless_install(): main tasklets follow the rules of Stackless from now on. */
+static PyObject *stackless_install(PyObject *module, PyObject *unused)
 {
-    return t->stackless.rules;
-}
-
-/* _stackless_install(TaskletExit): main tasklets follow the rules of Stackless from now on. */
-static PyObject *stackless_install(PyObject *module, PyObject *type)
-{
-    (void)module;
-    s_sched *s = s_self();
-    if (s == NULL)
+    (void)module, (void)unused;
+    if (s_self() == NULL)
         return NULL;
-    if (!PyExceptionClass_Check(type))
-        return PyErr_Format(PyExc_TypeError, "_stackless_install() takes an exception class");
-    bind_add_exit(type, follows_stackless);
     s_retype_mains(&bind_stackless_tasklet_type);
     Py_RETURN_NONE;
 }
@@ -251,12 +234,12 @@ PyMethodDef bind_stackless_functions[] = {
                "Changes the pickle flags of this thread; returns the old ones.")},
     {"_stackless_pickle_flags_default", BIND_FN(stackless_pickle_flags_default), KEYWORDS,
      PyDoc_STR("_stackless_pickle_flags_default($module, /, new=-1, mask=-1)\n--\n\n"
-               "The same for threads to come.")},
+               "The same for threads that begin later.")},
     {"_stackless_test_cframe_nr", stackless_test_cframe_nr, METH_O, NULL},
     {"_stackless_test_outside", BIND_FN(stackless_test_outside), METH_FASTCALL, NULL},
     {"_stackless_test_nostacklesscall", BIND_FN(stackless_test_nostacklesscall), KEYWORDS, NULL},
     {"_stackless_gc_track", stackless_gc_track, METH_O, NULL},
     {"_stackless_gc_untrack", stackless_gc_untrack, METH_O, NULL},
-    {"_stackless_install", stackless_install, METH_O, NULL},
+    {"_stackless_install", stackless_install, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -153,7 +153,10 @@ static PyObject *stackless_tasklet_kill(PyObject *self, PyObject *const *args, P
         return NULL;
     if (SELF->state == S_DONE)
         Py_RETURN_NONE;
-    PyObject *error = s_hook.error(S_E_KILLED, self);
+    s_sched *s = s_self();
+    PyObject *error = s != NULL ? s_hook.error(S_E_KILLED, self) : NULL;
+    if (error != NULL && bind_mark_kill(s, SELF, error) < 0)
+        Py_CLEAR(error);
     if (error == NULL)
         return NULL;
     c_call_site site =
@@ -231,7 +234,7 @@ static PyMethodDef methods[] = {
          "raise_exception($self, cls, /, *args)\n--\n\nRaises cls(*args) in this tasklet now.")},
     {"kill", BIND_FN(stackless_tasklet_kill), METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("kill($self, /, pending=False)\n--\n\n"
-               "Raises TaskletExit in this tasklet; nothing if it is dead.")},
+               "Raises TaskletExit in this tasklet; does nothing if it is dead.")},
     {"bind_thread", BIND_FN(stackless_tasklet_bind_thread), METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("bind_thread($self, /, thread_id=None)\n--\n\n"
                "Moves a tasklet that is not runnable to this thread, or to the given one.")},

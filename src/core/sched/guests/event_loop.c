@@ -7,17 +7,11 @@
  * are swapped back.
  *
  * Such a tasklet is always suspended hard, so that both are reported and no other switch needs a
- * test (s->only_hard).
+ * test (s_only_hard_for).
  */
 #include "sched/guests/event_loop.h"
 
 #include "sched/internal.h"
-
-static void set_only_hard(s_sched *s, int why)
-{
-    s->only_hard = why;
-    s->soft = s_soft_mode(s, s->soft);
-}
 
 int s_event_loop_prepare(s_sched *s)
 {
@@ -27,7 +21,7 @@ int s_event_loop_prepare(s_sched *s)
     if (t->event_loop == NULL)
         return S_E_MEMORY;
     t->attached |= S_HAS_LOOP;
-    set_only_hard(s, C_EVENT_LOOP);
+    s_only_hard_for(s, t);
     return S_OK;
 }
 
@@ -40,19 +34,19 @@ void s_event_loop_update(s_sched *s)
     PyMem_Free(t->event_loop);
     t->event_loop = NULL;
     t->attached &= (unsigned char)~S_HAS_LOOP;
-    set_only_hard(s, 0);
+    s_only_hard_for(s, t);
 }
 
 static void swap_out_loop(s_sched *s, s_tasklet *me)
 {
     c_event_loop_swap(s->ts, me->event_loop);
-    set_only_hard(s, 0);
+    s_only_hard_for(s, NULL);
 }
 
 static void swap_in_loop(s_sched *s, s_tasklet *me)
 {
     c_event_loop_swap(s->ts, me->event_loop);
-    set_only_hard(s, C_EVENT_LOOP);
+    s_only_hard_for(s, me);
 }
 
 static void drop_loop(s_sched *s, s_tasklet *t)
@@ -63,7 +57,7 @@ static void drop_loop(s_sched *s, s_tasklet *t)
     t->attached &= (unsigned char)~S_HAS_LOOP;
     if (s != NULL && s->current == t) {
         c_event_loop_swap(s->ts, loop);
-        set_only_hard(s, 0);
+        s_only_hard_for(s, t);
     }
     c_event_loop_clear(loop);
     PyMem_Free(loop);

@@ -15,9 +15,19 @@
  * set, and s_deliver_due makes it again when an atomic section ends.  Elsewhere the next safepoint
  * (budgets) or the next slice tries again.  A budget also waits until no C caller is half done.
  *
+ * Below C code.  A tasklet may be interrupted below any C code that calls Python: that code stays
+ * on the tasklet's C stack, and what it holds is as safe there as in a thread that lost the GIL.
+ * It is different where a library keeps state per thread that must change in the order of its calls
+ * (pybind11 does, and ends the process otherwise): an interruption by the clock would let another
+ * tasklet call it in between, in a program that has no wait there.  Such a library is recognised by
+ * a thread-local word that points into one of its frames on this stack (plat/stack_words_elf.c);
+ * below it the request stays.  An explicit wait there works, because that word goes with the stack
+ * at each hard switch.
+ *
  * Stalls.  A request that is served late was held up by one call of C.  The time from the request
  * to its service is passed to s_preempt_hook.stalled, in the tasklet, at the line of that call,
- * when it has returned: Python code cannot run before.  A call that released the GIL is reported
+ * when it has returned: Python code cannot run before.  With it goes whether another tasklet waits
+ * to run by then: only that is worth a warning.  A call that released the GIL is reported
  * too, because the other tasklets of the thread waited just the same.  A call that does not end, or
  * a request that stays withheld, is reported besides (debug/stall_report.c).
  */
@@ -33,11 +43,22 @@ s_preempt_hooks s_preempt_hook;
 
 /* ---- serving --------------------------------------------------------------------------- */
 
+/* Whether C code is below the running Python code whose library keeps what it does per thread in
+ * the order of its calls; its name is kept for the report of a stall. */
+static int is_below_library(const s_sched *s)
+{
+    char *name = s->preempt->stall.library;
+    name[0] = 0;
+    return __atomic_load_n(&p_stack_words_wanted, __ATOMIC_RELAXED) &&
+           p_stack_words_find(s_stack_base(s), name, P_LIBRARY_NAME);
+}
+
 static int is_held_back(const s_sched *s)
 {
     const s_tasklet *t = s->current;
     return s->trap || t->stackless.atomic || t->nopreempt || t == s->idler ||
-           t->state != S_RUNNING || c_is_finalizing() || !c_is_interruptible(s->ts);
+           t->state != S_RUNNING || c_is_finalizing() || !c_is_interruptible(s->ts) ||
+           is_below_library(s);
 }
 
 /* 0, or -1 with what was thrown into it meanwhile. */
@@ -82,12 +103,22 @@ static int yield_to_next(s_preempt *p)
     return outcome_of_yield(done, !moves || s->count_hard != before);
 }
 
+/* Whether another tasklet could run now: it was held up. */
+static int is_another_ready(s_sched *s)
+{
+    const b_timer *first = b_heap_first(&s->timers);
+    if (!b_list_empty(&s->ready) || __atomic_load_n(&s->has_messages, __ATOMIC_RELAXED) ||
+        (first != NULL && first->when <= s_now(s)))
+        return 1;
+    return s->io_waits > 0 && s_poll_now(s) > 0;
+}
+
 static void report_late_service(s_sched *s, int64_t nanoseconds)
 {
     if (s_preempt_hook.stalled == NULL || s->trap || s->current == s->idler)
         return;
     s->trap++;
-    s_preempt_hook.stalled(s->current, nanoseconds);
+    s_preempt_hook.stalled(s->current, nanoseconds, is_another_ready(s));
     s->trap--;
 }
 

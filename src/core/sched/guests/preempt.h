@@ -11,7 +11,7 @@ typedef struct {
     /* Before time slices begin, again and again: 0, or -1 with an exception. */
     int (*before_slices)(void);
     /* One call of C held the scheduler that long; runs as that tasklet, after the call. */
-    void (*stalled)(s_tasklet *t, int64_t nanoseconds);
+    void (*stalled)(s_tasklet *t, int64_t nanoseconds, int others_wait);
 } s_preempt_hooks;
 extern s_preempt_hooks s_preempt_hook;
 

@@ -174,7 +174,7 @@ void s_preempt_release(s_preempt *p)
     p_lock_give(&samples_lock);
 }
 
-/* 0, or -1 when the system gives no thread.  Under samples_lock. */
+/* 0, or -1 when the system cannot start a thread.  Under samples_lock. */
 static int start_monitor(void)
 {
     if (stopped)

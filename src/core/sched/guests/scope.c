@@ -1,147 +1,13 @@
-/* Entering, leaving and cancelling scopes; the children of groups: see scope.h. */
+/* Entering and leaving scopes, their deadlines; the children of groups: see scope.h. */
 #include "sched/guests/scope.h"
 
 #include "sched/internal.h"
 
-int s_scope_effective(const s_scope *scope)
-{
-    for (; scope != NULL; scope = scope->parent) {
-        if (scope->called)
-            return 1;
-        if (scope->shield)
-            return 0;
-    }
-    return 0;
-}
-
-int s_scope_outer(const s_scope *scope)
-{
-    return !scope->shield && s_scope_effective(scope->parent);
-}
+#define TRIES 10 /* how often a group that is left at last waits for its children */
 
 static s_scope *innermost_scope(const s_tasklet *t)
 {
     return (s_scope *)t->scope;
-}
-
-/* ---- notifying ----------------------------------------------------------------------- */
-
-static int add_children(const s_scope *group, PyObject *todo)
-{
-    if (group->children == NULL || PyDict_GET_SIZE(group->children) == 0)
-        return 0;
-    PyObject *keys = PyDict_Keys(group->children);
-    Py_ssize_t end = PyList_GET_SIZE(todo);
-    int code = keys ? PyList_SetSlice(todo, end, end, keys) : -1;
-    Py_XDECREF(keys);
-    return code;
-}
-
-/* The children of the groups that `t` has open inside `stop`. */
-static int add_groups(s_tasklet *t, const s_scope *stop, PyObject *todo)
-{
-    int code = 0;
-    s_scope *at = innermost_scope(t);
-    for (; code == 0 && at != NULL && at != stop && at->task == t; at = at->parent)
-        code = add_children(at, todo);
-    return code;
-}
-
-static void handle_cancel(s_sched *s, s_tasklet *t, PyObject *unused)
-{
-    (void)unused;
-    s_scope_notify(s, t);
-}
-
-static int notify_one(s_sched *s, s_tasklet *t, const s_scope *stop, PyObject *todo)
-{
-    if (t->owner != s)
-        return s_post_message(t->owner, handle_cancel, t, NULL);
-    if (add_groups(t, stop, todo) < 0)
-        return -1;
-    t->cancelled = (unsigned char)s_scope_effective(innermost_scope(t));
-    if (!t->cancelled || t->state != S_BLOCKED)
-        return 0;
-    PyObject *error = s_hook.error(S_E_CANCELLED, (PyObject *)t);
-    s_interrupt(s, t, error ? error : PyErr_GetRaisedException());
-    return 0;
-}
-
-/* A cancel that has no caller could not reach all tasklets. */
-static void report_unsent_cancel(s_tasklet *t)
-{
-    if (!PyErr_Occurred())
-        PyErr_NoMemory();
-    PyErr_WriteUnraisable((PyObject *)t);
-}
-
-/* Breadth first, without recursion: groups may be nested deeply. */
-static int notify_all(s_sched *s, PyObject *todo)
-{
-    int code = 0;
-    for (Py_ssize_t i = 0; code == 0 && i < PyList_GET_SIZE(todo); i++)
-        code = notify_one(s, (s_tasklet *)PyList_GET_ITEM(todo, i), NULL, todo);
-    return code;
-}
-
-static void notify_from(s_sched *s, s_tasklet *t, const s_scope *stop)
-{
-    PyObject *pending = PyErr_GetRaisedException();
-    PyObject *todo = PyList_New(0);
-    if (todo == NULL || notify_one(s, t, stop, todo) < 0 || notify_all(s, todo) < 0)
-        report_unsent_cancel(t);
-    Py_XDECREF(todo);
-    PyErr_SetRaisedException(pending);
-}
-
-/* The children of a group that is on no tasklet's chain. */
-static void notify_children(s_sched *s, s_scope *group)
-{
-    PyObject *pending = PyErr_GetRaisedException();
-    PyObject *todo = PyList_New(0);
-    if (todo == NULL || add_children(group, todo) < 0 || notify_all(s, todo) < 0)
-        report_unsent_cancel(s->current);
-    Py_XDECREF(todo);
-    PyErr_SetRaisedException(pending);
-}
-
-void s_scope_notify(s_sched *s, s_tasklet *t)
-{
-    notify_from(s, t, NULL);
-}
-
-/* Something about the scope has changed: notifies its task, or else its children.  A cancel inside
- * a cancelled scope changes nothing for any tasklet. */
-static int notify_change(s_sched *s, s_scope *scope, int is_cancel)
-{
-    c_lock_take(&scope->lock);
-    s_tasklet *t = scope->task;
-    Py_XINCREF((PyObject *)t);
-    c_lock_give(&scope->lock);
-    int code = S_OK;
-    if (t == NULL)
-        notify_children(s, scope);
-    else if (t->owner != s)
-        code = s_post_message(t->owner, handle_cancel, t, NULL);
-    else if (!is_cancel || !s_scope_outer(scope))
-        notify_from(s, t, scope->parent);
-    Py_XDECREF((PyObject *)t);
-    return code;
-}
-
-int s_scope_cancel(s_sched *s, s_scope *scope)
-{
-    c_lock_take(&scope->lock);
-    int before = scope->called;
-    scope->called = 1;
-    c_lock_give(&scope->lock);
-    return before ? S_OK : notify_change(s, scope, 1);
-}
-
-int s_scope_set_shield(s_sched *s, s_scope *scope, int shield)
-{
-    scope->shield = (unsigned char)shield;
-    return notify_change(s, scope, 0);
 }
 
 /* ---- deadlines --------------------------------------------------------------- */
@@ -161,8 +27,7 @@ static void deadline_passed(s_sched *s, s_timer *timer)
     scope->armed = NULL;
     if (scope->state == S_SCOPE_ENTERED) {
         scope->expired |= !scope->called;
-        if (s_scope_cancel(s, scope) < 0)
-            report_unsent_cancel(s->current);
+        s_scope_cancel(s, scope);
     }
     Py_DECREF((PyObject *)scope);
 }
@@ -175,7 +40,8 @@ static int arm_deadline(s_sched *s, s_scope *scope)
         return S_OK;
     if (scope->deadline <= s_now(s)) {
         scope->expired = 1;
-        return s_scope_cancel(s, scope);
+        s_scope_cancel(s, scope);
+        return S_OK;
     }
     scope->timer.fire = deadline_passed;
     scope->timer.owner = scope;
@@ -220,6 +86,8 @@ int s_scope_enter_as(s_sched *s, s_tasklet *t, s_scope *scope)
     start_clock(s, scope);
     scope->parent = innermost_scope(t);
     t->scope = Py_NewRef((PyObject *)scope);
+    if (t == s->current && c_peek_innermost(s->ts, &scope->opened))
+        Py_INCREF(scope->opened.code);
     c_lock_take(&scope->lock);
     scope->task = (s_tasklet *)Py_NewRef((PyObject *)t);
     scope->state = S_SCOPE_ENTERED;
@@ -335,7 +203,7 @@ int s_scope_adopt(s_scope *group, s_tasklet *t)
     return code;
 }
 
-static s_scope *group_of(const s_tasklet *t)
+s_scope *s_scope_group_of(const s_tasklet *t)
 {
     s_scope *at = innermost_scope(t);
     while (at != NULL && at->task == t)
@@ -343,9 +211,22 @@ static s_scope *group_of(const s_tasklet *t)
     return at;
 }
 
+int s_scope_shared(const s_tasklet *t, const s_tasklet *child)
+{
+    const s_scope *group = s_scope_group_of(child), *at = innermost_scope(t);
+    while (at != NULL && at != group)
+        at = at->parent;
+    return at == group;
+}
+
+static int is_failure(PyObject *exception)
+{
+    return !s_hook.is_exit(exception) || s_hook.is_foreign_kill(exception);
+}
+
 static int note_failure(s_scope *group, s_tasklet *t)
 {
-    if (t->failure == NULL || s_hook.is_exit(t->failure))
+    if (t->failure == NULL || !is_failure(t->failure))
         return 0;
     c_lock_take(&group->lock);
     if (group->failed == NULL)
@@ -353,7 +234,8 @@ static int note_failure(s_scope *group, s_tasklet *t)
     int code = group->failed ? PyList_Append(group->failed, (PyObject *)t) : -1;
     c_lock_give(&group->lock);
     if (code < 0) {
-        report_unsent_cancel(t);
+        group->lost_failure = 1;
+        PyErr_WriteUnraisable((PyObject *)t);
         s_hook.failed(t, t->failure);
     }
     return 1;
@@ -363,7 +245,7 @@ static int note_failure(s_scope *group, s_tasklet *t)
  * costs it one wake, not two. */
 static void child_ended(s_sched *s, s_tasklet *t)
 {
-    s_scope *group = group_of(t);
+    s_scope *group = s_scope_group_of(t);
     if (group == NULL || group->children == NULL)
         return;
     Py_INCREF((PyObject *)group);
@@ -379,9 +261,23 @@ static void child_ended(s_sched *s, s_tasklet *t)
     c_lock_give(&group->lock);
     if (waiter != NULL)
         s_wake(s, waiter);
-    if (failed && s_scope_cancel(s, group) < 0)
-        report_unsent_cancel(t);
+    if (failed)
+        s_scope_cancel(s, group);
     Py_DECREF((PyObject *)group);
+}
+
+/* What child_ended does, for a child that has never run. */
+void s_scope_disown(s_tasklet *t)
+{
+    child_ended(s_self_, t);
+}
+
+s_sched *s_scope_owner(s_scope *scope)
+{
+    c_lock_take(&scope->lock);
+    s_sched *owner = scope->task != NULL ? scope->task->owner : NULL;
+    c_lock_give(&scope->lock);
+    return owner;
 }
 
 static int group_detach(s_tasklet *t)
@@ -411,8 +307,39 @@ static int group_target(const s_tasklet *t, int i, s_target *found)
     return 0;
 }
 
-static const s_wait_kind joining_group = {
-    .name = "join", .detach = group_detach, .target = group_target};
+static int end_stuck_children(s_sched *s, s_tasklet *t);
+
+static const s_wait_kind joining_group = {.name = "join",
+                                          .detach = group_detach,
+                                          .target = group_target,
+                                          .break_deadlock = end_stuck_children};
+
+int s_scope_is_waited_for(const s_tasklet *t)
+{
+    return t->state == S_BLOCKED && t->kind == &joining_group;
+}
+
+/* Cancelled is raised even behind a shield in the children of a cancelled group that wait for ever.
+ * Those that go on waiting ten times stay behind: the group is left. */
+static int end_stuck_children(s_sched *s, s_tasklet *t)
+{
+    s_scope *group = t->on;
+    if (!group->called)
+        return 0;
+    PyObject *children = group->stuck++ < TRIES ? PyDict_Keys(group->children) : NULL;
+    if (children == NULL) {
+        PyErr_Clear();
+        leave_with_inner(s, t, group);
+        return 0;
+    }
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(children); i++) {
+        s_tasklet *child = (s_tasklet *)PyList_GET_ITEM(children, i);
+        PyObject *error = s_scope_error(child);
+        s_request_interrupt(s, child, error ? error : PyErr_GetRaisedException());
+    }
+    Py_DECREF(children);
+    return 1;
+}
 
 /* A group that cannot wait for its children cancels them and is left. */
 static void abandon_group(s_sched *s, s_scope *group)
@@ -437,6 +364,7 @@ PyObject *s_scope_wait(s_sched *s, s_scope *group, int shielded, const c_call_si
         me->on = group;
         me->state = S_BLOCKED;
         group->waiter = me;
+        s->tasklet_waits++;
     }
     c_lock_give(&group->lock);
     if (*code == S_E_TRAPPED || *code == S_E_SCOPE_ORDER)
@@ -444,6 +372,30 @@ PyObject *s_scope_wait(s_sched *s, s_scope *group, int shielded, const c_call_si
     if (*code < 0)
         return NULL;
     return waits ? s_suspend(s, site) : Py_NewRef(Py_None);
+}
+
+/* An exception that ends a wait is kept, the last one; where nothing can wait, s_scope_wait has
+ * left the group. */
+int s_scope_leave_open(s_sched *s, s_scope *group)
+{
+    PyObject *raised = NULL;
+    if (group->state != S_SCOPE_ENTERED || !is_on_own_chain(s->current, group))
+        return S_OK;
+    for (int tries = 0; tries < TRIES && group->state == S_SCOPE_ENTERED; tries++) {
+        int code;
+        s_scope_cancel(s, group);
+        PyObject *done = s_scope_wait(s, group, 1, NULL, &code);
+        if (done != NULL) {
+            Py_DECREF(done);
+            break;
+        }
+        Py_XSETREF(raised, PyErr_GetRaisedException());
+    }
+    s_scope_leave(s, group, 1);
+    if (raised == NULL)
+        return S_OK;
+    PyErr_SetRaisedException(raised);
+    return S_E_SET;
 }
 
 int s_scope_wait_as(s_sched *s, s_tasklet *t, s_scope *group)
@@ -477,6 +429,7 @@ int s_scope_visit(s_scope *scope, visitproc visit, void *arg)
     Py_VISIT((PyObject *)scope->task);
     Py_VISIT(scope->children);
     Py_VISIT(scope->failed);
+    Py_VISIT(scope->skipped);
     Py_VISIT((PyObject *)scope->waiter);
     return 0;
 }
@@ -493,6 +446,9 @@ void s_scope_clear(s_scope *scope)
     Py_CLEAR(scope->task);
     Py_CLEAR(scope->children);
     Py_CLEAR(scope->failed);
+    Py_CLEAR(scope->skipped);
+    Py_CLEAR(scope->text);
+    Py_CLEAR(scope->opened.code);
 }
 
-const s_guest s_scope_guest = {.child_ended = child_ended};
+const s_guest s_scope_guest = {.child_ended = child_ended, .refresh = s_scope_refresh};

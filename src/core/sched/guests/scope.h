@@ -1,4 +1,5 @@
-/* Cancel scopes and groups: what a tasklet is inside of, and what is cancelled with it.
+/* Cancel scopes and groups (scope.c, cancel.c): what a tasklet is inside of, and what is cancelled
+ * with it.
  *
  * A tasklet's `scope` is the innermost scope that it has entered; `parent` leads outwards.  A group
  * is a scope with children: a child begins inside the group, so its chain continues through the
@@ -40,12 +41,17 @@ typedef struct s_scope {
     struct s_scope *parent;
     s_tasklet *task;
     PyObject *children; /* dict with the living ones as keys, in order; NULL: not a group */
+    PyObject *skipped;  /* list of notes: clean-up that could not wait in it; or NULL */
+    PyObject *text;     /* what Cancelled says, or NULL */
+    c_location opened;  /* where it was entered; code is owned, or NULL */
     PyObject *failed;   /* list of those that failed, in order, or NULL */
     s_tasklet *waiter;  /* waits in s_scope_wait until there are no children */
     s_timer timer;
     s_sched *armed;   /* in whose heap the timer is */
     int64_t deadline; /* or, before a `relative` scope is entered, how long */
     unsigned char state, called, expired, caught, shield, relative;
+    unsigned char stuck;        /* how often its children were found to wait for ever */
+    unsigned char lost_failure; /* there was no memory to add a child to `failed` */
     c_lock lock;
 } s_scope;
 
@@ -63,6 +69,14 @@ static inline int s_scope_absorbs(const s_scope *scope)
     return scope->called && scope->state == S_SCOPE_ENTERED && !s_scope_outer(scope);
 }
 
+/* The outermost cancelled scope that is seen from inside `scope`, where Cancelled ends; or NULL. */
+s_scope *s_scope_cancelled(s_scope *scope);
+/* A new Cancelled for `t`, which says which scope it is; NULL with an exception. */
+PyObject *s_scope_error(const s_tasklet *t);
+/* A note about clean-up that was skipped in it, for the exception that it ends with; a few are
+ * kept.  -1 with an exception. */
+int s_scope_add_note(s_scope *scope, PyObject *note);
+
 /* The current tasklet goes in, and out again: 0 or S_E_.  A group that has children
  * is not left, 1; `force`: it is. */
 int s_scope_enter(s_sched *s, s_scope *scope);
@@ -71,17 +85,50 @@ int s_scope_enter_as(s_sched *s, s_tasklet *t, s_scope *scope);
 /* ... and waits for a group's children, if there are any. */
 int s_scope_wait_as(s_sched *s, s_tasklet *t, s_scope *group);
 int s_scope_leave(s_sched *s, s_scope *scope, int force);
-int s_scope_cancel(s_sched *s, s_scope *scope);
+void s_scope_cancel(s_sched *s, s_scope *scope);
 int s_scope_set_deadline(s_sched *s, s_scope *scope, int64_t deadline);
-int s_scope_set_shield(s_sched *s, s_scope *scope, int shield);
+void s_scope_set_shield(s_sched *s, s_scope *scope, int shield);
 /* Looks at `t` and all in its groups again: their flags, their waits. */
 void s_scope_notify(s_sched *s, s_tasklet *t);
+/* Looks at all tasklets of the thread again; needs no memory. */
+void s_scope_refresh(s_sched *s);
 
-/* `t`, new and of this thread, becomes a child: 0 or S_E_. */
+/* Whether `t` runs inside the group of `child`; both are of this thread. */
+int s_scope_shared(const s_tasklet *t, const s_tasklet *child);
+/* The scheduler of the tasklet that has entered it, or NULL. */
+s_sched *s_scope_owner(s_scope *scope);
+/* `t`, which is new, becomes a child: 0 or S_E_. */
 int s_scope_adopt(s_scope *group, s_tasklet *t);
+/* The group whose child `t` is, or NULL. */
+s_scope *s_scope_group_of(const s_tasklet *t);
+/* Whether `t` waits for the children of a group. */
+int s_scope_is_waited_for(const s_tasklet *t);
+/* `t` will never run: it is no child any more. */
+void s_scope_disown(s_tasklet *t);
 /* Waits until there are no children; `shielded`: though cancelled.  Where it cannot wait, the group
  * is cancelled and left. */
 PyObject *s_scope_wait(s_sched *s, s_scope *group, int shielded, const c_call_site *site,
                        int *code);
+/* The current tasklet leaves a group that it is still inside of when it should not be any more,
+ * because memory has run out: the children are cancelled and waited for, as far as that can be
+ * done.  0, or S_E_SET with an exception that came meanwhile.  Of another tasklet's group, or one
+ * that is left: nothing. */
+int s_scope_leave_open(s_sched *s, s_scope *group);
+
+/* ---- what a snapshot holds of scopes (scope_snapshot.c) ---------------------------------- */
+
+/* As the fields of a scope; `left` is the time until its deadline, counted from when a `relative`
+ * one is entered, or S_FOREVER. */
+typedef struct {
+    int64_t left;
+    int state, relative, called, expired, caught, shield;
+} s_scope_snapshot;
+
+void s_scope_read(s_sched *s, const s_scope *scope, s_scope_snapshot *snapshot);
+/* Fills a new scope.  If it had been entered, a tasklet must enter it again. */
+void s_scope_restore(s_sched *s, s_scope *scope, const s_scope_snapshot *snapshot);
+/* The scopes that `t` has entered, outermost first: a new list, or NULL with an exception.  *group:
+ * the one of which it is a child (borrowed), or NULL. */
+PyObject *s_scope_list(const s_tasklet *t, s_scope **group);
 
 #endif

@@ -52,6 +52,23 @@ void s_snapshot_clear(s_snapshot *snapshot)
         Py_CLEAR(field[i]);
 }
 
+int s_find_generator_tasklet(s_sched *s, PyObject *gen, s_tasklet **found)
+{
+    s_tasklet **all = NULL;
+    Py_ssize_t count = c_generator_is_running(gen) ? s_tasklets(s, &all) : 0;
+    *found = NULL;
+    if (count < 0)
+        return (int)count;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (*found == NULL && s_is_soft(all[i]) && c_generator_is_running_in(&all[i]->c, gen))
+            *found = all[i];
+        else
+            Py_DECREF((PyObject *)all[i]);
+    }
+    PyMem_RawFree(all);
+    return S_OK;
+}
+
 /* ---- restoring ----------------------------------------------------------------------- */
 
 static void fill_tasklet(s_tasklet *t, const s_snapshot *snapshot)

@@ -37,5 +37,8 @@ void s_snapshot_clear(s_snapshot *snapshot);
 /* Makes an ended tasklet of this thread a paused one: 0 or S_E_; *wrong says what does not fit
  * (then S_E_SNAPSHOT). */
 int s_snapshot_restore(s_tasklet *t, const s_snapshot *snapshot, const char **wrong);
+/* The suspended tasklet of this thread in which a generator runs, whose frame is then part of the
+ * tasklet's snapshot: *found is a new reference, or NULL.  0 or S_E_MEMORY. */
+int s_find_generator_tasklet(s_sched *s, PyObject *gen, s_tasklet **found);
 
 #endif

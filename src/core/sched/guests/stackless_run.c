@@ -1,4 +1,4 @@
-/* run() of the Stackless API, and which tasklet is woken when no other can run.
+/* run() and schedule() of the Stackless API, and which tasklet is woken when no other can run.
  *
  * A caller of run() waits like any blocked tasklet, in the list `run_callers` of its scheduler,
  * innermost first, by its own wait node.  So whatever may end a wait (a kill, a throw, an insert
@@ -248,6 +248,22 @@ static s_tasklet *choose_overdue_caller(s_sched *s)
     s->overdue = 0;
     s->picks = s_picks(s);
     return t != NULL && call_of(t)->due ? take_effective(s) : NULL;
+}
+
+/* ---- schedule() ----------------------------------------------------------------------- */
+
+static int is_only_runnable(s_sched *s)
+{
+    s_read_inbox(s);
+    return b_list_empty(&s->ready);
+}
+
+int s_stackless_may_switch(s_sched *s)
+{
+    if (is_only_runnable(s) && (s->trap || --s->budget > 0))
+        return 0;
+    int code = s_may_block(s);
+    return code < 0 ? code : 1;
 }
 
 /* ---- failures ------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* run() of the Stackless API: callers that wait until the run queue is empty.  See
+/* run() of the Stackless API: callers that wait until the run queue is empty; and schedule().  See
  * stackless_run.c.  All of it on the scheduler's own thread. */
 #ifndef LOOMLET_SCHED_STACKLESS_RUN_H
 #define LOOMLET_SCHED_STACKLESS_RUN_H
@@ -35,14 +35,15 @@ static inline int s_follows_stackless(const s_sched *s, const s_tasklet *t)
 
 /* Whether a wait of the calling thread of control must let other tasklets run; `s` is NULL without
  * a scheduler.  If there are only tasklets of the Stackless API, main blocks its thread, as in
- * Stackless: only run() lets others run.  Without other tasklets the wait is the scheduler's with a
- * virtual clock, and inside a cancel scope, which may end it. */
+ * Stackless: only run() lets others run.  Without other tasklets the wait is the scheduler's where
+ * threads are tasklets, because a signal handler may start one; with a virtual clock; and inside a
+ * cancel scope, which may end it. */
 static inline int s_is_cooperative(const s_sched *s)
 {
     if (s == NULL)
         return 0;
     if (b_list_empty(&s->all))
-        return s->virtual_now >= 0 || s->current->scope != NULL;
+        return s_waits_as_thread(s) || s->virtual_now >= 0 || s->current->scope != NULL;
     return s->natives > 0 || !s->current->is_main || !s_follows_stackless(s, s->current);
 }
 
@@ -50,6 +51,9 @@ static inline int s_is_cooperative(const s_sched *s)
  * limit).  Returns None, or the tasklet that was interrupted. */
 PyObject *s_run_until_idle(s_sched *s, int64_t budget, int flags, const c_call_site *site,
                            int *code);
+/* Whether schedule() lets another tasklet run (s_schedule_with): 1, or S_E_ where nothing may
+ * switch. 0: no other is runnable, and it returns at once. */
+int s_stackless_may_switch(s_sched *s);
 /* How many tasklets are runnable, the running one included. */
 long s_run_count(const s_sched *s);
 /* The caller of the effective run() with a budget, or NULL: borrowed. */

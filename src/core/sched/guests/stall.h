@@ -14,6 +14,7 @@ typedef struct {
     const s_sched *s;
     const s_tasklet *running;
     int is_due;
+    char library[P_LIBRARY_NAME]; /* C code below the tasklet for which it is not interrupted */
 } s_stall;
 
 /* All three on the monitor thread, without locks, but for after_fork.  NULL: no reports. */

@@ -11,6 +11,7 @@
 
 #include "sched/internal.h"
 
+int s_threads_are_tasklets;
 s_identity_handler *s_identity_dropped;
 
 s_identity *s_identity_make(s_tasklet *t)

@@ -1,13 +1,16 @@
 /* Trace and profile functions of each tasklet: sys.settrace() in one is seen in no other.
  *
- * A tasklet that has called sys.settrace or sys.setprofile owns a record, t->trace.  While it runs,
- * its functions are in the thread state and the record holds what was there before; a switch away
- * swaps the two, a switch back does so again.  While no tasklet has functions of its own, the
- * thread state is as if tasklets did not exist: what C code sets there (a coverage tool) or what
- * was on before loomlet was imported (a debugger) stays on for every tasklet of the thread.
+ * While a tasklet runs, its functions are in the thread state, where the interpreter expects them;
+ * it does not matter who has put them there: sys.settrace(), C code (a coverage tool), or either of
+ * them before loomlet was imported.  A switch away moves them into a record, t->trace, and a switch
+ * back moves them into the thread state again.  A tasklet without functions has no record.
  *
- * While there is a record anywhere, switches and picks take the slow way (s_slow_switches), where
- * they are reported.  The record is made when a function is set, so a switch allocates nothing.
+ * That a tasklet has functions is found out when it stops running: the fast way of a switch refuses
+ * then, and the slow way reports it (`traced`).  While there is a record anywhere, all switches and
+ * picks take the slow way (s_slow_switches), where they are reported.
+ *
+ * A tasklet that is spawned begins with its spawner's functions, as a thread does not; one of the
+ * Stackless API and one that is a thread begin with none.
  */
 #include "sched/guests/trace.h"
 
@@ -15,6 +18,8 @@
 
 static int attach_trace(s_tasklet *t)
 {
+    if (t->trace != NULL)
+        return S_OK;
     t->trace = c_calloc(sizeof(*t->trace));
     if (t->trace == NULL)
         return S_E_MEMORY;
@@ -31,34 +36,22 @@ static void detach_trace(s_tasklet *t)
     s_slow_switches(-1);
 }
 
-int s_trace_prepare(s_sched *s)
+/* Without memory its functions stay on in the thread. */
+static void find_functions(s_sched *s, s_tasklet *t)
 {
-    s_tasklet *t = s->current;
-    if (t->trace != NULL)
-        return S_OK;
-    int code = attach_trace(t);
-    if (code == S_OK)
-        c_trace_swap(s->ts, t->trace);
-    return code;
+    (void)s;
+    attach_trace(t);
 }
 
-void s_trace_update(s_sched *s)
+static void put_functions_away(s_sched *s, s_tasklet *t)
 {
-    s_tasklet *t = s->current;
-    if (t->trace == NULL || c_trace_is_set(s->ts))
-        return;
+    int traced = c_trace_is_set(s->ts);
     c_trace_swap(s->ts, t->trace);
-    detach_trace(t);
+    if (!traced)
+        detach_trace(t);
 }
 
-/* What is on in a thread that gets its scheduler may be its main tasklet's. */
-static void adopt_thread_functions(s_sched *s)
-{
-    if (c_trace_is_known(s->ts))
-        attach_trace(s->main);
-}
-
-static void swap_functions(s_sched *s, s_tasklet *t)
+static void bring_functions_back(s_sched *s, s_tasklet *t)
 {
     c_trace_swap(s->ts, t->trace);
 }
@@ -67,35 +60,38 @@ static void swap_functions(s_sched *s, s_tasklet *t)
 static void picked_after_end(s_sched *s, s_tasklet *next)
 {
     if (next->trace != NULL && s->current == s->idler)
-        swap_functions(s, next);
+        bring_functions_back(s, next);
+}
+
+static int inherit_functions(s_sched *s, s_tasklet *t)
+{
+    int code = attach_trace(t);
+    return code == S_OK && c_trace_inherit(s->ts, t->trace) < 0 ? S_E_SET : code;
 }
 
 PyObject *s_trace_of(const s_tasklet *t, int which)
 {
-    if (t->trace == NULL)
-        return NULL;
     if (t->owner != NULL && t->owner->current == t)
         return c_trace_object(t->owner->ts, which);
-    return t->trace->object[which];
+    return t->trace != NULL ? t->trace->object[which] : NULL;
 }
 
-int s_trace_set(s_sched *s, s_tasklet *t, PyObject *(*set)(PyObject *function), PyObject *function)
+int s_trace_set(s_sched *s, s_tasklet *t, int which, PyObject *function)
 {
     if (t->trace == NULL && function == Py_None)
         return S_OK;
-    if (t->trace == NULL && attach_trace(t) < 0)
+    if (attach_trace(t) < 0)
         return S_E_MEMORY;
     c_trace mine = {{NULL}};
     c_trace_swap(s->ts, &mine);
     c_trace_swap(s->ts, t->trace);
-    PyObject *done = set(function);
+    int code = c_trace_set(s->ts, which, function);
     int on = c_trace_is_set(s->ts);
     c_trace_swap(s->ts, t->trace);
     c_trace_swap(s->ts, &mine);
     if (!on)
         detach_trace(t);
-    Py_XDECREF(done);
-    return done != NULL ? S_OK : S_E_SET;
+    return code < 0 ? S_E_SET : S_OK;
 }
 
 /* While the interpreter ends, only that of the running one is taken off. */
@@ -127,9 +123,10 @@ static int visit_functions(s_tasklet *t, visitproc visit, void *arg)
 }
 
 const s_guest s_trace_guest = {.bit = S_HAS_TRACE,
-                               .thread_begins = adopt_thread_functions,
-                               .leave = swap_functions,
-                               .enter = swap_functions,
+                               .leave = put_functions_away,
+                               .enter = bring_functions_back,
+                               .traced_spawn = inherit_functions,
+                               .traced = find_functions,
                                .picked = picked_after_end,
                                .drop = drop_functions,
                                .visit = visit_functions};

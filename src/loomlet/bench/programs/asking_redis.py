@@ -1,7 +1,7 @@
 """Clients of a redis server by redis-py, which knows nothing of tasklets or greenlets.
 
 The server is started on a core of its own.  All clients share one redis.Redis and its pool.  They
-set and get a value in turn; what is answered counts when all have had a second to connect.
+set and get a value in turn; answers are counted after all have had a second to connect.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Client:
 
 
 def free_port() -> int:
-    """A port of this machine that nobody has now."""
+    """A port of this machine that is free now."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
         return port

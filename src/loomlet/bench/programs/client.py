@@ -1,4 +1,4 @@
-"""The load client of the experiment on networking where there is no Go: what net.go says, slower.
+"""The load client of the experiment on networking where there is no Go: like net.go, but slower.
 
 python -P client.py KIND COUNT SIZE SECONDS PORT
 """
@@ -47,8 +47,8 @@ class Load:
             sock.sendall(message)
 
     def run(self, seconds: float) -> float:
-        """Keeps them busy for that long, and until each has been served and one was served now,
-        or patience is over."""
+        """Keeps them busy for that long, and until each has been answered and one was answered
+        now, or until the time limit."""
         started = time.perf_counter()
         while (taken := time.perf_counter() - started) < (PATIENCE if self.lacks() else seconds):
             for fd, _ in self.poller.poll(0.1):
@@ -56,7 +56,7 @@ class Load:
         return taken
 
     def lacks(self) -> bool:
-        """Whether somebody was never answered, or nobody since it was last counted."""
+        """Whether some connection was never answered, or none since the last count."""
         return bool(self.silent) or self.answers == 0
 
     def turn(self, fd: int) -> None:

@@ -96,7 +96,7 @@ class Meter:
 
 
 class Turns:
-    """Who had the core, and how long a yielding call waited, from `begin()` on for `seconds`."""
+    """Which task ran when, and how long a yielding call waited, for `seconds` after `begin()`."""
 
     def __init__(self, seconds: float) -> None:
         self.length = int(seconds * 1e9)
@@ -140,7 +140,7 @@ class Turns:
 
 
 def last_hundredth(ordered: list[int]) -> int:
-    """The value that a hundredth of them reaches."""
+    """The 99th percentile."""
     return ordered[len(ordered) * 99 // 100]
 
 
@@ -191,7 +191,7 @@ def run_freeze(program: ModuleType, repeats: int, flavour: str) -> dict[str, Any
 def run_net(
     program: ModuleType, kind: str, count: int, flavour: str, **known: Any
 ) -> dict[str, Any]:
-    """What needs no server, or a server that is asked by a client, or clients of a server."""
+    """Work without a server, a server with a load client, or clients of a server."""
     if kind in ("timeout", "blocking"):
         call = program.timeouts if kind == "timeout" else program.blocking
         return {"count": count, "each": call(count, flavour)}

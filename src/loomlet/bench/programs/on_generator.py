@@ -1,6 +1,6 @@
 """A bare generator: the cheapest suspension that the language itself has.
 
-It is a floor, not a peer: whoever calls it is its scheduler, and only its own frame can wait.
+It is a floor, not a peer: its caller is its scheduler, and only its own frame can wait.
 """
 
 from __future__ import annotations

@@ -221,7 +221,7 @@ def look_up(count: int, rounds: int, flavour: str) -> float:
 
 
 def cooperate() -> None:
-    """Sockets, locks and time of others know greenlets."""
+    """Makes sockets, locks and sleeps of other libraries cooperative."""
     from gevent import monkey
 
     monkey.patch_all()

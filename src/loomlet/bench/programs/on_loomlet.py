@@ -43,7 +43,7 @@ def calling(count: int) -> float:
 
 
 def switching(count: int, soft: bool) -> float | None:
-    """Nanoseconds per schedule() between two tasklets; None where the mode cannot be had."""
+    """Nanoseconds per schedule() between two tasklets; None where the mode is not available."""
     before = _core.soft()
     if _core.soft(soft) != soft and _core.soft() != soft:
         return None
@@ -84,7 +84,7 @@ def hopping(count: int, make: Callable[[], Any] = Channel, start: Starter = spaw
 
 
 def hopping_by_stackless(count: int) -> float:
-    """The same by tasklets and channels of the Stackless face, at the preference of ours."""
+    """The same by tasklets and channels of the Stackless API, at the native preference."""
     from loomlet.compat import stackless  # it makes TaskletExit a builtin
 
     def make() -> Any:
@@ -286,7 +286,7 @@ def suspended(channel: Channel, call: Callable[..., Any], *args: Any) -> loomlet
 
 
 def end_all(tasklets: list[Any]) -> None:
-    """What was thawed goes."""
+    """Ends the thawed tasklets."""
     for tasklet in tasklets:
         tasklet.kill()
 
@@ -302,7 +302,7 @@ def freeze(flavour: str) -> Iterator[tuple[str, Any, Any, Any]]:
         ("depth 1", frozen.waiting, 1),
         ("depth 5", frozen.below, 4),
         ("depth 20", frozen.below, 19),
-        ("handler", frozen.handler, "somebody"),
+        ("handler", frozen.handler, "argument"),
         ("depth 1 by value", foreign, 1),
     )
     for case, call, argument in cases:
@@ -441,7 +441,7 @@ def look_up(count: int, rounds: int, flavour: str) -> float:
 
 
 def cooperate() -> None:
-    """Sockets of others know tasklets."""
+    """Makes sockets of other libraries cooperative."""
     patch.install()
 
 

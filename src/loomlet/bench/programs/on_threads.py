@@ -77,7 +77,7 @@ def look_up(count: int, rounds: int, flavour: str) -> float:
 
 
 def cooperate() -> None:
-    """Threads wait by themselves."""
+    """Nothing to patch: threads may block."""
 
 
 def at_once(calls: list[Callable[[], None]]) -> None:

@@ -63,7 +63,7 @@ def test_kill(other, mode):
     log = []
     there = other(waits, Channel(), log)
     assert there.task.kill() is None
-    with pytest.raises(loomlet.TaskletExit):
+    with pytest.raises(loomlet.TaskletKilled):
         there.task.join()
     assert log == ["exit", there.thread.ident]
 
@@ -106,7 +106,7 @@ def test_run(other, mode):
 
 @pytest.mark.parametrize("how", ["switch", "remove"])
 def test_operations_that_need_the_same_thread(how, other, mode):
-    """switch() and remove() of a foreign tasklet raise WrongThread and say what works."""
+    """switch() and remove() of another thread's tasklet raise WrongThread and say what works."""
     there = other(loomlet.schedule)
     there.task.join()
     paused = other(loomlet.schedule, prepare=lambda task: task.remove())
@@ -120,7 +120,7 @@ def test_operations_that_need_the_same_thread(how, other, mode):
 
 
 def test_operations_on_ended_tasklets(other, mode):
-    """A foreign tasklet that has ended is an error, or nothing for kill()."""
+    """Another thread's tasklet that has ended is an error, or nothing for kill()."""
     there = other(lambda: None)
     there.task.join()
     assert there.task.kill() is None
@@ -130,7 +130,7 @@ def test_operations_on_ended_tasklets(other, mode):
 
 
 def test_a_blocked_one(other, mode):
-    """A foreign tasklet that waits can be asked for its state, but not be inserted or run."""
+    """Another thread's tasklet that waits has a state, but cannot be inserted or run."""
     ch = Channel()
     there = other(waits, ch, [])
     assert (there.task.state, there.task.waiting_for) == ("blocked", ch)

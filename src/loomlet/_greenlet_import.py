@@ -1,0 +1,112 @@
+"""What `import greenlet` gives, and what happens when greenlet's extension module is loaded.
+
+A finder, which is first in `sys.meta_path` from the import of loomlet on, knows three names.
+
+`greenlet`: ours (loomlet.compat.greenlet), if `replace()` was called, as `loomlet run` does.
+`gevent`: it needs greenlet's interface in C; from its import on `import greenlet` gives the
+original again.  `greenlet._greenlet`: the extension module itself, which is made to refuse a second
+tasklet of a thread as soon as it is loaded (bind/patch/greenlet.c).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from loomlet import _core
+
+NAME = "greenlet"
+OURS = "loomlet.compat.greenlet"
+EXTENSION = "greenlet._greenlet"
+NEED_EXTENSION = {"gevent"}
+"""Packages that use greenlet's interface in C."""
+
+
+class _OursLoader:
+    """Puts our module under greenlet's name."""
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        sys.modules[NAME] = importlib.import_module(OURS)
+
+
+class _GuardingLoader:
+    """Loads the extension module with its own loader and guards it."""
+
+    def __init__(self, loader: Any) -> None:
+        self.loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> Any:
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        self.loader.exec_module(module)
+        _guard(module)
+
+
+class _Finder:
+    """The finder; `replaces`: `import greenlet` gives our module."""
+
+    replaces = False
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name == NAME and self.replaces:
+            return importlib.util.spec_from_loader(NAME, _OursLoader())  # type: ignore[arg-type]
+        if name in NEED_EXTENSION:
+            self.stop_replacing()
+        if name == EXTENSION:
+            return self.extension(path, target)
+        return None
+
+    def stop_replacing(self) -> None:
+        self.replaces = False
+        ours = sys.modules.get(OURS)
+        if ours is not None and sys.modules.get(NAME) is ours:
+            del sys.modules[NAME]
+
+    def extension(self, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
+        for finder in sys.meta_path:
+            spec = None if finder is self else finder.find_spec(EXTENSION, path, target)
+            if spec is not None:
+                spec.loader = _GuardingLoader(spec.loader)  # type: ignore[assignment]
+                return spec
+        return None
+
+
+_finder = _Finder()
+
+
+def replace() -> None:
+    """From now on `import greenlet` gives our module, until gevent is imported.
+
+    Not if LOOMLET_GREENLET is "extension".
+    """
+    if os.environ.get("LOOMLET_GREENLET") == "extension":
+        return
+    if not NEED_EXTENSION & sys.modules.keys():
+        _finder.replaces = True
+
+
+def _guard(module: ModuleType) -> None:
+    capsule = getattr(module, "_C_API", None)
+    if capsule is not None:
+        _core._guard_greenlet(capsule)
+
+
+def _install() -> None:
+    sys.meta_path.insert(0, _finder)
+    loaded = sys.modules.get(EXTENSION)
+    if loaded is not None:
+        _guard(loaded)
+
+
+_install()

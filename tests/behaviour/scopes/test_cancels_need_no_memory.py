@@ -1,0 +1,98 @@
+"""Memory runs out while a group is cancelled or left: whom it concerns is cancelled, and the group
+is left, all the same."""
+
+import pytest
+
+pytest.importorskip("_testcapi")
+
+PROGRAM = """
+    import sys, _testcapi, loomlet
+    from loomlet import CancelScope, Cancelled, Channel, TaskGroup, schedule, spawn
+
+    loomlet.set_error_handler(lambda tasklet, error: None)
+    sys.unraisablehook = lambda about: None
+    children = []
+
+
+    def out_of_memory(function, *args):
+        try:
+            function(*args)
+        except BaseException as error:
+            _testcapi.remove_mem_hooks()
+            return type(error)
+        finally:
+            _testcapi.remove_mem_hooks()
+        return None
+
+
+    def group(first, last):
+        with TaskGroup() as opened:
+            _testcapi.set_nomemory(first, last)
+            for _ in range(3):
+                children.append(opened.spawn(int, "x"))
+            children.append(opened.spawn(channel.receive))
+
+
+    def check(n):
+        assert loomlet.current()._scope is None, n
+        assert all(child.state == "done" for child in children), (n, children)
+        schedule()
+        children.clear()
+
+
+    channel = Channel()
+    loomlet.current()
+"""
+ONE_FAILS = """
+    for n in range(1, 70):
+        error = out_of_memory(group, n, n + 1)
+        assert error is not None, n
+        check(n)
+    print("done")
+"""
+ALL_FAIL = """
+    for n in range(1, 70):
+        error = out_of_memory(group, n, 0)
+        assert error is not None, n
+        check(n)
+    print("done")
+"""
+ANOTHER_THREAD = """
+    import threading
+
+    def wait(n):
+        try:
+            with scopes[n]:
+                channel.receive()
+        finally:
+            ended.append(n)
+
+    def work():
+        for n in range(20):
+            spawn(wait, n)
+        ready.set()
+        while len(ended) < 20:
+            loomlet.sleep(0.01)
+
+    scopes, ended, ready = [CancelScope() for _ in range(20)], [], threading.Event()
+    thread = threading.Thread(target=work)
+    thread.start()
+    ready.wait()
+    while channel.balance != -20:
+        loomlet.sleep(0.001)
+    def cancel(scope, first):
+        _testcapi.set_nomemory(first, 0)
+        scope.cancel()
+
+    for n, scope in enumerate(scopes):
+        out_of_memory(cancel, scope, 1 + n % 3)
+    thread.join()
+    print("done")
+"""
+
+
+@pytest.mark.parametrize("rest", [ONE_FAILS, ALL_FAIL, ANOTHER_THREAD])
+def test_every_allocation_in_turn(python, rest):
+    """One that fails, all that fail from there on, and a cancel of another thread's tasklets."""
+    done = python(PROGRAM + rest)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
