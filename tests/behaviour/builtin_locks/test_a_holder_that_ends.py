@@ -94,6 +94,7 @@ def test_killed_while_it_waits(make, mode):
 def test_the_end_of_run_ends_holder_and_waiters(make):
     """What was held by tasklets inside `with` is free after run(); so is what main held."""
     lock, mine = make(), make()
+    log = []
 
     def hold():
         with lock:
@@ -109,9 +110,17 @@ def test_the_end_of_run_ends_holder_and_waiters(make):
         schedule()
         mine.acquire()
 
-    thread = threading.Thread(target=lambda: (loomlet.run(main, slice=0.001), mine.release()))
+    def work():
+        try:
+            log.append(loomlet.run(main, slice=0.001))
+        except BaseException as error:
+            log.append(error)
+        mine.release()
+
+    thread = threading.Thread(target=work)
     thread.start()
     thread.join()
+    assert log == [None]
     assert free(lock)
     assert free(mine)
 

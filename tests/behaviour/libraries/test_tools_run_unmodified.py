@@ -3,6 +3,7 @@
 Each program runs under `python -m loomlet run`.
 """
 
+import os
 import re
 import subprocess
 import sys
@@ -153,6 +154,7 @@ def run_pytest(tmp_path):
         return subprocess.run(
             [sys.executable, "-m", "loomlet", "run", "-m", "pytest", *options],
             cwd=tmp_path,
+            env={name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

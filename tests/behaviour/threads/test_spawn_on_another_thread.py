@@ -188,7 +188,9 @@ def test_many_threads_at_once(mode):
         threads = [in_thread(elsewhere) for _ in range(4)]
         for thread in threads:
             end_of(thread)
-        loomlet.schedule()
+        with loomlet.timeout(60):
+            while len(log) < 800:
+                loomlet.sleep(0.001)
 
     loomlet.run(main)
     assert sorted(log) == sorted([*range(200)] * 4)
