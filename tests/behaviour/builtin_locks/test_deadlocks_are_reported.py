@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+from helpers_opposite_locks import spawn_in_opposite_order, work
 
 import loomlet
 from loomlet import TaskGroup, schedule, spawn
@@ -12,22 +13,13 @@ from loomlet import TaskGroup, schedule, spawn
 def test_two_locks_in_opposite_order(make, mode):
     """The text names each tasklet, the lock, who holds it, and where; then the ring."""
     left, right = make(), make()
-
-    def work(first, second):
-        with first:
-            schedule()
-            with second:
-                pass
-
-    tasks = [spawn(work, left, right), spawn(work, right, left)]
-    for task, name in zip(tasks, ("ann", "bob"), strict=True):
-        task.name = name
+    tasks = spawn_in_opposite_order(left, right)
     with pytest.raises(loomlet.Deadlock) as caught:
         tasks[0].join()
     lines = str(caught.value).splitlines()
     for name, lock, other in (("ann", right, "bob"), ("bob", left, "ann")):
         line = next(line for line in lines if line.strip().startswith(name))
-        assert f"acquire {lock!r} held by {other} at {__file__}:" in line
+        assert f"acquire {lock!r} held by {other} at {work.__code__.co_filename}:" in line
         assert line.endswith("work")
     assert lines[-1] == "  in a ring: ann -> bob -> ann"
 

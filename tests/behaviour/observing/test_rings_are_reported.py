@@ -3,9 +3,10 @@
 import threading
 
 import pytest
+from helpers_opposite_locks import spawn_in_opposite_order, work
 
 import loomlet
-from loomlet import TaskGroup, _core, schedule, sleep, spawn
+from loomlet import TaskGroup, _core, sleep, spawn
 
 pytestmark = pytest.mark.slow  # a ring is reported after a second, and again would be later
 
@@ -34,34 +35,18 @@ def reported(capsys):
     return text + capsys.readouterr().err
 
 
-def opposite(make):
-    """Two tasklets that take two locks in opposite order."""
-    left, right = make(), make()
-
-    def work(first, second):
-        with first:
-            schedule()
-            with second:
-                pass
-
-    tasks = [spawn(work, left, right), spawn(work, right, left)]
-    for task, name in zip(tasks, ("ann", "bob"), strict=True):
-        task.name = name
-    return tasks
-
-
 @pytest.mark.parametrize("make", [threading.Lock, threading.RLock, loomlet.Lock])
 def test_a_ring_of_locks(make, mode, capsys):
     """Once, with the line, the lock and the holder of each."""
-    tasks = opposite(make)
+    tasks = spawn_in_opposite_order(make(), make())
     text = reported(capsys)
     for task in tasks:
         task.kill()
     head, first, second = text.splitlines()
     assert head == HEAD.format(2)
     assert first.startswith("  ann: acquire <")
-    assert f" held by bob at {__file__}:" in first
-    assert f" held by ann at {__file__}:" in second
+    assert f" held by bob at {work.__code__.co_filename}:" in first
+    assert f" held by ann at {work.__code__.co_filename}:" in second
 
 
 def test_a_ring_of_joins(mode, capsys):

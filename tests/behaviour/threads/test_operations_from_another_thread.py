@@ -77,8 +77,9 @@ def test_throw(other, mode):
     assert log == [error, there.thread.ident]
 
 
-def test_insert(other, mode):
-    """insert() from another thread makes a paused tasklet run in its own thread."""
+@pytest.mark.parametrize("how", ["insert", "run"])
+def test_insert_and_run(how, other, mode):
+    """insert() and run() make a paused tasklet run in its own thread; the caller continues."""
     result = Channel(1)
 
     def body():
@@ -87,20 +88,7 @@ def test_insert(other, mode):
 
     there = other(body, prepare=lambda task: task.remove())
     assert there.task.state == "paused"
-    there.task.insert()
-    assert result.receive() == there.thread.ident
-
-
-def test_run(other, mode):
-    """run() from another thread makes it run there; the caller continues."""
-    result = Channel(1)
-
-    def body():
-        loomlet.schedule()
-        result.send(threading.get_ident())
-
-    there = other(body, prepare=lambda task: task.remove())
-    assert there.task.run() is None
+    assert getattr(there.task, how)() is (there.task if how == "insert" else None)
     assert result.receive() == there.thread.ident
 
 

@@ -161,26 +161,17 @@ static PyObject *native_is_coroutine_function(PyObject *module, PyObject *callab
     return code < 0 ? NULL : PyBool_FromLong(found);
 }
 
-/* _never_ran() -> the tasklets of this thread that are runnable and have not begun.  A daemon
- * thread may be late too, and the interpreter does not mind. */
+/* A daemon thread may be late too, and the interpreter does not mind. */
+static int never_ran(const s_tasklet *t)
+{
+    return t->state == S_READY && !t->started && !t->stackless.rules && !s_is_thread(t);
+}
+
+/* _never_ran() -> the tasklets of this thread that are runnable and have not begun. */
 static PyObject *native_never_ran(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    s_tasklet **found;
-    s_sched *s = s_self();
-    Py_ssize_t count = s ? s_tasklets(s, &found) : S_E_SET;
-    if (count < 0)
-        return bind_fail((int)count, NULL);
-    PyObject *list = PyList_New(0);
-    for (Py_ssize_t i = 0; i < count; i++) {
-        const s_tasklet *t = found[i];
-        int fresh = t->state == S_READY && !t->started && !t->stackless.rules && !s_is_thread(t);
-        if (fresh && list != NULL && PyList_Append(list, (PyObject *)found[i]) < 0)
-            Py_CLEAR(list);
-        Py_DECREF((PyObject *)found[i]);
-    }
-    PyMem_RawFree(found);
-    return list;
+    return bind_tasklets(never_ran);
 }
 
 /* _run_begin(): enters run(). */

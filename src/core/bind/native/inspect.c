@@ -75,25 +75,38 @@ static PyObject *inspect_stats(PyObject *module, PyObject *unused)
                          (Py_ssize_t)sizeof(s_tasklet));
 }
 
-/* tasklets(): the main tasklet, then the others that have not ended, oldest first. */
-static PyObject *inspect_tasklets(PyObject *module, PyObject *unused)
+/* The list, without what is not wanted; takes over the references. */
+static PyObject *list_of(s_tasklet **found, Py_ssize_t count, int (*wanted)(const s_tasklet *))
 {
-    (void)module, (void)unused;
+    PyObject *list = PyList_New(0);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (list != NULL && (wanted == NULL || wanted(found[i])) &&
+            PyList_Append(list, (PyObject *)found[i]) < 0)
+            Py_CLEAR(list);
+        Py_DECREF((PyObject *)found[i]);
+    }
+    return list;
+}
+
+PyObject *bind_tasklets(int (*wanted)(const s_tasklet *))
+{
     s_tasklet **found;
     s_sched *s = s_self();
     Py_ssize_t count = s ? s_tasklets(s, &found) : S_E_SET;
     if (count < 0)
         return bind_fail((int)count, NULL);
-    PyObject *list = PyList_New(count + 1);
-    if (list != NULL)
-        PyList_SET_ITEM(list, 0, Py_NewRef((PyObject *)s->main));
-    for (Py_ssize_t i = 0; i < count; i++) {
-        if (list != NULL)
-            PyList_SET_ITEM(list, i + 1, (PyObject *)found[i]);
-        else
-            Py_DECREF((PyObject *)found[i]);
-    }
+    PyObject *list = list_of(found, count, wanted);
     PyMem_RawFree(found);
+    return list;
+}
+
+/* tasklets(): the main tasklet, then the others that have not ended, oldest first. */
+static PyObject *inspect_tasklets(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    PyObject *list = bind_tasklets(NULL);
+    if (list != NULL && PyList_Insert(list, 0, (PyObject *)s_self_->main) < 0)
+        Py_CLEAR(list);
     return list;
 }
 

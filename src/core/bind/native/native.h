@@ -48,6 +48,12 @@ static inline PyObject *bind_receive_with(PyObject *self, const c_call_site *sit
     return bind_result_by(fail, value, code, self);
 }
 
+/* ---- inspect.c ---------------------------------------------------------------------- */
+
+/* The calling thread's tasklets that have not ended, without the main one, oldest first: all of
+ * them, or those for which `wanted` is true; NULL with an exception. */
+PyObject *bind_tasklets(int (*wanted)(const s_tasklet *t));
+
 /* ---- fiber.c ------------------------------------------------------------------------ */
 
 void bind_fiber_init(void);
