@@ -98,8 +98,16 @@ def child(fuzzer: Fuzzer, seed: int, last: Path, corpus: Path | None) -> None:
         if said not in known and corpus is not None:
             known.add(said)
             with corpus.open("a", encoding="ascii") as file:
-                file.write(f"{data.hex()} {said}\n")
+                file.write(f"{neutral(data).hex()} {said}\n")
     os._exit(0)
+
+
+def neutral(data: bytes) -> bytes:
+    """The input with the folders of this machine overwritten; its length stays the same."""
+    folders = {str(Path(name).resolve()).encode() for name in (*sys.path, sys.prefix)}
+    for folder in sorted(folders, key=len, reverse=True):
+        data = data.replace(folder, b"/" + b"x" * (len(folder) - 1))
+    return data
 
 
 def batch(fuzzer: Fuzzer, words: list[str], folder: Path) -> str:

@@ -71,6 +71,41 @@ def test_the_rules_let_others_pass() -> None:
         assert not list(faults(tree.ROOT, line)), line
 
 
+HEXADECIMAL = re.compile(rb"[0-9a-fA-F]{32,}")
+BYTES_OF_MACHINE_PATHS = re.compile(rb"/(?:work|root)/")
+# What released versions have written must stay loadable as it is.
+OLD_BYTES = re.compile(r"tests/snapshots/0\.1\.0/[^/]+/handles\.frozen")
+
+
+def holds_machine_path(data: bytes) -> bool:
+    """Whether bytes hold a path of some machine, as they are or in hexadecimal digits."""
+    digits = [found[: len(found) // 2 * 2] for found in HEXADECIMAL.findall(data)]
+    decoded = [bytes.fromhex(found.decode()) for found in digits]
+    return any(BYTES_OF_MACHINE_PATHS.search(one) for one in (data, *decoded))
+
+
+def test_kept_bytes_hold_no_machine_path() -> None:
+    """Pickles, frozen tasklets and the inputs of fuzzers, which the rules for lines cannot read."""
+    texts = {path for path in tree.texts() if path.suffix in (".py", ".md")}
+    tree.assert_none(
+        [
+            name
+            for path in tree.tracked()
+            if path not in texts and not OLD_BYTES.fullmatch(name := tree.name_of(path))
+            if holds_machine_path(path.read_bytes())
+        ],
+        "files that hold a path of some machine",
+    )
+
+
+def test_kept_bytes_are_decoded() -> None:
+    """A path is found behind a length byte, and in hexadecimal digits."""
+    path = "|root/|work/programs/frozen.py".replace("|", "/").encode()
+    for data in (b"\x8cV" + path, b"0 " + path.hex().encode(), path.hex().upper().encode()):
+        assert holds_machine_path(data)
+    assert not holds_machine_path(b"/xxxx/frozen.py".hex().encode())
+
+
 NAMED = re.compile(
     r"`((?:base|plat|heap|cpython|sched|chan|sync|debug|io|patch|bind|snapshot)/[\w/.]+)`"
 )
