@@ -255,8 +255,9 @@ void c_trace_remove(PyThreadState *ts);
 /* What a tasklet that this thread spawns begins with, into an empty `copy`: 0, or -1 with an
  * exception. */
 int c_trace_inherit(PyThreadState *ts, c_trace *copy);
-/* A function of a builtin module as the interpreter made it, whatever has replaced the attribute:
- * new, or NULL without an exception when there is none of that name. */
+/* The function of that name as the builtin module defined it, even if the attribute has been
+ * replaced since.  A new reference.  NULL if the module defined no such function; no exception is
+ * set then. */
 PyObject *c_function_find(PyObject *module, const char *name);
 /* Replaces the C function of a builtin for all its holders: the original, or NULL when `function`
  * is not a builtin with these METH_ flags. */
