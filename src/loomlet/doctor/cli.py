@@ -25,8 +25,8 @@ FOUND, NOT_UNDERSTOOD = 1, 2
 DESCRIPTION = """\
 Find what loomlet.patch does not reach in a program: whether it can be installed on this
 interpreter, which tools watch the process (debugger, profiler), which imported modules are known
-to wait in their own C code, and which loaded libraries call system functions that wait.  The last
-is a hint, not a proof."""
+to wait in their own C code, which are made by pybind11, and which loaded libraries call system
+functions that wait.  The last is a hint, not a proof."""
 
 
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
@@ -46,12 +46,15 @@ def examine(options: argparse.Namespace) -> int:
     failed = [problem for name in options.what for problem in _import_all(name)]
     for problem in failed:
         print(f"loomlet doctor: {problem}", file=sys.stderr)
-    modules = findings.modules(sys.modules.keys() - before)
+    imported = sys.modules.keys() - before
+    modules = findings.modules(imported)
     libraries = findings.libraries(findings.loaded() - mapped)
     refused = findings.refusal()  # last, because installing imports modules too
     _print_parts(refused)
     _print_rows("Tools that watch this process", [(one.name, one.advice) for one in tools])
     _print_rows("Modules that wait in C", [(one.name, one.advice) for one in modules])
+    made = findings.made_by_pybind11(imported)
+    _print_rows("Modules made by pybind11", [(one.name, one.advice) for one in made])
     rows = [(str(one.path), " ".join(one.calls)) for one in libraries]
     _print_rows("Libraries that call functions that wait (a hint)", rows)
     if failed:

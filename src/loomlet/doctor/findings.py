@@ -1,18 +1,21 @@
 """Findings about blocking code that loomlet.patch cannot reach, as values.
 
-Four questions.  Can the patch be installed on this interpreter, and if not, why?  Which of the
+Five questions.  Can the patch be installed on this interpreter, and if not, why?  Which of the
 imported modules are known to wait in C, and what can be done about it?  Which of the loaded
 libraries, except the interpreter's own and the C library, call system functions that wait?  The
 last is a hint, not a proof: a library may call them on its own threads, or for descriptors that
 never wait; and a library that makes system calls directly is not found.  And which tools watch this
-process, a debugger, a profiler or a coverage tool: what do they mean for tasklets?
+process, a debugger, a profiler or a coverage tool: what do they mean for tasklets?  And which
+imported modules are made by pybind11, below whose calls no time slice ends?
 """
 
 from __future__ import annotations
 
+import mmap
 import sys
 import sysconfig
 from collections.abc import Iterable
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,6 +31,7 @@ __all__ = [
     "Tool",
     "libraries",
     "loaded",
+    "made_by_pybind11",
     "modules",
     "refusal",
     "tools",
@@ -67,11 +71,13 @@ WAITING = {
     *("pthread_cond_wait", "pthread_cond_timedwait", "pthread_join"),
     *("wait", "waitid", "waitpid", "system"),
 }
+PYBIND11 = "its callbacks are never interrupted: let long ones wait, or run_blocking() the call"
+PYBIND11_MARK = b"__pybind11_internals_v"
 SYSTEM = ("ld-", "libc.", "libc-", "libm.", "libpthread", "libdl", "librt", "libgcc_s", "libpython")
 
 
 class Module(NamedTuple):
-    """An imported module that is known to wait in C, and advice."""
+    """An imported module that needs attention, and advice."""
 
     name: str
     advice: str
@@ -145,6 +151,29 @@ def refusal() -> str | None:
 def modules(imported: Iterable[str]) -> list[Module]:
     """The modules that are known to wait in C, by name."""
     return [Module(name, KNOWN[name]) for name in sorted(KNOWN.keys() & set(imported))]
+
+
+def made_by_pybind11(imported: Iterable[str]) -> list[Module]:
+    """The extension modules that hold code of pybind11, by name."""
+    files = {
+        name: getattr(sys.modules.get(name), "__dict__", {}).get("__file__")
+        for name in sorted(imported)
+    }
+    return [
+        Module(name, PYBIND11)
+        for name, file in files.items()
+        if isinstance(file, str) and file.endswith(tuple(EXTENSION_SUFFIXES))
+        if _holds(Path(file), PYBIND11_MARK)
+    ]
+
+
+def _holds(path: Path, mark: bytes) -> bool:
+    """Whether a file has these bytes; False for one that cannot be read."""
+    try:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return data.find(mark) >= 0
+    except (OSError, ValueError):
+        return False
 
 
 def libraries(paths: Iterable[Path]) -> list[Library]:

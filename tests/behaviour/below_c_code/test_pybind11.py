@@ -13,6 +13,7 @@ import pytest
 
 import loomlet
 from loomlet.compat.greenlet import getcurrent, greenlet
+from loomlet.doctor import findings
 
 KINDS = ("call", "call_released", "call_acquired")
 
@@ -212,3 +213,19 @@ def test_threads_under_loomlet_run(tmp_path) -> None:
     command = [sys.executable, "-m", "loomlet", "run", str(script)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.stdout == f"{[10] * 8}\n", done.stderr
+
+
+def test_the_doctor_names_such_modules(with_pybind11) -> None:
+    """With advice; that alone is nothing to complain about."""
+    folder = os.path.dirname(with_pybind11.__file__)
+    path = os.pathsep.join([folder, os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-m", "loomlet", "doctor", "with_pybind11", "json"],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
+    names = done.stdout.partition("Modules made by pybind11:")[2].split("\n\n")[0]
+    assert names == f"\n  with_pybind11  {findings.PYBIND11}"
