@@ -8,6 +8,7 @@ import functools
 import json
 import re
 import sqlite3
+import sys
 import sysconfig
 import time
 from collections.abc import Callable
@@ -102,6 +103,21 @@ def by_pillow(f: Callable[[int], int]) -> object:
     return image.open(Slow(made.getvalue())).tobytes()
 
 
+def by_cryptography(f: Callable[[int], int]) -> object:
+    """An object whose memory a digest in Rust asks for."""
+    hashes = library("cryptography.hazmat.primitives.hashes")
+
+    class Slow:
+        def __buffer__(self, flags: int) -> memoryview:
+            return memoryview(b"%d" % f(1))
+
+    if sys.version_info < (3, 12):
+        pytest.skip("objects of Python code have no memory to give before 3.12")
+    digest = hashes.Hash(hashes.SHA256())
+    digest.update(Slow())
+    return digest.finalize()
+
+
 def library(name: str) -> Any:
     """A module that is installed, or its test is skipped; so it is where it would turn the GIL on.
 
@@ -113,7 +129,7 @@ def library(name: str) -> Any:
 
 
 PURE = [by_sorted, by_reduce, by_re, by_json, by_sqlite, by_ctypes]
-LIBRARIES = [by_numpy, by_pandas, by_pydantic, by_lxml, by_pillow]
+LIBRARIES = [by_numpy, by_pandas, by_pydantic, by_lxml, by_pillow, by_cryptography]
 
 
 def check_waits(calls: Calls) -> None:

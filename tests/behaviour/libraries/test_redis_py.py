@@ -67,3 +67,49 @@ def test_a_timeout_leaves_it_usable(client):
         return None
 
     assert crowd(late, 50) == [str(number).encode() for number in range(50)]
+
+
+def test_a_pipeline_and_a_lock(client):
+    """The lock is given to one at a time, by the server; a transaction is one request."""
+
+    def work(number):
+        with client.lock("lock", timeout=60, sleep=0.001):
+            before = int(client.get("sum") or 0)
+            with client.pipeline() as pipeline:
+                pipeline.incr("count")
+                pipeline.set("sum", before + number)
+                return pipeline.execute()[0]
+
+    assert sorted(crowd(work, 30)) == list(range(1, 31))
+    assert int(client.get("sum")) == sum(range(30))
+
+
+def test_a_subscriber_in_a_thread_of_its_own(redis_server, run_program):
+    """redis-py starts it, and under `loomlet run` it is a tasklet."""
+    done = run_program(
+        """
+        import sys
+        import threading
+        import redis
+
+        got, all_came = [], threading.Event()
+
+        def take(message):
+            got.append(int(message["data"]))
+            if len(got) == 20:
+                all_came.set()
+
+        with redis.Redis(port=int(sys.argv[1])) as client:
+            subscription = client.pubsub(ignore_subscribe_messages=True)
+            subscription.subscribe(**{"a thread": take})
+            thread = subscription.run_in_thread(sleep_time=0.01)
+            for number in range(20):
+                client.publish("a thread", number)
+            all_came.wait(60)
+            thread.stop()
+            thread.join()
+            print(got == list(range(20)))
+        """,
+        str(redis_server.port),
+    )
+    assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
