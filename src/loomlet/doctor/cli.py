@@ -55,6 +55,10 @@ def examine(options: argparse.Namespace) -> int:
     _print_rows("Modules that wait in C", [(one.name, one.advice) for one in modules])
     made = findings.made_by_pybind11(imported)
     _print_rows("Modules made by pybind11", [(one.name, one.advice) for one in made])
+    if found := findings.taken_care_of(imported):
+        _print_rows(
+            "Modules that the patch takes care of", [(one.name, one.advice) for one in found]
+        )
     rows = [(str(one.path), " ".join(one.calls)) for one in libraries]
     _print_rows("Libraries that call functions that wait (a hint)", rows)
     if failed:

@@ -1,12 +1,13 @@
 """Findings about blocking code that loomlet.patch cannot reach, as values.
 
-Five questions.  Can the patch be installed on this interpreter, and if not, why?  Which of the
+Six questions.  Can the patch be installed on this interpreter, and if not, why?  Which of the
 imported modules are known to wait in C, and what can be done about it?  Which of the loaded
 libraries, except the interpreter's own and the C library, call system functions that wait?  The
 last is a hint, not a proof: a library may call them on its own threads, or for descriptors that
 never wait; and a library that makes system calls directly is not found.  And which tools watch this
 process, a debugger, a profiler or a coverage tool: what do they mean for tasklets?  And which
-imported modules are made by pybind11, below whose calls no time slice ends?
+imported modules are made by pybind11, below whose calls no time slice ends?  And which ones wait
+in Python once the patch is installed, although they have libraries that could wait?
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 import mmap
 import sys
 import sysconfig
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import NamedTuple
@@ -26,6 +27,7 @@ from loomlet.doctor import elf
 __all__ = [
     "KNOWN",
     "PARTS",
+    "TAKEN_CARE_OF",
     "Library",
     "Module",
     "Tool",
@@ -34,6 +36,7 @@ __all__ = [
     "made_by_pybind11",
     "modules",
     "refusal",
+    "taken_care_of",
     "tools",
 ]
 
@@ -61,6 +64,9 @@ KNOWN = {
     "pycurl": "waits in its client library: use CurlMulti with select(), or run_blocking() it",
     "readline": "input() at a terminal waits in C: run_blocking() it",
     "zmq": "waits in its own library: use poll() with its FD, or zmq.asyncio by loomlet.aio",
+}
+TAKEN_CARE_OF = {
+    "psycopg": "waits in Python once install() has run, though its libraries are listed"
 }
 WAITING = {
     *("accept", "accept4", "connect", "recv", "recvfrom", "recvmsg", "send", "sendmsg", "sendto"),
@@ -151,6 +157,11 @@ def refusal() -> str | None:
 def modules(imported: Iterable[str]) -> list[Module]:
     """The modules that are known to wait in C, by name."""
     return [Module(name, KNOWN[name]) for name in sorted(KNOWN.keys() & set(imported))]
+
+
+def taken_care_of(imported: Container[str]) -> list[Module]:
+    """The modules that wait in Python under the patch, although they have libraries that wait."""
+    return [Module(name, advice) for name, advice in TAKEN_CARE_OF.items() if name in imported]
 
 
 def made_by_pybind11(imported: Iterable[str]) -> list[Module]:

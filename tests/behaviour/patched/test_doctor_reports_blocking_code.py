@@ -43,6 +43,15 @@ def test_a_known_module_comes_with_advice(doctor):
     assert f"  _sqlite3  {findings.KNOWN['_sqlite3']}\n" in done.stdout
 
 
+def test_a_module_that_the_patch_takes_care_of_is_named(doctor):
+    """Its libraries are still listed, below that."""
+    pytest.importorskip("psycopg")
+    printed = doctor("psycopg").stdout
+    named = printed.index(f"  psycopg  {findings.TAKEN_CARE_OF['psycopg']}\n")
+    assert named < printed.index("Libraries that call functions that wait")
+    assert "psycopg" not in doctor("queue").stdout
+
+
 def test_a_script_is_not_run(doctor, tmp_path):
     """What it imports is, anywhere in its text."""
     (tmp_path / "beside.py").write_text("print('imported')")
