@@ -59,6 +59,17 @@ def test_the_result_of_main_is_no_main(result):
     assert loomlet.run(lambda: "not inside run() now") == "not inside run() now"
 
 
+def test_keywords_of_run_are_its_own():
+    """Those of main go by functools.partial, or a lambda."""
+
+    def main(*, colour):
+        return colour
+
+    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
+        loomlet.run(main, colour="blue")
+    assert loomlet.run(functools.partial(main, colour="blue")) == "blue"
+
+
 def test_select_takes_a_list():
     """A channel can be iterated, and so would be emptied."""
     one, two = Channel(3), Channel(3)

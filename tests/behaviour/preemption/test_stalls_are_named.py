@@ -71,7 +71,7 @@ def warnings_of(main):
 
 
 def test_by_default_it_warns_once_for_each_line(until):
-    """A StallWarning names the tasklet and the line; the same line warns once."""
+    """A StallWarning names the tasklet, the line, and what to do; the same line warns once."""
 
     def main():
         sleepers = []
@@ -86,6 +86,7 @@ def test_by_default_it_warns_once_for_each_line(until):
     warned = warnings_of(main)
     assert [(w.filename, w.lineno) for w in warned] == [(__file__, LINE)]
     assert "sleep_in_c" in str(warned[0].message)
+    assert str(warned[0].message).endswith("make such calls with loomlet.run_blocking()")
     assert issubclass(loomlet.StallWarning, RuntimeWarning)
 
 

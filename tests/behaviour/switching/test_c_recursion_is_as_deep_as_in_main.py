@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -120,3 +121,27 @@ def test_what_takes_most_of_the_stack_ends_by_an_exception(body, no_python_limit
         return "goes on"
 
     assert [task.result() for task in [loomlet.spawn(caught) for _ in range(2)]] == ["goes on"] * 2
+
+
+def memory():
+    """What this process has in memory, in bytes."""
+    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith("Rss:"))
+
+
+def test_room_that_is_not_used_takes_no_memory():
+    """A tasklet that waits below C code has the pages that it has touched, not its whole stack."""
+    count, each = 200, 256 << 10  # a stack has room for many times as much
+    ch = loomlet.Channel()
+
+    def wait():
+        sorted([1], key=lambda _: ch.receive())
+
+    before = memory()
+    tasks = [loomlet.spawn(wait) for _ in range(count)]
+    loomlet.schedule()
+    taken = memory() - before
+    for task in tasks:
+        ch.send(None)
+        task.join()
+    assert taken < count * each
