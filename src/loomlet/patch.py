@@ -24,7 +24,7 @@ import os
 import sys
 from typing import Any
 
-from loomlet import _core, _log_records
+from loomlet import _core, _log_records, _raise_in_thread
 from loomlet._pseudo_threads import Sentinel
 
 __all__ = ["install", "installed", "uninstall"]
@@ -46,6 +46,7 @@ def install(*, threads: bool = False) -> None:
         _log_records.add_tasklets()
     if threads:
         _core._patch_threads(Sentinel)
+        _raise_in_thread.replace()
 
 
 def uninstall() -> None:

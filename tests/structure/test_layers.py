@@ -59,6 +59,7 @@ PYTHON_LEVELS = (
         "loomlet._greenlet_import",
         "loomlet._log_records",
         "loomlet._pseudo_threads",
+        "loomlet._raise_in_thread",
         "loomlet._scopes",
         "loomlet._selftest",
         "loomlet._sequence",

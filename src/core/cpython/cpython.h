@@ -295,6 +295,9 @@ int c_nesting_level(PyThreadState *ts, const c_state *state, int running);
 int c_recursion_depth(PyThreadState *ts, const c_state *state, int running);
 /* The frame object of a suspended tasklet's innermost Python function: new, or NULL. */
 PyObject *c_frame_object(PyThreadState *ts, const c_state *state);
+/* The exception that a suspended tasklet handles, as sys._current_exceptions() gives it (None if
+ * there is none): new, or NULL with an exception. */
+PyObject *c_caught_exception(PyThreadState *ts, const c_state *state);
 /* The code and line of the innermost Python function of a suspended tasklet: 1 and a new reference,
  * or 0. */
 int c_suspended_location(const c_state *state, PyObject **code, int *line);

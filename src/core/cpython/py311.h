@@ -22,6 +22,14 @@
 /* Pending calls cannot be switched away from: interrupt_trace.c. */
 #define C_INTERRUPT_TRACES 1
 
+/* What sys._current_exceptions() lists for an exception: new. */
+static inline PyObject *exception_as_listed(PyObject *exception)
+{
+    PyObject *traceback = PyException_GetTraceback(exception);
+    return Py_BuildValue("OON", (PyObject *)Py_TYPE(exception), exception,
+                         traceback != NULL ? traceback : Py_NewRef(Py_None));
+}
+
 /* ---- frames and code ---- */
 
 /* Words of the data stack that a call of `code` takes. */

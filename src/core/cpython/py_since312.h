@@ -13,6 +13,12 @@
 
 #define C_HAS_SOFT 1
 
+/* What sys._current_exceptions() lists for an exception: new. */
+static inline PyObject *exception_as_listed(PyObject *exception)
+{
+    return Py_NewRef(exception);
+}
+
 /* ---- frames and code ---- */
 
 /* Words of the data stack that a call of `code` takes. */

@@ -161,3 +161,12 @@ PyObject *c_frame_object(PyThreadState *ts, const c_state *state)
         PyGC_Enable();
     return found;
 }
+
+PyObject *c_caught_exception(PyThreadState *ts, const c_state *state)
+{
+    const _PyErr_StackItem *item = state->exc_info;
+    (void)ts;
+    while (item != NULL && (item->exc_value == NULL || item->exc_value == Py_None))
+        item = item->previous_item;
+    return item != NULL ? exception_as_listed(item->exc_value) : Py_NewRef(Py_None);
+}

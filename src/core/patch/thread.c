@@ -24,7 +24,6 @@
 
 #include "cpython/builtin_lock.h"
 #include "cpython/builtin_thread.h"
-#include "sched/guests/trace.h"
 #include "sync/builtin_lock.h"
 
 #define PAUSE_FIRST 500000
@@ -362,107 +361,7 @@ Py_ssize_t patch_thread_count(void)
     return __atomic_load_n(&alive, __ATOMIC_RELAXED);
 }
 
-/* ---- which tasklets are threads ------------------------------------------------------------ */
-
-static int append_ident(PyObject *idents, const s_tasklet *t)
-{
-    return s_is_thread(t) ? PyList_Append(idents, t->identity->key) : 0;
-}
-
-PyObject *patch_thread_idents(void)
-{
-    s_tasklet **found = NULL;
-    PyObject *idents = PyList_New(0);
-    if (idents == NULL || s_self_ == NULL || __atomic_load_n(&alive, __ATOMIC_RELAXED) == 0)
-        return idents;
-    Py_ssize_t count = s_tasklets(s_self_, &found);
-    if (count < 0) {
-        Py_DECREF(idents);
-        return patch_raise(s_self_, (int)count);
-    }
-    for (Py_ssize_t i = 0; i < count; i++) {
-        if (idents != NULL && append_ident(idents, found[i]) < 0)
-            Py_CLEAR(idents);
-        Py_DECREF((PyObject *)found[i]);
-    }
-    PyMem_RawFree(found);
-    return idents;
-}
-
-/* The frames of a tasklet that is suspended, or NULL without an exception; borrowed from nothing.
- */
-static PyObject *suspended_frame(s_sched *s, s_tasklet *t)
-{
-    return t != s->current && t->started && t->state != S_DONE ? c_frame_object(s->ts, &t->c)
-                                                               : NULL;
-}
-
-static int add_frame(PyObject *frames, PyObject *ident, PyObject *frame)
-{
-    int code = frame != NULL ? PyDict_SetItem(frames, ident, frame) : 0;
-    Py_XDECREF(frame);
-    return code;
-}
-
-/* The running tasklet's frame goes to its own ident, that of main to the thread's. */
-static int divide_thread_frames(s_sched *s, PyObject *frames)
-{
-    if (!s_is_thread(s->current))
-        return 0;
-    PyObject *ident = PyLong_FromUnsignedLong(PyThread_get_thread_ident());
-    PyObject *frame = ident ? Py_XNewRef(PyDict_GetItemWithError(frames, ident)) : NULL;
-    int code = ident == NULL || add_frame(frames, s->current->identity->key, frame) < 0 ||
-                       add_frame(frames, ident, suspended_frame(s, s->main)) < 0
-                   ? -1
-                   : 0;
-    Py_XDECREF(ident);
-    return code;
-}
-
-int patch_thread_add_frames(PyObject *frames)
-{
-    s_tasklet **found = NULL;
-    s_sched *s = s_self_;
-    if (s == NULL || s->ts != c_thread_state() || __atomic_load_n(&alive, __ATOMIC_RELAXED) == 0)
-        return 0;
-    int code = divide_thread_frames(s, frames);
-    Py_ssize_t count = s_tasklets(s, &found);
-    if (count < 0)
-        patch_raise(s, (int)count);
-    for (Py_ssize_t i = 0; i < count; i++) {
-        s_tasklet *t = found[i];
-        if (code == 0 && s_is_thread(t))
-            code = add_frame(frames, t->identity->key, suspended_frame(s, t));
-        Py_DECREF((PyObject *)t);
-    }
-    PyMem_RawFree(found);
-    return count < 0 ? -1 : code;
-}
-
-static int set_trace_unless_running(s_sched *s, s_tasklet *t, int which, PyObject *function)
-{
-    int code = t != s->current && t->state != S_DONE ? s_trace_set(s, t, which, function) : S_OK;
-    return code < 0 ? -(patch_raise(s, code) == NULL) : 0;
-}
-
-int patch_threads_set_trace(int which, PyObject *function)
-{
-    s_tasklet **found = NULL;
-    s_sched *s = s_self_;
-    if (s == NULL || s->ts != c_thread_state() || __atomic_load_n(&alive, __ATOMIC_RELAXED) == 0)
-        return 0;
-    int code = set_trace_unless_running(s, s->main, which, function);
-    Py_ssize_t count = s_tasklets(s, &found);
-    for (Py_ssize_t i = 0; i < count; i++) {
-        if (code == 0 && s_is_thread(found[i]))
-            code = set_trace_unless_running(s, found[i], which, function);
-        Py_DECREF((PyObject *)found[i]);
-    }
-    PyMem_RawFree(found);
-    if (count < 0)
-        patch_raise(s, (int)count);
-    return count < 0 ? -1 : code;
-}
+/* ---- installing, and forks ------------------------------------------------------------------- */
 
 int patch_threads_prepare(void)
 {

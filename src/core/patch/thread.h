@@ -40,15 +40,22 @@ PyObject *patch_thread_join(s_sched *s, PyObject *handle, PyObject *args, int64_
 
 /* How many tasklets are threads now, in all threads. */
 Py_ssize_t patch_thread_count(void);
+/* In the child of a fork: threads that are tasklets are not there, as other threads. */
+void patch_threads_after_fork(void);
+
+/* ---- thread_list.c ------------------------------------------------------------------------- */
+
 /* The idents of the calling thread's tasklets that are threads: a list. */
 PyObject *patch_thread_idents(void);
 /* Adds the frames of those tasklets to what sys._current_frames() has returned: 0 or -1. */
 int patch_thread_add_frames(PyObject *frames);
+/* The same for the handled exceptions that sys._current_exceptions() has returned: 0 or -1. */
+int patch_thread_add_errors(PyObject *exceptions);
 /* Sets the trace or profile function (C_TRACE, C_PROFILE) of those tasklets, and of main, but not
  * that of the running one: 0 or -1. */
 int patch_threads_set_trace(int which, PyObject *function);
-/* In the child of a fork: threads that are tasklets are not there, as other threads. */
-void patch_threads_after_fork(void);
+/* PyThreadState_SetAsyncExc, which finds threads that are tasklets too: how many were found. */
+int patch_thread_raise(unsigned long ident, PyObject *exception);
 
 /* ---- local.c ---------------------------------------------------------------------------- */
 

@@ -79,6 +79,22 @@ def on_a_copy(read):
     return run
 
 
+def test_a_close_while_a_tasklet_writes(mode):
+    """The writer writes all of it, then the buffer is closed."""
+    reading, writing = os.pipe()
+    buffer = open(writing, "wb", buffering=100)
+    data = b"x" * (1 << 20)
+    task, closing = loomlet.spawn(buffer.write, data), loomlet.spawn(buffer.close)
+    loomlet.schedule()
+    assert not buffer.closed
+    with open(reading, "rb") as one:
+        assert one.read() == data
+    assert task.result() == len(data)
+    closing.join()
+    with pytest.raises(ValueError, match="write to closed file"):
+        buffer.write(data)
+
+
 @pytest.mark.parametrize("read", READS.values(), ids=READS.keys())
 def test_a_reader_waits(mode, files, read):
     """Until something comes."""

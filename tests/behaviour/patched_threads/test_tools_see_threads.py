@@ -47,6 +47,60 @@ def test_dumps_of_threads_show_their_frames():
     loomlet.run(main)
 
 
+def test_reports_of_errors_show_what_threads_handle():
+    """sys._current_exceptions() has what each thread handles, whichever of them asks."""
+
+    def handled():
+        found = sys._current_exceptions()
+        return {ident: each[1] if type(each) is tuple else each for ident, each in found.items()}
+
+    def handles(error, then):
+        try:
+            raise error
+        except KeyError:
+            then()
+
+    def main():
+        def ask():
+            go.wait()
+            seen.append(handled())
+
+        def let_ask():
+            go.set()
+            asking.join()
+
+        mine = threading.get_ident()
+        waiting = threading.Thread(target=handles, args=[errors[0], event.wait])
+        asking = threading.Thread(target=handles, args=[errors[1], ask])
+        waiting.start()
+        assert handled() == {mine: None, waiting.ident: errors[0]}
+        asking.start()
+        handles(errors[2], let_ask)
+        both = {waiting.ident: errors[0], asking.ident: errors[1]}
+        assert seen == [{mine: errors[2], **both}]
+        event.set()
+        waiting.join()
+        assert handled() == {mine: None}
+
+    errors, seen = [KeyError(n) for n in range(3)], []
+    event, go = threading.Event(), threading.Event()
+    loomlet.run(main)
+
+
+def test_native_ids_are_those_of_the_system():
+    """Every thread has one, which tools of the system know."""
+
+    def main():
+        thread = threading.Thread(target=lambda: seen.append(threading.get_native_id()))
+        thread.start()
+        thread.join()
+        assert seen == [thread.native_id] == [threading.get_native_id()]
+        assert type(thread.native_id) is int
+
+    seen = []
+    loomlet.run(main)
+
+
 def test_raw_threads_are_counted_and_reported_as_threads(monkeypatch):
     """_thread._count() has them, and a report of a failure names the function."""
     reports = []

@@ -61,7 +61,7 @@ static PyObject *thread_excepthook(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
-static PyCFunction frames_original;
+static PyCFunction frames_original, exceptions_original;
 
 /* sys._current_frames(): what dumps and error reporters show of threads. */
 static PyObject *thread_frames(PyObject *module, PyObject *unused)
@@ -70,6 +70,22 @@ static PyObject *thread_frames(PyObject *module, PyObject *unused)
     if (frames != NULL && patch_thread_add_frames(frames) < 0)
         Py_CLEAR(frames);
     return frames;
+}
+
+/* sys._current_exceptions(): what they show of exceptions. */
+static PyObject *thread_exceptions(PyObject *module, PyObject *unused)
+{
+    PyObject *exceptions = exceptions_original(module, unused);
+    if (exceptions != NULL && patch_thread_add_errors(exceptions) < 0)
+        Py_CLEAR(exceptions);
+    return exceptions;
+}
+
+/* _raise_in_thread(): the address of a function with the arguments of PyThreadState_SetAsyncExc. */
+static PyObject *raise_in_thread(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyLong_FromVoidPtr((void *)(uintptr_t)patch_thread_raise);
 }
 
 static PyCFunction sigmask_original;
@@ -130,6 +146,8 @@ static void replace_in_other_modules(void)
     PyObject *sigmask = module ? PyObject_GetAttrString(module, "pthread_sigmask") : NULL;
     PyErr_Clear();
     replace_once(PySys_GetObject("_current_frames"), METH_NOARGS, thread_frames, &frames_original);
+    replace_once(PySys_GetObject("_current_exceptions"), METH_NOARGS, thread_exceptions,
+                 &exceptions_original);
     replace_once(PySys_GetObject("_settraceallthreads"), METH_O, thread_trace_all,
                  &trace_all_original);
     replace_once(PySys_GetObject("_setprofileallthreads"), METH_O, thread_profile_all,
@@ -320,6 +338,7 @@ static PyObject *patch_threads(PyObject *module, PyObject *wanted)
 
 PyMethodDef bind_thread_functions[] = {
     {"_patch_threads", patch_threads, METH_O, NULL},
+    {"_raise_in_thread", raise_in_thread, METH_NOARGS, NULL},
     {"_keep_local", keep_local, METH_O, NULL},
     {"_threads", thread_idents, METH_NOARGS, NULL},
     {"_tasklet_name", tasklet_name, METH_NOARGS, NULL},
