@@ -96,6 +96,59 @@ def test_uninterruptible_code_is_reported(begin):
     assert text.count("\n") == 1
 
 
+AFTER_ANOTHER_THREAD = """
+import threading, time
+import loomlet
+from loomlet._core import stats
+
+def switches():
+    counts = stats()
+    return counts["soft"] + counts["hard"]
+
+def spin():
+    while not seen:
+        pass
+
+def first():
+    loomlet.spawn(spin)
+    before = switches()
+    while switches() == before:  # until its slice has ended, and that of spin()
+        pass
+    seen.append(switches())
+
+def turn():
+    while switches() < seen[0]:
+        loomlet.schedule()
+    if switches() == seen[0]:
+        began = time.monotonic()
+        with loomlet.nopreempt():
+            while time.monotonic() < began + 0.03:  # it is looked at several times meanwhile
+                pass
+        print("short" if time.monotonic() < began + 0.5 else "long")
+
+def second():
+    for task in [loomlet.spawn(turn) for _ in range(3)]:
+        task.join()
+
+def in_thread(main):
+    thread = threading.Thread(target=loomlet.run, args=[main], kwargs={"slice": 0.005})
+    thread.start()
+    thread.join()
+
+seen = []
+print("ready", flush=True)
+in_thread(first)
+time.sleep(1.1)  # longer than LOOMLET_STALL, since its last slice ended
+in_thread(second)
+"""
+
+
+def test_the_slices_of_an_ended_thread_are_no_stall(begin):
+    """A new thread's tasklet runs after as many switches as the old one's after its last slice."""
+    output, errors = begin(AFTER_ANOTHER_THREAD, LOOMLET_STALL="1").communicate(timeout=60)
+    assert errors == "" or output == "long\n", errors
+
+
 NO_STALL = {
     "it is alone": ("pass", "lambda: time.sleep(0.3)"),
     "they wait for it": ("loomlet.spawn(loomlet.Channel().receive)", "lambda: time.sleep(0.3)"),

@@ -195,6 +195,7 @@ int s_monitor_set_slice(s_preempt *p, int64_t nanoseconds)
     p_lock_take(&samples_lock);
     p->slice = nanoseconds;
     p->seen = (s_progress){NULL, 0, 0};
+    p->preempted_at = p_now(); /* `preempted` may be a count of the record's last scheduler */
     p->sample_at = 0;
     s_stall_over(&p->stall);
     int code = nanoseconds ? start_monitor() : 0;
