@@ -93,12 +93,12 @@ def test_killed_while_it_waits(make, mode):
 @MAKE
 def test_the_end_of_run_ends_holder_and_waiters(make):
     """What was held by tasklets inside `with` is free after run(); so is what main held."""
-    lock, mine = make(), make()
+    lock, mine, never = make(), make(), Channel()
     log = []
 
     def hold():
         with lock:
-            Channel().receive()
+            never.receive()  # kept here: the collector ends who waits for what nobody can reach
 
     def wait():
         with lock:
