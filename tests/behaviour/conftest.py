@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 import pytest
@@ -23,6 +23,17 @@ from loomlet import _core
 pytest.register_assert_rewrite("helpers_ending_waits")
 
 Failures = list[tuple[loomlet.Tasklet, BaseException]]
+
+
+_left: list[loomlet.Tasklet] = []
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_pyfunc_call() -> Generator[None, object, object]:
+    """What a test leaves behind is ended: a collection that comes first would warn of it."""
+    result = yield
+    _left.extend(_core.tasklets()[1:])
+    return result
 
 
 def _end_all() -> None:
@@ -49,6 +60,7 @@ def failures() -> Iterator[Failures]:
     _core._virtual_clock(None)
     _core._seed(0)
     _end_all()
+    _left.clear()
     _core.soft(soft)
     loomlet.set_error_handler(previous)
     assert unexpected == []

@@ -12,6 +12,7 @@ import loomlet
 import loomlet.compat.stackless as stackless
 
 LAST = "Deadlock: the last runnable tasklet cannot be blocked."
+NEVER = loomlet.Channel()  # nothing sends, but it can be reached: its receiver is not collected
 NO_SENDER = "the main tasklet is receiving without a sender available."
 
 
@@ -29,7 +30,7 @@ def native_waits():
         "iterate": lambda: next(iter(loomlet.Channel())),
         "select": lambda: loomlet.select([loomlet.Channel()]),
         "select of stackless": lambda: loomlet.select([stackless.channel()]),
-        "join": lambda: loomlet.spawn(loomlet.Channel().receive).join(),
+        "join": lambda: loomlet.spawn(NEVER.receive).join(),
         "join of stackless": lambda: stackless.tasklet(stackless.channel().receive)().join(),
         "acquire": acquire,
         "switch": lambda: loomlet.spawn(lambda: None).switch(),
