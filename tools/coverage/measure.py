@@ -8,7 +8,8 @@
 The core is built with gcov's counters in an environment of its own, `.envs/coverage`; lines of
 Python are counted by coverage.py (in_each_process.py says how).  Both count in every process of the
 tests, and in the C tests of the rooms without Python.  The tests that are marked slow or stress are
-left out.  Only what CPython 3.13 on this processor compiles is measured.
+left out, but for those that alone reach what they test.  Only what CPython 3.13 on this processor
+compiles is measured.
 
 The status is 1 when a room is below what the file says by more than the tolerance, or when the file
 lacks a room or the reason why a function is never run.  Failing tests are shown, but only
@@ -47,6 +48,11 @@ UNFIT = (
     "tests/unit/test_docs.py::test_a_program_runs_and_prints_what_it_says[docs/reference/testing",
 )
 """Tests that the measuring disturbs: they count objects, descriptors or modules, or measure."""
+SLOW = (
+    "tests/behaviour/observing/test_rings_are_reported.py",
+    "tests/behaviour/observing/test_tools_see_every_tasklet.py",
+)
+"""Slow tests that alone reach what they test."""
 FOLDER = ROOT / "build" / "coverage"
 CORE_TESTS = FOLDER / "core-tests"
 LINES = FOLDER / "lines"
@@ -93,6 +99,7 @@ def run_tests() -> None:
     start.write_text(START.format(str(Path(__file__).parent)))
     try:
         pytest(*TESTS, *(f"--deselect={test}" for test in UNFIT))
+        pytest(*SLOW, marked="slow")
         pytest(*TORTURED, LOOMLET_TORTURE="switch,move,alloc")
     finally:
         start.unlink()
@@ -101,11 +108,11 @@ def run_tests() -> None:
     together.save()
 
 
-def pytest(*words: str, **variables: str) -> None:
+def pytest(*words: str, marked: str = "not slow and not stress", **variables: str) -> None:
     """One run."""
-    quick = ["-q", "-m", "not slow and not stress", "-o", "faulthandler_timeout=300"]
+    options = ["-q", "-m", marked, "-o", "faulthandler_timeout=300", "-p", "no:cacheprovider"]
     env = {**os.environ, "LOOMLET_COVERAGE_DATA": str(LINES), **variables}
-    command = [sys.executable, "-m", "pytest", *quick, "-p", "no:cacheprovider", *words]
+    command = [sys.executable, "-m", "pytest", *options, *words]
     subprocess.run(command, cwd=ROOT, env=env, check=False)
 
 

@@ -89,6 +89,32 @@ assert sorted(map(str, found)) == ["210"] + ["refused"] * 4, found
     )
 
 
+def test_a_throw_of_a_second_tasklet_is_refused(python) -> None:
+    """Into a greenlet of the first, and into one of its own."""
+    check(
+        python,
+        """
+box, go = [], loomlet.Channel()
+def catches():
+    try:
+        to_parent()
+    except KeyError:
+        return "caught"
+def owner():
+    box.append(greenlet.greenlet(catches))
+    box[0].switch()
+    go.receive()
+    return box[0].throw(KeyError)
+first = spawn(owner)
+loomlet.schedule()
+assert outcome(spawn(box[0].throw, KeyError)) == "refused"
+assert outcome(spawn(greenlet.greenlet(len).throw, KeyError)) == "refused"
+go.send(None)
+assert first.result() == "caught"
+""",
+    )
+
+
 def test_loaded_after_loomlet(python) -> None:
     """The order of the imports makes no difference."""
     main = """

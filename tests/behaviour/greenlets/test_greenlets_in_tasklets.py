@@ -104,6 +104,44 @@ def test_dropped_by_another_tasklet() -> None:
     assert ended == ["dropper"]
 
 
+def test_dropped_by_another_thread() -> None:
+    """It is ended in its own thread, when a greenlet is used there again."""
+    ended: list[int] = []
+    found: list[greenlet] = []
+    begun, dropped = threading.Event(), threading.Event()
+
+    def body() -> None:
+        try:
+            getcurrent().parent.switch()
+        finally:
+            ended.append(threading.get_ident())
+
+    def owner() -> None:
+        for _ in range(2):
+            found.append(greenlet(body))
+            found[-1].switch()
+        begun.set()
+        dropped.wait()
+        assert ended == []
+        greenlet(len).switch(())
+        assert ended == [threading.get_ident()] * 2
+
+    def work() -> None:
+        try:
+            owner()
+        except BaseException as caught:
+            failures.append(caught)
+
+    failures: list[BaseException] = []
+    thread = threading.Thread(target=work)
+    thread.start()
+    begun.wait()
+    found.clear()
+    dropped.set()
+    thread.join()
+    assert failures == []
+
+
 def test_a_kill_ends_the_running_greenlet_and_then_its_parents() -> None:
     """TaskletExit goes from the greenlet that waits to the main greenlet."""
     ended: list[str] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextvars
 import copy
 import gc
+import pickle
 import sys
 import threading
 import weakref
@@ -151,10 +152,18 @@ def test_run() -> None:
     child = greenlet()
     with pytest.raises(AttributeError):
         child.switch()
+    child.run = len
+    del child.run
+    with pytest.raises(AttributeError):
+        del child.run
     child.run = to_parent
     assert child.run is to_parent
     child.switch()
-    for access in (lambda: child.run, lambda: setattr(child, "run", len)):
+    for access in (
+        lambda: child.run,
+        lambda: setattr(child, "run", len),
+        lambda: delattr(child, "run"),
+    ):
         with pytest.raises(AttributeError):
             access()
 
@@ -295,8 +304,9 @@ def test_a_greenlet_of_another_thread_is_refused() -> None:
 
 def test_greenlets_cannot_be_copied() -> None:
     """A TypeError, as for other objects that hold a C stack."""
-    with pytest.raises(TypeError, match="cannot pickle"):
-        copy.copy(greenlet(len))
+    for way in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="cannot pickle"):
+            way(greenlet(len))
 
 
 def test_the_names_of_the_module() -> None:

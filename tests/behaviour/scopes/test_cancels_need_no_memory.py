@@ -85,7 +85,7 @@ ANOTHER_THREAD = """
         scope.cancel()
 
     for n, scope in enumerate(scopes):
-        out_of_memory(cancel, scope, 1 + n % 3)
+        out_of_memory(cancel, scope, n % 3)
     thread.join()
     print("done")
 """
