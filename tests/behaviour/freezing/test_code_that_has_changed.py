@@ -1,6 +1,5 @@
 """A frame continues only in the code that it was frozen in, or in what code_map gives instead."""
 
-import gc
 import sys
 import textwrap
 
@@ -9,7 +8,6 @@ from helpers_frozen_tasklets import resumed, waiting
 
 import loomlet
 from loomlet import Channel, CodeChanged, ThawError
-from loomlet.snapshot import _code, _importable
 
 FIRST = """
     def job(ch):
@@ -53,32 +51,6 @@ def test_the_same_text_elsewhere_in_the_file(module):
     data = frozen(module(FIRST).job)
     module("# a comment\n\n\ndef another():\n    pass\n" + textwrap.dedent(FIRST))
     assert resumed(loomlet.thaw(data), 3) == (2, 3)
-
-
-def test_code_that_is_gone_is_forgotten(module):
-    """What is remembered of a module's functions goes with them."""
-
-    def freeze_all():
-        loaded = module(FIRST)
-        for function in (loaded.job, loaded.outer):
-            task = waiting(function, Channel())
-            loomlet.freeze(task)
-            task.kill()
-        return [set(each) for each in remembered]
-
-    def forget_all():
-        module("")
-        gc.collect()
-        return [set(each) for each in remembered]
-
-    remembered = (_code.DIGESTS, _importable._found, _importable._nested)
-    freeze_all()  # also remembers functions of loomlet, which stay
-    before = forget_all()
-    during = freeze_all()
-    after = forget_all()
-    for old, while_used, new in zip(before, during, after, strict=True):
-        assert while_used > old
-        assert new <= old
 
 
 @pytest.mark.parametrize(
