@@ -22,10 +22,11 @@ def other():
 def main():
     loomlet.on_stall(lambda stall: None)
     {before}
-    task = loomlet.spawn(in_c, {call})
-    task.name = "the bad one"
-    print("ready", flush=True)
-    task.join()
+    with loomlet.nopreempt():  # main is not ready to run while the call lasts
+        task = loomlet.spawn(in_c, {call})
+        task.name = "the bad one"
+        print("ready", flush=True)
+        task.join()
 
 loomlet.run(main, slice=0.005)
 """
