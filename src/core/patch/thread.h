@@ -57,6 +57,16 @@ int patch_threads_set_trace(int which, PyObject *function);
 /* PyThreadState_SetAsyncExc, which finds threads that are tasklets too: how many were found. */
 int patch_thread_raise(unsigned long ident, PyObject *exception);
 
+/* ---- signal.c ---------------------------------------------------------------------------- */
+
+void patch_signals_init(void);
+/* Where a thread that is a tasklet runs: main raises `error`.  1, or 0 when it is to be raised
+ * here. */
+int patch_signal_raise(PyObject *error);
+/* Where a thread that is a tasklet runs: main calls the handler of that signal.  1, or 0 when it is
+ * to be called here. */
+int patch_signal_leave(PyObject *handler, PyObject *number);
+
 /* ---- local.c ---------------------------------------------------------------------------- */
 
 /* From now on, or no longer, values of threading.local are the tasklet's: 0 or -1. */

@@ -11,7 +11,8 @@
  * Signals.  Python's handlers run in main, as they do in a thread that waits: main leaves its wait
  * and runs them with nothing queued, so they may wait, start threads and raise; then it begins the
  * wait again.  A wait that can be begun again says so (`resumable`).  In others handlers run inside
- * the scheduler and must not wait (idle.c).
+ * the scheduler and must not wait (idle.c).  Where threads are tasklets, main leaves its wait for a
+ * signal that found one of them too (patch/signal.c).
  *
  * A deadline is a timer of its own that owns a reference to its tasklet: a tasklet that has one is
  * never garbage.
@@ -156,7 +157,10 @@ int s_run_signal_handlers(s_sched *s)
     if (!s->current->is_main)
         return 0;
     s->signalled = 0;
-    if (PyErr_Occurred())
+    int raised = PyErr_Occurred() != NULL;
+    if (s_hook.handle_left_signals != NULL && s_hook.handle_left_signals(!raised) < 0)
+        return -1;
+    if (raised)
         return 0;
     return c_run_signal_handlers(s->ts) < 0 ? -1 : 1;
 }

@@ -24,6 +24,9 @@ int bind_patch_queues(int install);
  * tasklet, in every thread.  0, or -1 with an exception. */
 int bind_patch_builtin_locks(void);
 
+/* Once: what handlers of signals raise in a thread that is a tasklet is main's from now on. */
+void bind_patch_signals(void);
+
 extern PyMethodDef bind_patch_functions[], bind_thread_functions[], bind_event_loop_functions[];
 extern PyMethodDef bind_builtin_lock_functions[], bind_greenlet_functions[];
 extern PyMethodDef bind_extension_functions[];

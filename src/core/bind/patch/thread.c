@@ -331,8 +331,10 @@ static PyObject *patch_threads(PyObject *module, PyObject *wanted)
         Py_XSETREF(sentinel, Py_NewRef(wanted));
     if (install && patch_threads_prepare() < 0)
         return NULL;
-    if (install)
+    if (install) {
         replace_in_other_modules();
+        bind_patch_signals();
+    }
     return swap_thread_functions(install) < 0 ? NULL : Py_NewRef(Py_None);
 }
 

@@ -284,6 +284,11 @@ void s_budget_end(s_sched *s)
     adjust_interrupt(s->preempt);
 }
 
+int s_has_slices(const s_sched *s)
+{
+    return s->preempt != NULL && s->preempt->slice != 0;
+}
+
 void s_deliver_due(s_sched *s)
 {
     s_preempt *p = s->preempt;

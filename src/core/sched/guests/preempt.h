@@ -24,6 +24,8 @@ static inline int s_slices_prepare(void)
  * ready goes to the tail.  0, S_E_MEMORY. */
 int s_slices_begin(s_sched *s, int64_t nanoseconds);
 void s_slices_end(s_sched *s);
+/* Whether they are on. */
+int s_has_slices(const s_sched *s);
 /* The same, but a slice is a number of safepoints, the same at each run.  For tests. */
 int s_slices_counted(s_sched *s, int64_t safepoints);
 

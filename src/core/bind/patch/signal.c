@@ -1,0 +1,103 @@
+/* The functions of _signal that set handlers, and the handler of Ctrl-C.
+ *
+ * A handler that a program sets is put into a function of ours, which the interpreter calls; the
+ * program never sees that one.  The handler that raises KeyboardInterrupt is replaced in its
+ * definition.  What they do is in patch/signal.c.  Handlers that were set before stay as they are.
+ */
+#include "bind/patch/patch.h"
+#include "cpython/replace.h"
+#include "patch/thread.h"
+
+static PyCFunction interrupt_original, set_original, get_original;
+
+/* default_int_handler(number, frame) */
+static PyObject *signal_interrupt(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    PyObject *error = patch_thread() ? PyObject_CallNoArgs(PyExc_KeyboardInterrupt) : NULL;
+    int taken = error != NULL && patch_signal_raise(error);
+    PyErr_Clear();
+    Py_XDECREF(error);
+    if (taken)
+        Py_RETURN_NONE;
+    return ((patch_fast_call)(void (*)(void))interrupt_original)(module, args, nargs);
+}
+
+/* Called by the interpreter with (number, frame). */
+static PyObject *signal_handle(PyObject *handler, PyObject *const *args, Py_ssize_t nargs)
+{
+    if (nargs == 2 && patch_thread() != NULL && patch_signal_leave(handler, args[0]))
+        Py_RETURN_NONE;
+    PyObject *done = PyObject_Vectorcall(handler, args, (size_t)nargs, NULL);
+    if (done != NULL || patch_thread() == NULL)
+        return done;
+    PyObject *error = PyErr_GetRaisedException();
+    if (!patch_signal_raise(error)) {
+        PyErr_SetRaisedException(error);
+        return NULL;
+    }
+    Py_DECREF(error);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef handle_definition = {"handler", BIND_FN(signal_handle), METH_FASTCALL, NULL};
+
+static int is_our_function(PyObject *handler, PyMethodDef *definition)
+{
+    return PyCFunction_Check(handler) && PyCFunction_GET_FUNCTION(handler) == definition->ml_meth;
+}
+
+/* What the program has set: takes over the reference, which may be NULL. */
+static PyObject *without_ours(PyObject *handler)
+{
+    if (handler != NULL && is_our_function(handler, &handle_definition))
+        Py_SETREF(handler, Py_NewRef(PyCFunction_GET_SELF(handler)));
+    return handler;
+}
+
+/* signal(number, handler) */
+static PyObject *signal_set(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    patch_fast_call original = (patch_fast_call)(void (*)(void))set_original;
+    if (nargs != 2 || !PyCallable_Check(args[1]) ||
+        (PyCFunction_Check(args[1]) &&
+         PyCFunction_GET_FUNCTION(args[1]) == BIND_FN(signal_interrupt)))
+        return without_ours(original(module, args, nargs));
+    PyObject *ours = PyCFunction_New(&handle_definition, args[1]);
+    PyObject *both[] = {args[0], ours};
+    PyObject *before = ours != NULL ? original(module, both, 2) : NULL;
+    Py_XDECREF(ours);
+    return without_ours(before);
+}
+
+/* getsignal(number) */
+static PyObject *signal_get(PyObject *module, PyObject *number)
+{
+    return without_ours(get_original(module, number));
+}
+
+static void replace_function(PyObject *module, const char *name, int flags, PyCFunction ours,
+                             PyCFunction *kept)
+{
+    PyObject *function = PyObject_GetAttrString(module, name);
+    PyErr_Clear();
+    if (function != NULL && PyCFunction_Check(function)) {
+        *kept = PyCFunction_GET_FUNCTION(function);
+        c_function_swap(function, flags, ours);
+    }
+    Py_XDECREF(function);
+}
+
+void bind_patch_signals(void)
+{
+    PyObject *module = set_original == NULL ? PyImport_ImportModule("_signal") : NULL;
+    if (module == NULL) {
+        PyErr_Clear();
+        return;
+    }
+    patch_signals_init();
+    replace_function(module, "default_int_handler", METH_FASTCALL, BIND_FN(signal_interrupt),
+                     &interrupt_original);
+    replace_function(module, "getsignal", METH_O, signal_get, &get_original);
+    replace_function(module, "signal", METH_FASTCALL, BIND_FN(signal_set), &set_original);
+    Py_DECREF(module);
+}
