@@ -42,6 +42,8 @@ SUB_LEVEL = {
 }
 NO_PYTHON = {"base", "plat", "heap"}
 NO_SYSTEM = {"base"}
+# Files of other rooms that stand on the base alone, so that tests/core can compile them.
+PROTOCOLS = {"sched/handoff.c", "sched/handoff.h"}
 INTERNALS = re.compile(
     r"\b(PY_VERSION_HEX|PY_M[AI][A-Z]+_VERSION|Py_BUILD_CORE\w*|_Py\w+|Py_GIL_\w+)"
 )
@@ -190,6 +192,17 @@ def test_the_pure_rooms_know_no_python() -> None:
             found += re.findall(r"\bPy[A-Z_]\w*", tree.code_of(path))
             wrong += [f"{tree.in_core(path)}: {name}" for name in found]
     tree.assert_none(wrong, "Python in a pure room")
+
+
+def test_a_protocol_stands_on_the_base_alone() -> None:
+    """And on its own header."""
+    wrong = []
+    for path in tree.c_files():
+        if tree.in_core(path) in PROTOCOLS:
+            found = [n for n in c_includes(path) if "/" in n and not n.startswith("base/")]
+            found += re.findall(r"\bPy[A-Z_]\w*", tree.code_of(path))
+            wrong += [f"{tree.in_core(path)}: {n}" for n in found if n not in PROTOCOLS]
+    tree.assert_none(wrong, "a protocol knows more than the base")
 
 
 def test_the_internals_of_cpython_stay_in_their_room() -> None:

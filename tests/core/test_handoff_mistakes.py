@@ -1,0 +1,144 @@
+"""Each line of the handoff protocol is needed: without it, or with another, the model finds why.
+
+`src/core/sched/handoff.c` is changed in one place, built with the model of `handoff.c` here, and
+the model's tests run until one fails.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+CORE = HERE.parents[1] / "src" / "core"
+PROTOCOL = CORE / "sched" / "handoff.c"
+MODEL = ("handoff", "handoff_actions", "explore", "runner")
+pytestmark = pytest.mark.slow
+OTHERS = "the_model_finds_"  # a test of another kind
+
+# What is changed: where in the protocol, and into what.
+MISTAKES = {
+    "takes_in_transit": ("!h->in_transit && !h->forbidden", "!h->forbidden"),
+    "takes_what_is_forbidden": ("!h->forbidden && ", ""),
+    "takes_what_is_closed": (" && !h->forbidden && !h->closed;", " && !h->forbidden;"),
+    "leaves_it_running": ("from->state = S_CARRIER_SITS;", ""),
+    "calls_anybody": ("(c->state != S_CARRIER_FREE && !stands_at_base(h, c))", "0"),
+    "never_forgets_a_call": ("h->called = NULL;", ";"),
+    "forgets_no_call_that_failed": ("forget_call(h, c);\n    s_handoff_leave", "s_handoff_leave"),
+    "forgets_no_call_when_settled": ("forget_call(h, c);\n    if (h", "if (h"),
+    "keeps_a_thread_that_failed": ("s_handoff_leave(c, 0);", ""),
+    "stays_in_transit": ("h->at = c;\n    h->in_transit = 0;", "h->at = c;"),
+    "does_not_arrive": ("h->in_transit && h->at == c) {", "0) {"),
+    "arrives_at_any_base": ("h->in_transit && h->at == c) {", "h->in_transit) {"),
+    "runs_at_two": ("from->state = S_CARRIER_WAITS;", ""),
+    "is_never_in_transit": ("h->at = to;\n    h->in_transit = 1;", "h->at = to;"),
+    "keeps_the_used_reserve": (
+        "    if (h->reserve == c)\n        h->reserve = NULL;\n    c->state",
+        "    c->state",
+    ),
+    "reserves_what_keeps": ("from != h->home && from->kept == 0)", "from != h->home)"),
+    "reserves_home": ("from != h->home && from->kept == 0)", "from->kept == 0)"),
+    "does_not_count_sitters": ("c->kept += hard != 0;", ""),
+    "counts_soft_ones": ("c->kept += hard != 0;", "c->kept++;"),
+    "sits_after_meeting": (
+        "c->state = S_CARRIER_WAITS;\n    return 1;\n}\n\n/* ---- trav",
+        "return 1;\n}\n\n/* ---- trav",
+    ),
+    "meets_what_has_ended": ("if (c->state == S_CARRIER_LOST)", "if (0)"),
+    "goes_where_somebody_sits": ("stands_at_base(h, kept_at) && !h->closed", "!h->closed"),
+    "goes_when_closed": ("stands_at_base(h, kept_at) && !h->closed", "stands_at_base(h, kept_at)"),
+    "goes_home_when_home_sits": ("stands_at_base(h, h->home) ? h->home : h->at", "h->home"),
+    "stays_away_from_home": ("stands_at_base(h, h->home) ? h->home : h->at", "h->at"),
+    "resumes_kept_ones_here": (
+        "if (kept_at != NULL)\n        return stands",
+        "if (0)\n        return stands",
+    ),
+    "is_apart_where_others_are": ("h->at->kept == 0 ? h->at : h->reserve", "h->at"),
+    "is_never_apart": ("if (apart && empty != NULL)", "if (0)"),
+    "is_always_apart": ("if (apart && empty != NULL)", "if (empty != NULL)"),
+    "home_leaves": ("c == h->home || c->kept > 0", "c->kept > 0"),
+    "leaves_what_it_keeps": ("c->kept > 0 || h->called == c", "h->called == c"),
+    "leaves_when_called": (" || h->called == c)", ")"),
+    "wakes_no_reserve_at_the_end": ("return idle;", "return NULL;"),
+    "leaves_as_reserve": (
+        "        h->reserve = NULL;\n    s_handoff_drop",
+        "        ;\n    s_handoff_drop",
+    ),
+    "child_knows_others": (
+        "*h = (s_handoff){.at = me, .home = me, .closed = h->closed};",
+        "h->at = h->home = me;",
+    ),
+    "child_has_no_home": (".at = me, .home = me,", ".at = me, .home = h->home,"),
+    "child_sits": ("me->state = S_CARRIER_RUNS;\n    me->sitter", "me->sitter"),
+    "closes_nothing": ("h->closed = 1;", ""),
+    "loses_nothing": ("c->state = S_CARRIER_LOST;\n    c->serves = NULL;", ""),
+}
+
+
+def run(*command: str) -> subprocess.CompletedProcess[str]:
+    """A program with its output together."""
+    return subprocess.run(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def compile_c(*arguments: str) -> None:
+    """Without the checks that the protocol makes itself."""
+    compiler = os.environ.get("CC") or shutil.which("cc") or "gcc"
+    options = ("-std=gnu11", "-O1", "-w", "-D_GNU_SOURCE", f"-I{CORE}", f"-I{HERE}")
+    done = run(compiler, *options, *arguments)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The object files of the model."""
+    folder = tmp_path_factory.mktemp("model")
+    for name in MODEL:
+        compile_c("-c", str(HERE / f"{name}.c"), "-o", str(folder / f"{name}.o"))
+    return [str(folder / f"{name}.o") for name in MODEL]
+
+
+def build(model: list[str], protocol: str, folder: Path) -> Path:
+    """The model with a protocol."""
+    changed, program = folder / "protocol.c", folder / "model"
+    changed.write_text(protocol)
+    compile_c(*model, str(changed), "-Wl,--wrap=realloc", "-pthread", "-o", str(program))
+    return program
+
+
+def first_failure(program: Path) -> str | None:
+    """The first test of the model that fails, the small ones first."""
+    for name in sorted(run(str(program), "--list").stdout.split(), key=order):
+        if not name.startswith(OTHERS) and run(str(program), name).returncode:
+            return name
+    return None
+
+
+def order(name: str) -> int:
+    """Small models first."""
+    text = (HERE / "handoff.c").read_text()
+    return text.rindex(name)
+
+
+def test_the_protocol_as_it_is_has_no_failure(model: list[str], tmp_path: Path) -> None:
+    """The same build and the same tests: what fails below fails for the mistake."""
+    assert first_failure(build(model, PROTOCOL.read_text(), tmp_path)) is None
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_in_the_protocol_is_found(mistake: str, model: list[str], tmp_path: Path) -> None:
+    """One change of one place."""
+    text, (old, new) = PROTOCOL.read_text(), MISTAKES[mistake]
+    assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in the protocol"
+    found = first_failure(build(model, text.replace(old, new), tmp_path))
+    assert found is not None, "no test of the model fails"
