@@ -78,6 +78,7 @@ PYTHON_LEVELS = (
     ("loomlet.__main__",),
 )
 PYTHON_LEVEL = {name: level for level, names in enumerate(PYTHON_LEVELS) for name in names}
+WHO_AM_I = {"sched/scheduler.c", "sched/scheduler.h", "sched/types.h"}
 
 
 def c_includes(path: Path) -> list[str]:
@@ -203,6 +204,15 @@ def test_a_protocol_stands_on_the_base_alone() -> None:
             found += re.findall(r"\bPy[A-Z_]\w*", tree.code_of(path))
             wrong += [f"{tree.in_core(path)}: {n}" for n in found if n not in PROTOCOLS]
     tree.assert_none(wrong, "a protocol knows more than the base")
+
+
+def test_few_functions_know_which_scheduler_a_thread_has() -> None:
+    """All others ask it: the answer may have to wait until the scheduler comes back."""
+    wrong = []
+    for path in tree.c_files():
+        if tree.in_core(path) not in WHO_AM_I:
+            wrong += [tree.in_core(path) for _ in re.finditer(r"\bs_self_\b", tree.code_of(path))]
+    tree.assert_none(wrong, "the thread-local pointer is read elsewhere too")
 
 
 def test_the_internals_of_cpython_stay_in_their_room() -> None:

@@ -38,7 +38,7 @@ static PyObject *skipped_note(void)
 {
     PyObject *code;
     int line;
-    if (s_self_ == NULL || !c_running_location(s_self_->ts, &code, &line))
+    if (s_self_here() == NULL || !c_running_location(s_self_here()->ts, &code, &line))
         return NULL;
     c_location here = {code, 0};
     PyObject *note = PyUnicode_FromFormat(
@@ -59,7 +59,7 @@ static void note_skipped(PyObject *error)
         return;
     }
     PyObject *note = skipped_note();
-    s_scope *scope = note ? s_scope_cancelled((s_scope *)s_self_->current->scope) : NULL;
+    s_scope *scope = note ? s_scope_cancelled((s_scope *)s_self_here()->current->scope) : NULL;
     PyObject *done = note ? PyObject_CallMethod(error, "add_note", "O", note) : NULL;
     if (done == NULL || (scope != NULL && s_scope_add_note(scope, note) < 0))
         PyErr_Clear();
@@ -71,7 +71,7 @@ static void note_skipped(PyObject *error)
 /* The current tasklet may not wait: an exception set. */
 static void raise_cancelled(void)
 {
-    PyObject *error = s_scope_error(s_self_->current);
+    PyObject *error = s_scope_error(s_self_here()->current);
     if (error == NULL)
         return;
     note_skipped(error);
@@ -86,7 +86,7 @@ static PyObject *killer_name, *foreign_name;
 
 static PyObject *new_exit(void)
 {
-    const s_sched *s = s_self_;
+    const s_sched *s = s_self_here();
     PyObject *exit = PyObject_CallNoArgs(exit_type());
     if (exit == NULL || s == NULL || !s->killing)
         return exit;
@@ -211,7 +211,7 @@ PyObject *bind_fail(int code, PyObject *about)
         return NULL;
     if (code == S_E_MEMORY)
         return PyErr_NoMemory();
-    if (code == S_E_CANCELLED && exit_types != NULL && s_self_ != NULL) {
+    if (code == S_E_CANCELLED && exit_types != NULL && s_self_here() != NULL) {
         raise_cancelled();
         return NULL;
     }

@@ -73,11 +73,11 @@ static PyObject *forget_after_fork(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     s_after_fork();
-    y_builtin_lock_after_fork(s_self_);
-    y_notify_after_fork(s_self_);
+    y_builtin_lock_after_fork(s_self_here());
+    y_notify_after_fork(s_self_here());
     s_slices_after_fork(1);
-    i_blocking_after_fork(s_self_);
-    i_resolver_after_fork(s_self_);
+    i_blocking_after_fork(s_self_here());
+    i_resolver_after_fork(s_self_here());
     patch_threads_after_fork();
     Py_RETURN_NONE;
 }

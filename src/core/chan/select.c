@@ -79,7 +79,7 @@ s_tasklet *n_select_set_outcome(s_wait *wait, PyObject *value, PyObject *error)
         error = PyErr_GetRaisedException();
     t->wait.value = value;
     t->error = error;
-    if (t->owner == s_self_)
+    if (t->owner == s_self_here())
         select_arrived(t);
     return t;
 }

@@ -9,7 +9,7 @@
 
 s_sched *patch_scheduler(void)
 {
-    s_sched *s = s_self_;
+    s_sched *s = s_self_if_any();
     if (s == NULL || s->ts != c_thread_state() || s->trap > 0 || !s_is_cooperative(s) ||
         c_trace_running(s->ts))
         return NULL;
@@ -19,13 +19,14 @@ s_sched *patch_scheduler(void)
 int patch_in_our_interpreter(s_sched **s)
 {
     PyThreadState *ts = PyThreadState_Get();
-    *s = s_self_ != NULL && s_self_->ts == ts ? s_self_ : NULL;
+    s_sched *mine = s_self_if_any();
+    *s = mine != NULL && mine->ts == ts ? mine : NULL;
     return *s != NULL || PyThreadState_GetInterpreter(ts) == PyInterpreterState_Main();
 }
 
 s_tasklet *patch_tasklet(void)
 {
-    s_sched *s = s_self_;
+    s_sched *s = s_self_if_any();
     if (s == NULL || s->ts != c_thread_state() || s->current->is_main || s->current == s->idler)
         return NULL;
     return s->current;

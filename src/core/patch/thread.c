@@ -372,7 +372,7 @@ int patch_threads_prepare(void)
 
 void patch_threads_after_fork(void)
 {
-    s_sched *s = s_self_;
+    s_sched *s = s_self_here();
     s_tasklet **found = NULL, *me = s != NULL ? s->current : NULL;
     if (s == NULL || alive == 0)
         return;

@@ -37,7 +37,7 @@ static int each_thread(s_sched *s, int (*call)(s_sched *s, s_tasklet *t, void *a
 /* The scheduler of the calling thread, if any thread is a tasklet now; or NULL. */
 static s_sched *scheduler_with_threads(void)
 {
-    s_sched *s = s_self_;
+    s_sched *s = s_self_if_any();
     return s != NULL && s->ts == c_thread_state() && patch_thread_count() > 0 ? s : NULL;
 }
 
@@ -49,10 +49,11 @@ static int append_ident(s_sched *s, s_tasklet *t, void *idents)
 
 PyObject *patch_thread_idents(void)
 {
+    s_sched *s = s_self_if_any();
     PyObject *idents = PyList_New(0);
-    if (idents == NULL || s_self_ == NULL || patch_thread_count() == 0)
+    if (idents == NULL || s == NULL || patch_thread_count() == 0)
         return idents;
-    if (each_thread(s_self_, append_ident, idents) < 0)
+    if (each_thread(s, append_ident, idents) < 0)
         Py_CLEAR(idents);
     return idents;
 }
@@ -172,7 +173,7 @@ static s_tasklet *find_by_ident(s_sched *s, unsigned long ident)
 static s_tasklet *find_thread(unsigned long ident)
 {
     s_tasklet *found = NULL;
-    s_sched *mine = s_self_;
+    s_sched *mine = s_self_if_any();
     if (ident % 2 == 0)
         return mine != NULL && mine->thread_id == ident && s_is_thread(mine->current)
                    ? (s_tasklet *)Py_NewRef((PyObject *)mine->main)
@@ -200,7 +201,7 @@ static PyObject *make_exception(PyObject *given)
 /* One that runs looks at its next safepoint. */
 static int throw_into_thread(s_tasklet *t, PyObject *error)
 {
-    s_sched *s = s_self_;
+    s_sched *s = s_self_if_any();
     if (s_throw_later(s, t, error) < 0)
         return 0;
     if (s != NULL && t == s->current) {

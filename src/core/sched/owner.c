@@ -30,7 +30,7 @@ s_sched s_detached_owner = {
 
 void s_run_on_owner(const s_tasklet *t, void (*work)(void *arg), void *arg)
 {
-    if (t->owner == s_self_)
+    if (t->owner == s_self_here())
         work(arg);
     else
         c_while_world_stopped(work, arg);
@@ -80,7 +80,7 @@ int s_change_owner(s_sched *s, s_tasklet *t)
     move m = {t, s, S_OK};
     if (t->owner == s)
         return S_OK;
-    int here = s == s_self_;
+    int here = s == s_self_here();
     if (here)
         prefetch_tasklet(t);
     c_while_world_stopped(move_to_owner, &m);
@@ -157,13 +157,13 @@ static void pause_new_run(void *arg)
 {
     move *m = arg;
     s_sched *s = m->t->owner;
-    if (s->ended || (s->ending && s != s_self_)) {
+    if (s->ended || (s->ending && s != s_self_here())) {
         m->code = S_E_THREAD;
         return;
     }
     m->t->state = S_PAUSED;
     m->t->started = 0;
-    if (s != s_self_)
+    if (s != s_self_here())
         s_registry_move(m->t, s);
 }
 
@@ -171,7 +171,7 @@ int s_begin_run(s_tasklet *t)
 {
     move m = {t, NULL, S_OK};
     s_run_on_owner(t, pause_new_run, &m);
-    if (m.code == S_OK && t->owner == s_self_)
+    if (m.code == S_OK && t->owner == s_self_here())
         s_registry_add_dead(t); /* from the dead to the others */
     s_release_claim(t);
     return m.code;

@@ -89,7 +89,7 @@ static void end_with_thread(PyObject *capsule)
     s_sched *s = PyCapsule_GetPointer(capsule, KEY);
     if (s == NULL || s->ended || c_is_finalizing())
         return;
-    if (s_self_ == s) {
+    if (s_self_if_any() == s) {
         PyObject *pending = PyErr_GetRaisedException();
         s_report_thread_ending(s);
         if (s->current == s->main && s_kill_all(s) < 0)
@@ -248,5 +248,5 @@ void s_after_fork(void)
     h_blocks_after_fork();
     p_stacks_after_fork();
     p_stack_words_after_fork();
-    s_registry_after_fork(s_self_);
+    s_registry_after_fork(s_self_here());
 }

@@ -1,10 +1,20 @@
-/* The scheduler of a thread, made when it is first asked for: see scheduler.c. */
+/* The scheduler of a thread, made when it is first asked for: see scheduler.c.
+ *
+ * "Which scheduler am I?" is asked by these two functions and s_self_here alone; which one where:
+ * handoff.c.
+ */
 #ifndef LOOMLET_SCHED_SCHEDULER_H
 #define LOOMLET_SCHED_SCHEDULER_H
 
 #include "sched/types.h"
 
 s_sched *s_self_make(void);
+
+/* The calling thread's scheduler, or NULL if it has none. */
+static inline s_sched *s_self_if_any(void)
+{
+    return s_self_;
+}
 
 /* The calling thread's scheduler; NULL with an exception set without memory. */
 static inline s_sched *s_self(void)

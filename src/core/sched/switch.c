@@ -65,7 +65,7 @@ static B_NORETURN void leave_for_kept(s_sched *s, s_tasklet *next);
 
 static void run_dispatcher(void)
 {
-    s_sched *s = s_self_;
+    s_sched *s = s_self_here();
     void *cell[8];
     track_enter(NULL);
     c_stack_base_init(s->ts, cell);

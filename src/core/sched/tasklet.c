@@ -77,8 +77,8 @@ s_tasklet *s_new_for(s_sched *to, PyObject *func, PyObject *args, PyObject *kwna
     PyThreadState *ts = c_thread_state();
     s_tasklet *t = (s_tasklet *)s_hook.type->tp_alloc(s_hook.type, 0);
     *code = t != NULL ? make_call(ts, t, func, args, kwnames) : S_E_SET;
-    if (*code == S_OK && s_self_ != NULL && c_trace_is_set(ts))
-        *code = s_report_traced_spawn(s_self_, t);
+    if (*code == S_OK && s_self_here() != NULL && c_trace_is_set(ts))
+        *code = s_report_traced_spawn(s_self_here(), t);
     if (*code < 0) {
         Py_CLEAR(t);
         return t;
@@ -343,7 +343,7 @@ void s_clear(s_tasklet *t)
     s_registry_remove(t);
     s_free_state(t);
     if (t->attached)
-        s_report_drop(s_self_, t);
+        s_report_drop(s_self_here(), t);
     Py_CLEAR(t->func);
     Py_CLEAR(t->args);
     Py_CLEAR(t->kwnames);
@@ -357,7 +357,7 @@ static void free_fields(s_tasklet *t)
     if (t->owner != NULL)
         s_clear(t);
     if (t->attached)
-        s_report_drop(s_self_, t);
+        s_report_drop(s_self_here(), t);
     Py_CLEAR(t->result);
     Py_CLEAR(t->failure);
     Py_CLEAR(t->name);

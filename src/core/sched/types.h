@@ -254,6 +254,12 @@ extern int s_threads_are_tasklets;
 
 extern __thread s_sched *s_self_ __attribute__((tls_model("initial-exec")));
 
+/* The scheduler that is on the calling thread at this moment, or NULL: see scheduler.h. */
+static inline s_sched *s_self_here(void)
+{
+    return s_self_;
+}
+
 /* What the kernel asks of the rooms above it; set once at import. */
 typedef struct {
     /* A new exception instance for an S_E_... code; NULL with an exception set. */

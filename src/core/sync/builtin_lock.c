@@ -97,7 +97,7 @@ PyObject *y_builtin_lock_wait_as_thread(PyObject *lock, PyObject *args, PyObject
         y_builtin_lock_set_holder(lock, PyThread_get_thread_ident());
     if (counted)
         y_builtin_queue_remove_thread(lock);
-    y_builtin_lock_released(s_self_, lock); /* it may be a tasklet's turn */
+    y_builtin_lock_released(s_self_here(), lock); /* it may be a tasklet's turn */
     PyErr_SetRaisedException(pending);
     return done;
 }
@@ -124,6 +124,6 @@ PyObject *y_builtin_lock_restore_as_thread(PyObject *rlock, size_t count, PyCFun
     PyObject *done = original(rlock, args);
     if (counted)
         y_builtin_queue_remove_thread(rlock);
-    y_builtin_lock_released(s_self_, rlock); /* it may be a tasklet's turn */
+    y_builtin_lock_released(s_self_here(), rlock); /* it may be a tasklet's turn */
     return done;
 }

@@ -15,8 +15,8 @@ static PyObject *live; /* what a fiber runs, given the fiber */
 static PyObject *call_run(PyObject *fiber)
 {
     PyObject *next = PyObject_CallOneArg(live, fiber);
-    if (next == NULL ||
-        (PyObject_TypeCheck(next, &bind_fiber_type) && s_fiber_may_run(s_self_, (s_fiber *)next)))
+    if (next == NULL || (PyObject_TypeCheck(next, &bind_fiber_type) &&
+                         s_fiber_may_run(s_self_if_any(), (s_fiber *)next)))
         return next;
     PyErr_Format(PyExc_TypeError,
                  "a fiber expected its function to return a suspended fiber, found %R", next);
@@ -83,7 +83,7 @@ static PyObject *get_frame(PyObject *self, void *unused)
  * runs it; 0: it is suspended. */
 static int find_where_it_runs(PyObject *self)
 {
-    s_sched *s = s_self_;
+    s_sched *s = s_self_if_any();
     if (SELF->state != S_FIBER_RUNNING)
         return 0;
     if (s != NULL && s_fiber_is_here(s, SELF) && SELF->tasklet == s->current->id)

@@ -76,7 +76,7 @@ static PyObject *native_spawn_threadsafe(PyObject *module, PyObject *const *args
         return NULL;
     if (to == NULL)
         return bind_fail(S_E_NO_SCHEDULER, args[0]);
-    if (to == s_self_)
+    if (to == s_self_if_any())
         return bind_spawn(module, args + 1, nargs - 1, kwnames);
     PyObject *t = bind_new_for(to, args + 1, nargs - 1, kwnames);
     int code = t != NULL ? s_start_for(to, (s_tasklet *)t) : S_E_SET;

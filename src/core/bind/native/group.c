@@ -43,7 +43,7 @@ static PyObject *group_spawn(PyObject *self, PyObject *const *args, Py_ssize_t n
 {
     if (SELF->state != S_SCOPE_ENTERED || SELF->called)
         return bind_fail(S_E_GROUP_CLOSED, self);
-    s_sched *s = s_self_, *to = s_scope_owner(SELF);
+    s_sched *s = s_self_if_any(), *to = s_scope_owner(SELF);
     if (to != s && to != NULL)
         return spawn_elsewhere(self, to, args, nargs, kwnames);
     PyObject *child = bind_spawn(NULL, args, nargs, kwnames);

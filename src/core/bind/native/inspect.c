@@ -105,7 +105,7 @@ static PyObject *inspect_tasklets(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     PyObject *list = bind_tasklets(NULL);
-    if (list != NULL && PyList_Insert(list, 0, (PyObject *)s_self_->main) < 0)
+    if (list != NULL && PyList_Insert(list, 0, (PyObject *)s_self_here()->main) < 0)
         Py_CLEAR(list);
     return list;
 }

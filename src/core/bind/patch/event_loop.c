@@ -13,7 +13,7 @@ static PyObject *set_running_loop(PyObject *module, PyObject *loop)
 {
     if (PyInterpreterState_Get() != PyInterpreterState_Main())
         return set_running_loop_original(module, loop);
-    s_sched *s = loop != Py_None ? s_self() : s_self_;
+    s_sched *s = loop != Py_None ? s_self() : s_self_if_any();
     if (loop != Py_None && s == NULL)
         return NULL;
     int code = loop != Py_None ? s_event_loop_prepare(s) : S_OK;

@@ -48,7 +48,7 @@ static int ask_greenlet(int entry, PyObject *object)
 
 static s_sched *scheduler_here(void)
 {
-    s_sched *s = s_self_;
+    s_sched *s = s_self_if_any();
     return s != NULL && s->ts == c_thread_state() ? s : NULL;
 }
 

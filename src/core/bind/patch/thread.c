@@ -230,9 +230,10 @@ static PyObject *tasklet_name(PyObject *module, PyObject *unused)
 {
     static PyObject *name;
     s_tasklet *t = patch_tasklet();
+    const s_sched *s = s_self_if_any();
     (void)module, (void)unused;
-    if (t == NULL && s_self_ != NULL)
-        t = s_self_->main;
+    if (t == NULL && s != NULL)
+        t = s->main;
     return t ? c_get_attribute((PyObject *)t, &name, "name") : PyUnicode_InternFromString("main");
 }
 

@@ -19,7 +19,8 @@ static int is_current_tasklet(const s_tasklet *t)
 /* Whether it is the current tasklet of the calling thread. */
 static int runs_here(const s_tasklet *t)
 {
-    return s_self_ != NULL && s_self_->current == t;
+    const s_sched *s = s_self_if_any();
+    return s != NULL && s->current == t;
 }
 
 /* ---- states ---------------------------------------------------------------------------- */
@@ -49,8 +50,9 @@ static PyObject *read_on_owner(PyObject *self, void *closure)
 /* Before the state is read: handles what other threads have sent. */
 static void read_inbox(const s_tasklet *t)
 {
-    if (t->owner == s_self_ && s_self_ != NULL)
-        s_read_inbox(s_self_);
+    s_sched *s = s_self_if_any();
+    if (s != NULL && t->owner == s)
+        s_read_inbox(s);
 }
 
 static int is_alive(const s_tasklet *t)
@@ -175,7 +177,7 @@ static PyObject *change_flag(PyObject *self, unsigned char *flag, int wanted)
         return NULL;
     *flag = (unsigned char)wanted;
     if (SELF->due && runs_here(SELF)) {
-        s_deliver_due(s_self_);
+        s_deliver_due(s_self_here());
         if (PyErr_Occurred())
             return NULL;
     }
@@ -308,7 +310,7 @@ static void give_context(s_tasklet *t, PyObject *context)
 /* The context of a tasklet, created if it has none: a new reference. */
 static PyObject *make_context_of(s_tasklet *t)
 {
-    PyObject *context = runs_here(t) ? Py_XNewRef(c_context(s_self_->ts))
+    PyObject *context = runs_here(t) ? Py_XNewRef(c_context(s_self_here()->ts))
                                      : read_on_owner((PyObject *)t, (void *)read_context);
     if (context == NULL && !is_current_tasklet(t) && (context = PyContext_New()) != NULL)
         give_context(t, context);

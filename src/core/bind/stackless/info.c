@@ -31,7 +31,7 @@ static PyObject *stackless_getruncount(PyObject *module, PyObject *unused)
 static PyObject *stackless_getcurrentid(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    s_sched *s = s_self_;
+    s_sched *s = s_self_if_any();
     if (s == NULL || s->current == s->main)
         return PyLong_FromUnsignedLong(PyThread_get_thread_ident());
     return PyLong_FromVoidPtr(s->current);

@@ -185,7 +185,7 @@ static B_NORETURN void end_running(s_sched *s, s_fiber *next)
 
 static void run_fiber(void)
 {
-    s_sched *s = s_self_;
+    s_sched *s = s_self_here();
     void *cell[8];
     track_enter(NULL);
     c_stack_base_init(s->ts, cell);

@@ -258,7 +258,7 @@ static void restart_in_child(void)
     parker.word = requester_parker.word = 1;
     samples_lock.word = requests_lock.word = 0;
     for (s_preempt *p = samples; p != NULL; p = p->next) {
-        if (p->s != NULL && p->s == s_self_) {
+        if (p->s != NULL && p->s == s_self_here()) {
             if (p->slice)
                 start_monitor();
             continue;

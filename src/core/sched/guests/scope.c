@@ -278,7 +278,7 @@ static void child_ended(s_sched *s, s_tasklet *t)
 /* What child_ended does, for a child that has never run. */
 void s_scope_disown(s_tasklet *t)
 {
-    child_ended(s_self_, t);
+    child_ended(s_self_here(), t);
 }
 
 s_sched *s_scope_owner(s_scope *scope)
