@@ -34,8 +34,8 @@ peers: build ## install the Python peers of the benchmarks that are available
 test: build  ## every test
 	@$(RUN) pytest $(TESTS)
 
-stress: build ## only the long random programs, which `make test` runs too
-	@$(RUN) pytest tests/stress
+stress: build ## only the long random programs and searches, which `make test` runs too
+	@$(RUN) pytest -m stress tests/stress tests/core
 
 check: build ## what a reviewer runs, in two minutes: form, types, structure, the core's behaviour
 	@$(VENV)/bin/python -c 'import clang_format, mypy, ruff' || { \

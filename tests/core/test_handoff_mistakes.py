@@ -17,7 +17,7 @@ HERE = Path(__file__).resolve().parent
 CORE = HERE.parents[1] / "src" / "core"
 PROTOCOL = CORE / "sched" / "handoff.c"
 MODEL = ("handoff", "handoff_actions", "explore", "runner")
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.stress
 OTHERS = "the_model_finds_"  # a test of another kind
 
 # What is changed: where in the protocol, and into what.
