@@ -14,6 +14,7 @@
 #include "sched/guests/preempt.h"
 #include "sched/guests/register.h"
 #include "sync/builtin_lock.h"
+#include "sync/file_lock.h"
 #include "sync/notify_queue.h"
 
 static int add_types(PyObject *module)
@@ -75,6 +76,7 @@ static PyObject *forget_after_fork(PyObject *module, PyObject *unused)
     s_after_fork();
     y_builtin_lock_after_fork(s_self_here());
     y_notify_after_fork(s_self_here());
+    y_file_lock_after_fork(s_self_here());
     s_slices_after_fork(1);
     i_blocking_after_fork(s_self_here());
     i_resolver_after_fork(s_self_here());

@@ -18,6 +18,8 @@
 
 #include <errno.h>
 
+#include "sync/file_lock.h"
+
 #define READ_SIZE 65536
 
 patch_file_methods patch_file_originals = {{.flags = METH_FASTCALL},
@@ -188,14 +190,27 @@ PyObject *patch_file_read_all(PyObject *file)
 
 /* ---- closing ------------------------------------------------------------------------------ */
 
+/* Whether close() of a FileIO closes its descriptor. */
+static int closes_descriptor(PyObject *file)
+{
+    PyObject *yes = PyObject_GetAttrString(file, "closefd");
+    PyErr_Clear();
+    Py_XDECREF(yes);
+    return yes == Py_True;
+}
+
 PyObject *patch_file_close(const c_method_call *call)
 {
     s_sched *s;
+    patch_lock_close locks;
     int fd = patch_in_our_interpreter(&s) ? descriptor_of_file(call->self) : -1;
+    int has_locks = fd >= 0 && y_file_lock_any() && closes_descriptor(call->self);
+    patch_lock_close_begin(&locks, has_locks ? fd : -1);
     PyObject *done = c_call_original(&patch_file_originals.close, call);
     if (fd >= 0) {
         PyObject *pending = PyErr_GetRaisedException();
         i_external_closed(s, fd, call->self);
+        patch_lock_close_end(s, &locks);
         PyErr_SetRaisedException(pending);
     }
     return done;
@@ -207,9 +222,13 @@ PyObject *patch_descriptor_close(int fd, PyObject *original, PyObject *const *ar
 {
     s_sched *s;
     b_link waiting;
-    i_external_claim(patch_in_our_interpreter(&s) ? fd : -1, &waiting);
+    patch_lock_close locks;
+    int ours = patch_in_our_interpreter(&s) ? fd : -1;
+    i_external_claim(ours, &waiting);
+    patch_lock_close_begin(&locks, ours);
     PyObject *done = PyObject_Vectorcall(original, args, (size_t)nargs, kwnames);
     i_external_wake(s, &waiting);
+    patch_lock_close_end(s, &locks);
     return done;
 }
 

@@ -88,6 +88,31 @@ typedef struct {
 /* The original's answer once a child has ended. */
 PyObject *patch_child_wait(s_sched *s, const patch_child_query *query);
 
+/* ---- file_lock.c ---------------------------------------------------------------------- */
+
+/* A call that takes or gives back a lock of a file; args[0] says of which. */
+typedef struct {
+    const c_replaced_function *kept; /* whose original is asked */
+    PyObject *const *args;           /* at most PATCH_LOCK_ARGS */
+    Py_ssize_t nargs;
+    int nonblocking; /* for args[1], so that the original does not wait */
+    int blocks;      /* it may wait */
+    int may_release; /* once it is done, others may get a lock */
+    int of_range;    /* not of the whole file */
+} patch_lock_call;
+#define PATCH_LOCK_ARGS 5
+PyObject *patch_lock(const patch_lock_call *call);
+
+/* A descriptor is closed: waiters with that number get EBADF, others may get a lock.  `fd` may be
+ * below 0: nothing is. */
+typedef struct {
+    b_link waiting;
+    p_file_id file;
+    int known;
+} patch_lock_close;
+void patch_lock_close_begin(patch_lock_close *closing, int fd);
+void patch_lock_close_end(s_sched *s, patch_lock_close *closing);
+
 /* ---- queue.c -------------------------------------------------------------------------- */
 
 /* The originals of queue.SimpleQueue, and its exception Empty. */

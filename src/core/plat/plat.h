@@ -361,6 +361,23 @@ int p_child_wait_blocks(int options);
 int p_child_wait_nonblocking(int options);
 int p_child_wait_for_exit(int options);
 
+/* ---- locks of files (file_lock_posix.c) -------------------------------------------- */
+
+/* Of the operation of flock() and lockf(): whether it may wait; the one that does not; and whether
+ * others may get a lock once it is done. */
+int p_lock_blocks(int operation);
+int p_lock_nonblocking(int operation);
+int p_lock_may_release(int operation);
+/* The command of fcntl() that locks a range without waiting; -1: `command` locks none. */
+int p_range_lock_nonblocking(int command);
+
+/* A file, by whatever name or descriptor. */
+typedef struct {
+    uint64_t device, inode;
+} p_file_id;
+/* 0 or -errno. */
+int p_file_identity(int fd, p_file_id *id);
+
 /* ---- threads ----------------------------------------------------------------- */
 
 /* A short lock for plain C sections; never held while Python code may run. */

@@ -47,6 +47,7 @@ PARTS = (
     "TLS connections",
     "name lookups",
     "child processes",
+    "locks of files",
     "descriptors and files",
     "queue.SimpleQueue",
 )
@@ -55,7 +56,6 @@ KNOWN = {
     "MySQLdb": f"waits in its client library: {BLOCKING}, or use pymysql",
     "_curses": "waits for the terminal: use it in one thread of its own",
     "_sqlite3": f"waits for the disk and for other writers: {BLOCKING} that may wait long",
-    "fcntl": "flock() and lockf() wait: use LOCK_NB, or run_blocking() them",
     "grpc": "waits on threads of its own: run_blocking() calls, or use grpc.aio by loomlet.aio",
     "gevent": "has a scheduler of its own, which one tasklet of a thread may use",
     "greenlet._greenlet": "works in one tasklet of a thread: compat.install('greenlet') allows all",

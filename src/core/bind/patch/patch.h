@@ -17,6 +17,7 @@ int bind_patch_ssl(int install);
 int bind_patch_resolver(int install);
 int bind_patch_children(int install);
 int bind_patch_files(int install);
+int bind_patch_file_locks(int install);
 int bind_patch_buffers(int install);
 int bind_patch_queues(int install);
 
