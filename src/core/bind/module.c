@@ -16,6 +16,7 @@
 #include "sync/builtin_lock.h"
 #include "sync/file_lock.h"
 #include "sync/notify_queue.h"
+#include "sync/semaphore_queue.h"
 
 static int add_types(PyObject *module)
 {
@@ -77,6 +78,7 @@ static PyObject *forget_after_fork(PyObject *module, PyObject *unused)
     y_builtin_lock_after_fork(s_self_here());
     y_notify_after_fork(s_self_here());
     y_file_lock_after_fork(s_self_here());
+    y_semaphore_after_fork(s_self_here());
     s_slices_after_fork(1);
     i_blocking_after_fork(s_self_here());
     i_resolver_after_fork(s_self_here());

@@ -129,4 +129,27 @@ PyObject *patch_queue_get(s_sched *s, const c_method_call *call, int64_t timeout
 PyObject *patch_queue_put(PyCFunction original, PyObject *queue, PyObject *const *args,
                           Py_ssize_t nargs, PyObject *kwnames);
 
+/* ---- semaphore.c ---------------------------------------------------------------------- */
+
+/* The originals of multiprocessing's semaphores, and whether tasklets wait for them. */
+typedef struct {
+    PyCFunction acquire, release, is_mine;
+    int cooperative;
+} patch_semaphore_methods;
+extern patch_semaphore_methods patch_semaphore_originals;
+
+/* A call of acquire(). */
+typedef struct {
+    PyObject *semlock;
+    PyObject *const *args;
+    Py_ssize_t nargs;
+    PyObject *kwnames;
+} patch_semaphore_call;
+
+/* acquire(): in nanoseconds, 0 without waiting, negative without an end.  `s` may be NULL here and
+ * below. */
+PyObject *patch_semaphore_acquire(s_sched *s, const patch_semaphore_call *call, int64_t timeout);
+PyObject *patch_semaphore_release(s_sched *s, PyObject *semlock);
+int patch_semaphore_is_owned(s_sched *s, PyObject *semlock);
+
 #endif

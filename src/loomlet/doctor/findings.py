@@ -50,6 +50,7 @@ PARTS = (
     "locks of files",
     "descriptors and files",
     "queue.SimpleQueue",
+    "locks of multiprocessing",
 )
 BLOCKING = "run_blocking() each call"
 KNOWN = {
@@ -59,7 +60,6 @@ KNOWN = {
     "grpc": "waits on threads of its own: run_blocking() calls, or use grpc.aio by loomlet.aio",
     "gevent": "has a scheduler of its own, which one tasklet of a thread may use",
     "greenlet._greenlet": "works in one tasklet of a thread: compat.install('greenlet') allows all",
-    "_multiprocessing": "locks between processes wait in C: run_blocking() acquire() and get()",
     "psycopg2": "waits in its client library: set_wait_callback(), or use psycopg",
     "pycurl": "waits in its client library: use CurlMulti with select(), or run_blocking() it",
     "readline": "input() at a terminal waits in C: run_blocking() it",

@@ -20,6 +20,7 @@ int bind_patch_files(int install);
 int bind_patch_file_locks(int install);
 int bind_patch_buffers(int install);
 int bind_patch_queues(int install);
+int bind_patch_semaphores(int install);
 
 /* Before tasklets are interrupted for the first time: from now on the builtin locks are owned per
  * tasklet, in every thread.  0, or -1 with an exception. */
