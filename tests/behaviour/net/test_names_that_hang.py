@@ -26,7 +26,7 @@ BEGIN = """
     import loomlet
     from loomlet import net, patch
     stock = sorted(socket.getaddrinfo("localhost", 80))
-    until = pathlib.Path(os.environ["HANG_UNTIL"])
+    until, hanging = (pathlib.Path(os.environ[name]) for name in ("HANG_UNTIL", "HANGING"))
 
     def failure(call, *args):
         try:
@@ -61,6 +61,7 @@ def run(request: pytest.FixtureRequest, python, resolver: Path, tmp_path: Path) 
     """Runs main() of a program text, which must end without an error; returns its output."""
     loaded = [*os.environ.get("LD_PRELOAD", "").split(), str(resolver)]
     environment = {"LD_PRELOAD": " ".join(loaded), "HANG_UNTIL": str(tmp_path / "until")}
+    environment["HANGING"] = str(tmp_path / "hanging")
     environment["PYTHONWARNINGS"] = "ignore::DeprecationWarning"  # of a fork beside threads
 
     def run_program(text: str) -> str:
@@ -152,6 +153,8 @@ def test_in_the_child_of_a_fork_waiters_get_an_error(run: Run) -> None:
         run("""
     def main():
         tasks = hang(20)
+        while not hanging.exists() or hanging.stat().st_size < 20:
+            time.sleep(0.001)  # a thread may hold a lock of the allocator until it hangs
         child = os.fork()
         if child == 0:
             errors = {task.result() for task in tasks}
