@@ -46,60 +46,36 @@ s_scope *s_scope_cancelled(s_scope *scope)
     return found;
 }
 
-c_location s_scope_location(const s_scope *scope)
-{
-    return (c_location){scope->opened, scope->opened_at};
-}
-
 static PyObject *describe_scope(const s_scope *scope)
 {
     const char *name = Py_TYPE(scope)->tp_name, *dot = strrchr(name, '.');
     name = dot != NULL ? dot + 1 : name;
     const char *before = scope->expired ? "the time of the " : "the ";
     const char *after = scope->expired ? "is over" : "was cancelled";
-    c_location at = s_scope_location(scope);
-    if (at.code == NULL)
+    if (scope->opened.code == NULL)
         return PyUnicode_FromFormat("%s%s around this operation %s", before, name, after);
-    return PyUnicode_FromFormat("%s%s opened at %U:%d in %U %s", before, name, c_peek_file(&at),
-                                c_peek_line(&at), c_peek_function(&at), after);
-}
-
-/* What is said of a cancelled scope, made once: 0 or -1 with an exception. */
-static int describe_once(s_scope *scope)
-{
-    if (scope->words != NULL)
-        return 0;
-    PyObject *text = describe_scope(scope), *words = text ? PyList_New(1) : NULL;
-    if (words == NULL) {
-        Py_XDECREF(text);
-        return -1;
-    }
-    PyList_SET_ITEM(words, 0, text);
-    scope->words = words;
-    return 0;
+    return PyUnicode_FromFormat("%s%s opened at %U:%d in %U %s", before, name,
+                                c_peek_file(&scope->opened), c_peek_line(&scope->opened),
+                                c_peek_function(&scope->opened), after);
 }
 
 PyObject *s_scope_error(const s_tasklet *t)
 {
     s_scope *scope = s_scope_cancelled(scope_inside(t));
-    if (scope != NULL && describe_once(scope) < 0)
+    if (scope != NULL && scope->text == NULL && (scope->text = describe_scope(scope)) == NULL)
         return NULL;
-    return s_hook.error(S_E_CANCELLED, scope != NULL ? PyList_GET_ITEM(scope->words, 0) : NULL);
+    return s_hook.error(S_E_CANCELLED, scope != NULL ? scope->text : NULL);
 }
 
 int s_scope_add_note(s_scope *scope, PyObject *note)
 {
-    if (describe_once(scope) < 0)
+    if (scope->skipped == NULL && (scope->skipped = PyList_New(0)) == NULL)
         return -1;
-    if (PyList_GET_SIZE(scope->words) > MOST_SKIPPED)
+    Py_ssize_t count = PyList_GET_SIZE(scope->skipped);
+    if (count >= MOST_SKIPPED)
         return 0;
-    int known = PySequence_Contains(scope->words, note);
-    return known != 0 ? known : PyList_Append(scope->words, note);
-}
-
-PyObject *s_scope_note_list(const s_scope *scope)
-{
-    return scope->words ? PyList_GetSlice(scope->words, 1, PY_SSIZE_T_MAX) : PyList_New(0);
+    int known = PySequence_Contains(scope->skipped, note);
+    return known != 0 ? known : PyList_Append(scope->skipped, note);
 }
 
 /* ---- notifying ----------------------------------------------------------------------- */
