@@ -105,7 +105,7 @@ def test_dropped_by_another_tasklet() -> None:
 
 
 def test_dropped_by_another_thread() -> None:
-    """It is ended in its own thread, when a greenlet is used there again."""
+    """It is ended in its own thread, at the latest when a greenlet is used there again."""
     ended: list[int] = []
     found: list[greenlet] = []
     begun, dropped = threading.Event(), threading.Event()
@@ -122,7 +122,6 @@ def test_dropped_by_another_thread() -> None:
             found[-1].switch()
         begun.set()
         dropped.wait()
-        assert ended == []
         greenlet(len).switch(())
         assert ended == [threading.get_ident()] * 2
 
