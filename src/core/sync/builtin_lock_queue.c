@@ -95,9 +95,12 @@ static void drop_empty_queue(y_builtin_queue *q)
 
 static uint64_t holders[1 << HOLDER_BITS];
 
+/* Addresses of locks lie at equal distances: multiplied once, many of them can meet. */
 static uint64_t hash_of_lock(const PyObject *lock)
 {
-    return (uint64_t)(uintptr_t)lock * 0x9E3779B97F4A7C15u;
+    uint64_t hash = (uint64_t)(uintptr_t)lock;
+    hash = (hash ^ hash >> 15) * 0x9E3779B97F4A7C15u;
+    return (hash ^ hash >> 32) * 0xD6E8FEB86659FD93u;
 }
 
 static uint64_t *holder_word(uint64_t hash)
