@@ -17,7 +17,7 @@ int c_semlock_find(PyTypeObject **type);
 /* The address of the semaphore: two objects of a process may share one. */
 const void *c_semlock_handle(const PyObject *semlock);
 int c_semlock_is_recursive(const PyObject *semlock);
-/* Who took it last; 0 when this process does not hold it.  Read as plain memory (dumps). */
+/* The last one to take it; 0 when this process does not hold it.  Read as plain memory (dumps). */
 unsigned long long c_semlock_owner(const PyObject *semlock);
 void c_semlock_set_owner(PyObject *semlock, unsigned long long owner);
 /* Counts a recursive one up if it belongs to that owner: whether it does. */

@@ -198,7 +198,7 @@ static PyObject *make_exception(PyObject *given)
     return made != NULL ? made : PyErr_GetRaisedException();
 }
 
-/* One that runs looks at its next safepoint. */
+/* A tasklet that is running looks at its next safepoint. */
 static int throw_into_thread(s_tasklet *t, PyObject *error)
 {
     s_sched *s = s_self_if_any();

@@ -11,7 +11,7 @@
  * Handing over never counts an RLock up: a waiter does not own it, and if the owner's ident is the
  * waiter's, a tasklet of that thread is lending it for its release (builtin_lock.c).
  *
- * Who holds a plain lock is written nowhere by the interpreter, and there is no room in the lock.
+ * The interpreter does not record who holds a plain lock, and there is no room in the lock.
  * Each taker stores its ident in a table that is indexed by the lock's address, one store of one
  * word: the next lock at the same index overwrites it, which loses a name in a report, no more.  A
  * word has a part of the address in it, so it is never taken for another lock's.

@@ -5,7 +5,7 @@
  * one: when two print into a full pipe, for example.  So the second one waits before it touches the
  * buffer.  That costs one load when no tasklet waits.
  *
- * Another thread blocks in the buffer's lock, as before, with all its tasklets.  What is not here
+ * Another thread still blocks in the buffer's lock, with all its tasklets.  What is not here
  * (peek, detach) raises RuntimeError in the midst of another tasklet's call, as CPython does.
  *
  * Rejected: a lock of our own for each buffer, which every call would pay for.
