@@ -226,6 +226,18 @@ def test_the_internals_of_cpython_stay_in_their_room() -> None:
     tree.assert_none(wrong, "internals of CPython outside of its room")
 
 
+def test_a_list_is_made_empty() -> None:
+    """Rule 21 of the room cpython: PyList_New(n) is not safe when memory runs out."""
+    tree.assert_none(
+        [
+            f"{tree.in_core(path)}: {found}"
+            for path in tree.c_files()
+            for found in re.findall(r"PyList_New\((?!0\)).*", tree.code_of(path))
+        ],
+        "a list is not made empty",
+    )
+
+
 def test_version_tests_stand_in_few_files() -> None:
     """In the room: the file that picks the version file, and the contract.
 

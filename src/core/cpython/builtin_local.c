@@ -101,10 +101,9 @@ static int append_subclasses(PyObject *types, Py_ssize_t at)
 
 static PyObject *list_local_types(void)
 {
-    PyObject *types = PyList_New(1);
+    PyObject *types = c_list_with((PyObject *)local_type);
     if (types == NULL)
         return NULL;
-    PyList_SET_ITEM(types, 0, Py_NewRef((PyObject *)local_type));
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(types); i++) {
         if (append_subclasses(types, i) < 0) {
             Py_DECREF(types);

@@ -295,8 +295,8 @@ int c_nesting_level(PyThreadState *ts, const c_state *state, int running);
 int c_recursion_depth(PyThreadState *ts, const c_state *state, int running);
 /* The frame object of a suspended tasklet's innermost Python function: new, or NULL. */
 PyObject *c_frame_object(PyThreadState *ts, const c_state *state);
-/* The exception that a suspended tasklet handles, as sys._current_exceptions() gives it (None if
- * there is none): new, or NULL with an exception. */
+/* The exception that a suspended tasklet handles, or None, as sys._current_exceptions() gives it: a
+ * new reference, or NULL with an exception. */
 PyObject *c_caught_exception(PyThreadState *ts, const c_state *state);
 /* The code and line of the innermost Python function of a suspended tasklet: 1 and a new reference,
  * or 0. */
@@ -433,6 +433,8 @@ int c_try_incref(PyObject *object);
 void c_allow_try_incref(PyObject *object);
 /* Drops a reference that is certainly not the last one: 1, or 0 when it may be the last. */
 int c_decref_shared(PyObject *object);
+/* A new list of one object; NULL with an exception. */
+PyObject *c_list_with(PyObject *only);
 
 /* ---- being called by the eval loop (interrupt.c, interruptible.c) ---------------- */
 

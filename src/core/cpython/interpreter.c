@@ -154,3 +154,11 @@ int c_decref_shared(PyObject *object)
     return 1;
 }
 #endif
+
+PyObject *c_list_with(PyObject *only)
+{
+    PyObject *list = PyList_New(0);
+    if (list != NULL && PyList_Append(list, only) < 0)
+        Py_CLEAR(list);
+    return list;
+}

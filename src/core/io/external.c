@@ -193,12 +193,7 @@ void i_external_claim(int fd, b_link *claimed)
 
 void i_external_wake(s_sched *s, b_link *claimed)
 {
-    for (b_link *at; (at = b_first(claimed)) != NULL;) {
-        s_tasklet *t = s_of_link(at);
-        b_unlink(at);
-        t->wait.value = Py_NewRef(Py_None);
-        s_wake(s, t);
-    }
+    s_wake_all(s, claimed, Py_None);
 }
 
 /* ---- fork --------------------------------------------------------------------------- */

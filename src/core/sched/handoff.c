@@ -57,12 +57,14 @@
  * and sent to the scheduler as mail, which also ends its sleep.  Then the thread goes to its base.
  * A second call before the meeting (map() over C functions) changes nothing: it sits on.
  *
- * Who am I?  Three functions (scheduler.h) answer, and only they read the thread-local pointer,
- * which is NULL while the scheduler is elsewhere: s_self()         the thread's scheduler; on a
- * sitter's thread it meets first; made if need be; s_self_if_any()  the same, but NULL for a thread
- * that has none; s_self_here()    what is here at this moment; never waits.  For code that cannot
- * have lost it (the dispatcher, the inside of an operation) or must not wait (deallocators). An
- * operation asks once, when it begins.  The scheduler cannot be taken inside it: there it is
+ * Which scheduler is this thread's?  Three functions (scheduler.h) answer, and only they read the
+ * thread-local pointer, which is NULL while the scheduler is elsewhere:
+ *   - s_self(): the thread's scheduler, made if need be; a sitter's thread meets it first;
+ *   - s_self_if_any(): the same, but NULL for a thread that has none;
+ *   - s_self_here(): what is here at this moment; it never waits.  It is for code that cannot have
+ *     lost the scheduler (the dispatcher, the inside of an operation) or must not wait
+ *     (deallocators).
+ * An operation asks once, when it begins.  The scheduler cannot be taken inside it: there it is
  * attached, or taking is forbidden.
  *
  * Travelling.  When the next tasklet is kept elsewhere, the scheduler goes there: in transit, the

@@ -289,9 +289,9 @@ typedef struct {
     /* New waits may have closed a ring of tasklets that wait for each other: finds and reports it.
      * Python code may run. */
     void (*find_ring)(s_sched *s);
-    /* Handlers of signals that were left for main: main runs them now, or, with an exception set,
-     * leaves them to the interpreter.  0, or -1 with a handler's exception; NULL: there are none.
-     */
+    /* Runs the handlers of signals that were left for main; when `now` is 0, because an exception
+     * is set, the interpreter runs them later.  0, or -1 with a handler's exception.  The pointer
+     * is NULL while no signal can be left. */
     int (*handle_left_signals)(int now);
 } s_hooks;
 extern s_hooks s_hook;

@@ -51,6 +51,16 @@ void s_wake_slow(s_sched *s, s_tasklet *t)
         s_wake_thread(owner);
 }
 
+void s_wake_all(s_sched *s, b_link *claimed, PyObject *value)
+{
+    for (b_link *at; (at = b_first(claimed)) != NULL;) {
+        s_tasklet *t = s_of_link(at);
+        b_unlink(at);
+        t->wait.value = Py_NewRef(value);
+        s_wake(s, t);
+    }
+}
+
 static int count_waiters(const b_link *queue)
 {
     int count = 0;

@@ -20,7 +20,10 @@ static inline void s_wake(s_sched *s, s_tasklet *t)
     s_ready(s, t);
 }
 
-/* The same for a tasklet of another thread, whose thread is not woken yet: the scheduler to be
+/* The claimed tasklets of a list, in its order, each with `value` as the result of its wait. */
+void s_wake_all(s_sched *s, b_link *claimed, PyObject *value);
+
+/* As s_wake for a tasklet of another thread, whose thread is not woken yet: the scheduler to be
  * woken for that by s_wake_thread, attached or not; NULL when no thread can run it any more. */
 s_sched *s_wake_on_owner(s_tasklet *t);
 

@@ -75,10 +75,8 @@ static unsigned long long owner_of_lock(const s_tasklet *t, PyObject *lock)
 static int builtin_lock_target(const s_tasklet *t, int i, s_target *found)
 {
     PyObject *lock = ((y_builtin_request *)t->on)->lock;
-    unsigned long long owner = owner_of_lock(t, lock);
     found->object = lock;
-    found->holder = owner & 1 ? owner / 2 : 0;
-    found->thread = owner & 1 ? 0 : (unsigned long)owner;
+    s_set_target_owner(found, owner_of_lock(t, lock));
     return i == 0;
 }
 

@@ -93,23 +93,13 @@ static void claim_by_file(const p_file_id *file, int range, b_link *claimed)
     c_lock_give(&guard);
 }
 
-static void wake_claimed(s_sched *s, b_link *claimed, PyObject *value)
-{
-    for (b_link *at; (at = b_first(claimed)) != NULL;) {
-        s_tasklet *t = s_of_link(at);
-        b_unlink(at);
-        t->wait.value = Py_NewRef(value);
-        s_wake(s, t);
-    }
-}
-
 void y_file_lock_released(s_sched *s, const p_file_id *file, int range)
 {
     b_link claimed;
     if (!y_file_lock_any())
         return;
     claim_by_file(file, range, &claimed);
-    wake_claimed(s, &claimed, Py_True);
+    s_wake_all(s, &claimed, Py_True);
 }
 
 void y_file_lock_claim(int fd, b_link *claimed)
@@ -129,7 +119,7 @@ void y_file_lock_claim(int fd, b_link *claimed)
 
 void y_file_lock_wake_closed(s_sched *s, b_link *claimed)
 {
-    wake_claimed(s, claimed, Py_None);
+    s_wake_all(s, claimed, Py_None);
 }
 
 /* The tasklets of other threads no longer wait. */

@@ -2,6 +2,7 @@
 #include "sync/semaphore_queue.h"
 
 #include "cpython/semlock.h"
+#include "sched/guests/thread_identity.h"
 
 #define BUCKETS 64
 #define PAUSE_FIRST 500000
@@ -31,10 +32,8 @@ static int leave_sleep(s_tasklet *t)
 static int semaphore_target(const s_tasklet *t, int i, s_target *found)
 {
     PyObject *shown = ((y_semaphore_waiter *)t->on)->shown;
-    unsigned long long owner = c_semlock_is_recursive(shown) ? c_semlock_owner(shown) : 0;
     found->object = shown;
-    found->holder = owner & 1 ? owner / 2 : 0;
-    found->thread = owner & 1 ? 0 : (unsigned long)owner;
+    s_set_target_owner(found, c_semlock_is_recursive(shown) ? c_semlock_owner(shown) : 0);
     return i == 0;
 }
 

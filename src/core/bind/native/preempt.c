@@ -186,14 +186,12 @@ static PyObject *take_slice_delays(PyObject *module, PyObject *unused)
     (void)module, (void)unused;
     s_sched *s = s_self();
     int count = s ? s_slices_delays(s, found) : 0;
-    PyObject *list = s ? PyList_New(count) : NULL;
+    PyObject *list = s ? PyList_New(0) : NULL;
     for (int i = 0; list != NULL && i < count; i++) {
         PyObject *number = PyLong_FromLongLong(found[i]);
-        if (number == NULL) {
+        if (number == NULL || PyList_Append(list, number) < 0)
             Py_CLEAR(list);
-            break;
-        }
-        PyList_SET_ITEM(list, i, number);
+        Py_XDECREF(number);
     }
     return list;
 }

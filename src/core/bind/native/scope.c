@@ -88,7 +88,7 @@ static PyObject *scope_enter(PyObject *self, PyObject *unused)
 static int add_notes(PyObject *error, PyObject *notes)
 {
     int code = 0;
-    for (Py_ssize_t i = 0; notes != NULL && code == 0 && i < PyList_GET_SIZE(notes); i++) {
+    for (Py_ssize_t i = 0; code == 0 && i < PyList_GET_SIZE(notes); i++) {
         PyObject *done = PyObject_CallMethod(error, "add_note", "O", PyList_GET_ITEM(notes, i));
         code = done != NULL ? 0 : -1;
         Py_XDECREF(done);
@@ -102,8 +102,10 @@ static PyObject *raise_scope_late(PyObject *self, PyObject *cause)
     PyObject *error = s_hook.error(S_E_SCOPE_LATE, self);
     if (error != NULL) {
         PyException_SetCause(error, Py_NewRef(cause));
-        if (add_notes(error, SELF->skipped) < 0)
+        PyObject *notes = s_scope_note_list(SELF);
+        if (notes == NULL || add_notes(error, notes) < 0)
             PyErr_Clear();
+        Py_XDECREF(notes);
         PyErr_SetObject((PyObject *)Py_TYPE(error), error);
         Py_DECREF(error);
     }
@@ -200,19 +202,19 @@ static PyObject *scope_repr(PyObject *self)
 /* _opened: "timeout opened at file:line in function", or None. */
 static PyObject *scope_get_opened(PyObject *self, void *unused)
 {
-    const c_location *at = &SELF->opened;
+    c_location at = s_scope_location(SELF);
     (void)unused;
-    if (at->code == NULL)
+    if (at.code == NULL)
         Py_RETURN_NONE;
-    return PyUnicode_FromFormat("timeout opened at %U:%d in %U", c_peek_file(at), c_peek_line(at),
-                                c_peek_function(at));
+    return PyUnicode_FromFormat("timeout opened at %U:%d in %U", c_peek_file(&at), c_peek_line(&at),
+                                c_peek_function(&at));
 }
 
 /* _skipped: notes about clean-up that could not wait in it. */
 static PyObject *scope_get_skipped(PyObject *self, void *unused)
 {
     (void)unused;
-    return SELF->skipped ? PyList_GetSlice(SELF->skipped, 0, PY_SSIZE_T_MAX) : PyList_New(0);
+    return s_scope_note_list(SELF);
 }
 
 static int scope_traverse(PyObject *self, visitproc visit, void *arg)

@@ -46,36 +46,56 @@ s_scope *s_scope_cancelled(s_scope *scope)
     return found;
 }
 
+c_location s_scope_location(const s_scope *scope)
+{
+    return (c_location){scope->opened, scope->opened_at};
+}
+
 static PyObject *describe_scope(const s_scope *scope)
 {
     const char *name = Py_TYPE(scope)->tp_name, *dot = strrchr(name, '.');
     name = dot != NULL ? dot + 1 : name;
     const char *before = scope->expired ? "the time of the " : "the ";
     const char *after = scope->expired ? "is over" : "was cancelled";
-    if (scope->opened.code == NULL)
+    c_location at = s_scope_location(scope);
+    if (at.code == NULL)
         return PyUnicode_FromFormat("%s%s around this operation %s", before, name, after);
-    return PyUnicode_FromFormat("%s%s opened at %U:%d in %U %s", before, name,
-                                c_peek_file(&scope->opened), c_peek_line(&scope->opened),
-                                c_peek_function(&scope->opened), after);
+    return PyUnicode_FromFormat("%s%s opened at %U:%d in %U %s", before, name, c_peek_file(&at),
+                                c_peek_line(&at), c_peek_function(&at), after);
+}
+
+/* What is said of a cancelled scope, made once: 0 or -1 with an exception. */
+static int describe_once(s_scope *scope)
+{
+    if (scope->words != NULL)
+        return 0;
+    PyObject *text = describe_scope(scope);
+    scope->words = text != NULL ? c_list_with(text) : NULL;
+    Py_XDECREF(text);
+    return scope->words != NULL ? 0 : -1;
 }
 
 PyObject *s_scope_error(const s_tasklet *t)
 {
     s_scope *scope = s_scope_cancelled(scope_inside(t));
-    if (scope != NULL && scope->text == NULL && (scope->text = describe_scope(scope)) == NULL)
+    if (scope != NULL && describe_once(scope) < 0)
         return NULL;
-    return s_hook.error(S_E_CANCELLED, scope != NULL ? scope->text : NULL);
+    return s_hook.error(S_E_CANCELLED, scope != NULL ? PyList_GET_ITEM(scope->words, 0) : NULL);
 }
 
 int s_scope_add_note(s_scope *scope, PyObject *note)
 {
-    if (scope->skipped == NULL && (scope->skipped = PyList_New(0)) == NULL)
+    if (describe_once(scope) < 0)
         return -1;
-    Py_ssize_t count = PyList_GET_SIZE(scope->skipped);
-    if (count >= MOST_SKIPPED)
+    if (PyList_GET_SIZE(scope->words) > MOST_SKIPPED)
         return 0;
-    int known = PySequence_Contains(scope->skipped, note);
-    return known != 0 ? known : PyList_Append(scope->skipped, note);
+    int known = PySequence_Contains(scope->words, note);
+    return known != 0 ? known : PyList_Append(scope->words, note);
+}
+
+PyObject *s_scope_note_list(const s_scope *scope)
+{
+    return scope->words ? PyList_GetSlice(scope->words, 1, PY_SSIZE_T_MAX) : PyList_New(0);
 }
 
 /* ---- notifying ----------------------------------------------------------------------- */

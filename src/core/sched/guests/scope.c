@@ -77,6 +77,15 @@ static void start_clock(s_sched *s, s_scope *scope)
     scope->relative = 0;
 }
 
+static inline void note_where(s_sched *s, s_scope *scope)
+{
+    c_location here;
+    if (c_peek_innermost(s->ts, &here)) {
+        scope->opened = Py_NewRef(here.code);
+        scope->opened_at = here.offset;
+    }
+}
+
 static void leave_innermost(s_sched *s, s_tasklet *t, s_scope *scope);
 
 int s_scope_enter_as(s_sched *s, s_tasklet *t, s_scope *scope)
@@ -86,8 +95,8 @@ int s_scope_enter_as(s_sched *s, s_tasklet *t, s_scope *scope)
     start_clock(s, scope);
     scope->parent = innermost_scope(t);
     t->scope = Py_NewRef((PyObject *)scope);
-    if (t == s->current && c_peek_innermost(s->ts, &scope->opened))
-        Py_INCREF(scope->opened.code);
+    if (t == s->current)
+        note_where(s, scope);
     c_lock_take(&scope->lock);
     scope->task = (s_tasklet *)Py_NewRef((PyObject *)t);
     scope->state = S_SCOPE_ENTERED;
@@ -429,7 +438,7 @@ int s_scope_visit(s_scope *scope, visitproc visit, void *arg)
     Py_VISIT((PyObject *)scope->task);
     Py_VISIT(scope->children);
     Py_VISIT(scope->failed);
-    Py_VISIT(scope->skipped);
+    Py_VISIT(scope->words);
     Py_VISIT((PyObject *)scope->waiter);
     return 0;
 }
@@ -446,9 +455,8 @@ void s_scope_clear(s_scope *scope)
     Py_CLEAR(scope->task);
     Py_CLEAR(scope->children);
     Py_CLEAR(scope->failed);
-    Py_CLEAR(scope->skipped);
-    Py_CLEAR(scope->text);
-    Py_CLEAR(scope->opened.code);
+    Py_CLEAR(scope->words);
+    Py_CLEAR(scope->opened);
 }
 
 const s_guest s_scope_guest = {.child_ended = child_ended, .refresh = s_scope_refresh};

@@ -41,9 +41,8 @@ typedef struct s_scope {
     struct s_scope *parent;
     s_tasklet *task;
     PyObject *children; /* dict with the living ones as keys, in order; NULL: not a group */
-    PyObject *skipped;  /* list of notes: clean-up that could not wait in it; or NULL */
-    PyObject *text;     /* what Cancelled says, or NULL */
-    c_location opened;  /* where it was entered; code is owned, or NULL */
+    PyObject *words;    /* list: what Cancelled says, then notes; or NULL */
+    PyObject *opened;   /* the code that entered it, or NULL */
     PyObject *failed;   /* list of those that failed, in order, or NULL */
     s_tasklet *waiter;  /* waits in s_scope_wait until there are no children */
     s_timer timer;
@@ -53,6 +52,7 @@ typedef struct s_scope {
     unsigned char stuck;        /* how often its children were found to wait for ever */
     unsigned char lost_failure; /* there was no memory to add a child to `failed` */
     c_lock lock;
+    int opened_at; /* where in `opened` */
 } s_scope;
 
 void s_scope_init(s_scope *scope);
@@ -73,9 +73,14 @@ static inline int s_scope_absorbs(const s_scope *scope)
 s_scope *s_scope_cancelled(s_scope *scope);
 /* A new Cancelled for `t`, which says which scope it is; NULL with an exception. */
 PyObject *s_scope_error(const s_tasklet *t);
+/* Where it was entered; its code is NULL when that is not known. */
+c_location s_scope_location(const s_scope *scope);
+
 /* A note about clean-up that was skipped in it, for the exception that it ends with; a few are
  * kept.  -1 with an exception. */
 int s_scope_add_note(s_scope *scope, PyObject *note);
+/* Those notes: a new list, or NULL with an exception. */
+PyObject *s_scope_note_list(const s_scope *scope);
 
 /* The current tasklet goes in, and out again: 0 or S_E_.  A group that has children
  * is not left, 1; `force`: it is. */

@@ -35,4 +35,11 @@ static inline unsigned long long s_identity_number(const s_tasklet *t)
     return t->id * 2 + 1;
 }
 
+/* What a tasklet waits for is held by the one with this ident; 0: by none that is known. */
+static inline void s_set_target_owner(s_target *target, unsigned long long ident)
+{
+    target->holder = ident & 1 ? ident / 2 : 0;
+    target->thread = ident & 1 ? 0 : (unsigned long)ident;
+}
+
 #endif
