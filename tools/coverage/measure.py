@@ -45,8 +45,7 @@ UNFIT = (
     f"{FORKS}::test_without_a_descriptor_for_a_poller",
     f"{FREEZING}/test_nothing_is_left.py::test_objects_and_memory[traceback_in_flight]",
     f"{FREEZING}/test_under_tools.py::test_coverage_run",
-    f"{GARBAGE}::test_nothing_is_left[soft-ended]",
-    f"{GARBAGE}::test_nothing_is_left[soft-ended_by_an_exception]",
+    f"{GARBAGE}::test_nothing_is_left",
     f"{FREEZING}/test_functions_travel.py::test_nothing_is_kept_of_a_function_that_is_gone",
     f"{TOOLS}::test_coverage_misses_no_line",
     "tests/behaviour/patched_threads/test_threads_are_stopped_from_outside.py"
