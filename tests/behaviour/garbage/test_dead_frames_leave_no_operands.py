@@ -165,7 +165,7 @@ def test_a_call_in_a_loop(shape, mode):
 
     for _ in range(3):
         measure(2 * ROUNDS)  # the interpreter's caches are filled
-    references, blocks = zip(*(measure(ROUNDS) for _ in range(4)), strict=True)
+    references, blocks = zip(*(measure(2 * ROUNDS) for _ in range(4)), strict=True)
     assert len(set(references)) == 1
     grown = [after - before for before, after in itertools.pairwise(blocks)]
     assert min(grown) < ROUNDS / 4, grown  # a leak grows each time, a cache once

@@ -5,8 +5,9 @@
  * one: when two print into a full pipe, for example.  So the second one waits before it touches the
  * buffer.  That costs one load when no tasklet waits.
  *
- * Another thread still blocks in the buffer's lock, with all its tasklets.  What is not here
- * (peek, detach) raises RuntimeError in the midst of another tasklet's call, as CPython does.
+ * A thread that finds the buffer in use by another thread still blocks in the buffer's lock, and so
+ * do all of its tasklets.  Methods that are not replaced here (peek, detach) raise RuntimeError
+ * while another tasklet's call is in progress, as CPython's do.
  *
  * Rejected: a lock of our own for each buffer, which every call would pay for.
  */
