@@ -3,6 +3,8 @@
 
 #include "bind/arguments.h"
 
+#define MOST_SECONDS 9000000000 /* 285 years; in nanoseconds, int64_t holds them */
+
 int bind_check_count(const char *function, Py_ssize_t nargs, Py_ssize_t want)
 {
     if (nargs == want)
@@ -12,8 +14,23 @@ int bind_check_count(const char *function, Py_ssize_t nargs, Py_ssize_t want)
     return -1;
 }
 
+/* An int of at most MOST_SECONDS, for which no float is made.  0: it is something else. */
+static int read_whole_seconds(PyObject *value, int64_t *nanoseconds)
+{
+    int overflow;
+    if (!PyLong_CheckExact(value))
+        return 0;
+    long long seconds = PyLong_AsLongLongAndOverflow(value, &overflow);
+    if (overflow || seconds > MOST_SECONDS)
+        return 0;
+    *nanoseconds = seconds > 0 ? seconds * 1000000000 : 0;
+    return 1;
+}
+
 int bind_read_seconds(PyObject *value, int64_t *nanoseconds)
 {
+    if (read_whole_seconds(value, nanoseconds))
+        return 0;
     double seconds = PyFloat_AsDouble(value);
     if (seconds == -1.0 && PyErr_Occurred()) {
         if (PyErr_ExceptionMatches(PyExc_TypeError))
@@ -27,7 +44,7 @@ int bind_read_seconds(PyObject *value, int64_t *nanoseconds)
     }
     if (seconds < 0)
         seconds = 0;
-    *nanoseconds = seconds > 9e9 ? S_FOREVER / 2 : (int64_t)(seconds * 1e9 + 0.5);
+    *nanoseconds = seconds > MOST_SECONDS ? S_FOREVER / 2 : (int64_t)(seconds * 1e9 + 0.5);
     return 0;
 }
 

@@ -191,11 +191,6 @@ void i_external_claim(int fd, b_link *claimed)
     c_lock_give(&guard);
 }
 
-void i_external_wake(s_sched *s, b_link *claimed)
-{
-    s_wake_all(s, claimed, Py_None);
-}
-
 /* ---- fork --------------------------------------------------------------------------- */
 
 /* Those of other threads do not run here.  Ours try again, because what they wait for may be shared

@@ -15,8 +15,7 @@
  * what is wrong.
  *
  * Threads.  `guard` covers the table without a GIL.  A tasklet waits and is woken on its own
- * thread, except by i_external_closed, i_external_claim and i_external_wake, which any thread may
- * call.
+ * thread, except after i_external_closed and i_external_claim, which any thread may call.
  *
  * Rejected: an i_desc for each such descriptor (its registration stays, which is right only if we
  * hear of every close); asking at each wait whether it is still the same (a system call, as arming
@@ -34,10 +33,9 @@ PyObject *i_external_wait(s_sched *s, int fd, unsigned what, PyObject *owner, in
                           int *code);
 /* `owner` has given `fd` up: tasklets that wait for it resume. */
 void i_external_closed(s_sched *s, int fd, const PyObject *owner);
-/* A number is about to be closed: tasklets that wait for it, through any owner, are claimed ... */
+/* A number is about to be closed: takes the tasklets that wait for it, through any owner, into
+ * `claimed`.  When it is closed the caller wakes them with Py_None (s_wake_all). */
 void i_external_claim(int fd, b_link *claimed);
-/* ... and resume with Py_None when it is closed. */
-void i_external_wake(s_sched *s, b_link *claimed);
 
 /* ---- called by the reactor ------------------------------------------------------- */
 

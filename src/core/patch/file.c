@@ -18,6 +18,7 @@
 
 #include <errno.h>
 
+#include "sched/wake.h"
 #include "sync/file_lock.h"
 
 #define READ_SIZE 65536
@@ -227,7 +228,7 @@ PyObject *patch_descriptor_close(int fd, PyObject *original, PyObject *const *ar
     i_external_claim(ours, &waiting);
     patch_lock_close_begin(&locks, ours);
     PyObject *done = PyObject_Vectorcall(original, args, (size_t)nargs, kwnames);
-    i_external_wake(s, &waiting);
+    s_wake_all(s, &waiting, Py_None);
     patch_lock_close_end(s, &locks);
     return done;
 }

@@ -17,6 +17,7 @@
 #include <errno.h>
 
 #include "patch/patch.h"
+#include "sched/wake.h"
 #include "sync/file_lock.h"
 
 #define PAUSE_FIRST 500000
@@ -127,7 +128,7 @@ void patch_lock_close_begin(patch_lock_close *closing, int fd)
 
 void patch_lock_close_end(s_sched *s, patch_lock_close *closing)
 {
-    y_file_lock_wake_closed(s, &closing->waiting);
+    s_wake_all(s, &closing->waiting, Py_None);
     if (!closing->known)
         return;
     y_file_lock_released(s, &closing->file, 0);

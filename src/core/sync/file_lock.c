@@ -117,11 +117,6 @@ void y_file_lock_claim(int fd, b_link *claimed)
     c_lock_give(&guard);
 }
 
-void y_file_lock_wake_closed(s_sched *s, b_link *claimed)
-{
-    s_wake_all(s, claimed, Py_None);
-}
-
 /* The tasklets of other threads no longer wait. */
 void y_file_lock_after_fork(const s_sched *s)
 {

@@ -30,9 +30,9 @@ PyObject *y_file_lock_wait(s_sched *s, y_file_lock_request *request, int64_t unt
 int y_file_lock_any(void);
 /* A lock of that file may be free: wakes the first waiter, or all for a range. */
 void y_file_lock_released(s_sched *s, const p_file_id *file, int of_range);
-/* Takes those that wait with this descriptor, by any thread, into `claimed`; and wakes them. */
+/* Takes those that wait with this descriptor, by any thread, into `claimed`.  When it is closed the
+ * caller wakes them with Py_None (s_wake_all). */
 void y_file_lock_claim(int fd, b_link *claimed);
-void y_file_lock_wake_closed(s_sched *s, b_link *claimed);
 void y_file_lock_after_fork(const s_sched *s);
 
 #endif

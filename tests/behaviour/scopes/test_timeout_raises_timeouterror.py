@@ -137,6 +137,31 @@ def test_an_operations_own_timeout_is_another(clock):
     assert clock() == 1.0
 
 
+class Whole(int):
+    """An int of another type."""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "found"),
+    [(3, 3), (3.0, 3), (2.5, 2.5), (True, 1), (Whole(3), 3), (0, 0), (-1, 0), (-(10**30), 0)],
+)
+def test_seconds_of_any_type(clock, seconds, found):
+    """An int, a float or what can be made one; less than none is none."""
+    with pytest.raises(TimeoutError), timeout(seconds):
+        loomlet.sleep(4)
+    assert clock() == found
+
+
+@pytest.mark.parametrize("seconds", [9 * 10**9, 9 * 10**9 + 1, 2**63, 10**30, 1e300])
+def test_more_seconds_than_a_clock_counts(clock, seconds):
+    """The longest limits are cut to centuries."""
+    with timeout(seconds) as scope:
+        loomlet.sleep(4)
+        assert scope.deadline >= 4.6e9
+    with pytest.raises(OverflowError, match="too large"):
+        timeout(10**400)
+
+
 def test_wrong_arguments():
     """Something that is no number of seconds is refused when the timeout is made."""
     for wrong in ("5", [], float("nan")):
