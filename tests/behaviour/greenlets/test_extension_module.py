@@ -209,6 +209,7 @@ import warnings
 warnings.simplefilter("ignore")
 import gevent
 def work(n):
+    loomlet.schedule()
     gevent.sleep(0.001)
     return n * n
 def hub():
