@@ -10,6 +10,7 @@ import loomlet
 from loomlet import _core
 
 SLICE = 0.0005
+SAFEPOINTS = 499
 
 
 def counts(rounds):
@@ -81,10 +82,18 @@ def _not_traced():
 
 @pytest.mark.parametrize("call", [counts, calls, generates, handles])
 def test_it_continues_where_it_was_interrupted(call):
-    """Many times in one run, with the result of an undisturbed one."""
-    rounds = 300_000
-    found = loomlet.run(frozen_at_each_turn, call, rounds, slice=SLICE)
-    result, frozen, refused = found
+    """Many times in one run, with the result of an undisturbed one.  Slices are counted: whether
+    the clock interrupts it depends on the machine's load."""
+    rounds = 100_000
+
+    def main():
+        _core._slice_budget(SAFEPOINTS)
+        try:
+            return frozen_at_each_turn(call, rounds)
+        finally:
+            _core._slice_budget(0)
+
+    result, frozen, refused = loomlet.run(main, slice=None)
     assert result == sum(range(rounds))
     assert frozen > 0
     assert all("preempted at" in why and "let it reach a blocking call" in why for why in refused)
