@@ -277,4 +277,4 @@ def _install() -> None:
 
 _install()
 _selftest.check()
-_core._restart_ids()
+_core._forget_tasklets()

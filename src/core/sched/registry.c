@@ -189,9 +189,10 @@ uint64_t s_new_id(void)
     return __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED);
 }
 
-void s_restart_ids(const s_tasklet *t)
+void s_forget_tasklets(s_sched *s)
 {
-    __atomic_store_n(&last_id, t->id, __ATOMIC_RELAXED);
+    __atomic_store_n(&last_id, s->main->id, __ATOMIC_RELAXED);
+    s->tasklet_waits_seen = s->tasklet_waits;
 }
 
 static b_link *list_for(s_sched *s, const s_tasklet *t)

@@ -43,8 +43,9 @@ Py_ssize_t s_tasklets(s_sched *s, s_tasklet ***found);
 void s_for_each_tasklet(s_sched *s, void (*call)(s_tasklet *t));
 /* Out of its owner's registry: before its memory can be freed. */
 void s_registry_remove(s_tasklet *t);
-/* The ids of new tasklets follow that of `t`, when no other with a higher one is left. */
-void s_restart_ids(const s_tasklet *t);
+/* All tasklets but the main one have ended: the ids of new ones follow its id, and no look for
+ * rings is due for what the others waited for. */
+void s_forget_tasklets(s_sched *s);
 /* From now on main tasklets are of that type, those that exist too. */
 void s_retype_mains(PyTypeObject *type);
 

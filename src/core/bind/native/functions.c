@@ -137,14 +137,14 @@ static PyObject *native_now(PyObject *module, PyObject *unused)
     return s ? PyFloat_FromDouble((double)s_now(s) / 1e9) : NULL;
 }
 
-/* _restart_ids(): the next tasklet's id follows the main tasklet's.  At import only. */
-static PyObject *native_restart_ids(PyObject *module, PyObject *unused)
+/* _forget_tasklets(): those of the self-test.  At import only. */
+static PyObject *native_forget_tasklets(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     s_sched *s = s_self();
     if (s == NULL)
         return NULL;
-    s_restart_ids(s->main);
+    s_forget_tasklets(s);
     Py_RETURN_NONE;
 }
 
@@ -230,7 +230,7 @@ PyMethodDef bind_native_functions[] = {
      PyDoc_STR("now()\n--\n\n"
                "The scheduler's clock in seconds (float, monotonic; virtual in tests).")},
     {"_pause", BIND_FN(native_pause), METH_FASTCALL, NULL},
-    {"_restart_ids", native_restart_ids, METH_NOARGS, NULL},
+    {"_forget_tasklets", native_forget_tasklets, METH_NOARGS, NULL},
     {"_is_coroutine_function", native_is_coroutine_function, METH_O, NULL},
     {"_never_ran", native_never_ran, METH_NOARGS, NULL},
     {"_run_begin", native_run_begin, METH_NOARGS, NULL},
