@@ -84,7 +84,7 @@ def _not_traced():
 def test_it_continues_where_it_was_interrupted(call):
     """Many times in one run, with the result of an undisturbed one.  Slices are counted: whether
     the clock interrupts it depends on the machine's load."""
-    rounds = 100_000
+    rounds = 300_000
 
     def main():
         _core._slice_budget(SAFEPOINTS)

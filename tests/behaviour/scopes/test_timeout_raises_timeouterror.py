@@ -146,7 +146,7 @@ class Whole(int):
     [(3, 3), (3.0, 3), (2.5, 2.5), (True, 1), (Whole(3), 3), (0, 0), (-1, 0), (-(10**30), 0)],
 )
 def test_seconds_of_any_type(clock, seconds, found):
-    """An int, a float or what can be made one; less than none is none."""
+    """Seconds may be an int, a float, or a subclass of int; a negative number counts as zero."""
     with pytest.raises(TimeoutError), timeout(seconds):
         loomlet.sleep(4)
     assert clock() == found
@@ -158,6 +158,10 @@ def test_more_seconds_than_a_clock_counts(clock, seconds):
     with timeout(seconds) as scope:
         loomlet.sleep(4)
         assert scope.deadline >= 4.6e9
+
+
+def test_more_seconds_than_a_float_holds():
+    """Such a limit is refused when the timeout is made."""
     with pytest.raises(OverflowError, match="too large"):
         timeout(10**400)
 
