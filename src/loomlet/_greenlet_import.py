@@ -10,7 +10,6 @@ tasklet of a thread as soon as it is loaded (bind/patch/greenlet.c).
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 from collections.abc import Sequence
@@ -19,22 +18,13 @@ from types import ModuleType
 from typing import Any
 
 from loomlet import _core
+from loomlet._alias import alias
 
 NAME = "greenlet"
 OURS = "loomlet.compat.greenlet"
 EXTENSION = "greenlet._greenlet"
 NEED_EXTENSION = {"gevent"}
 """Packages that use greenlet's interface in C."""
-
-
-class _OursLoader:
-    """Puts our module under greenlet's name."""
-
-    def create_module(self, spec: ModuleSpec) -> None:
-        return None
-
-    def exec_module(self, module: ModuleType) -> None:
-        sys.modules[NAME] = importlib.import_module(OURS)
 
 
 class _GuardingLoader:
@@ -60,7 +50,7 @@ class _Finder:
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if name == NAME and self.replaces:
-            return importlib.util.spec_from_loader(NAME, _OursLoader())  # type: ignore[arg-type]
+            return alias(NAME, OURS)
         if name in NEED_EXTENSION:
             self.stop_replacing()
         if name == EXTENSION:

@@ -9,17 +9,17 @@ The mechanism is a finder at the end of sys.meta_path.  It is asked only when no
 a module, and knows the names below and no others; a program that loads no old bytes imports nothing
 through it.  Rejected: entries in sys.modules, which would load every module with loomlet, and show
 each of them twice to all that search there; an unpickler with a find_class() of its own, which
-pickle.loads() does not use; the classes of importlib.abc as bases, whose module takes longer to
-import than all of loomlet.  Any thread.
+pickle.loads() does not use.  Any thread.
 """
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+
+from loomlet._alias import alias
 
 __all__ = ["MOVED", "install"]
 
@@ -55,21 +55,11 @@ MOVED = {
 """The old name of each module, and today's."""
 
 
-class _Loader:
-    """Puts the module of today in the place of the one that the import machinery has made."""
-
-    def create_module(self, spec: ModuleSpec) -> None:
-        return None
-
-    def exec_module(self, module: ModuleType) -> None:
-        sys.modules[module.__name__] = importlib.import_module(MOVED[module.__name__])
-
-
 class _Finder:
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        return ModuleSpec(name, _Loader()) if name in MOVED else None  # type: ignore[arg-type]
+        return alias(name, MOVED[name]) if name in MOVED else None
 
 
 def install() -> None:

@@ -48,12 +48,12 @@ UNFIT = (
     f"{GARBAGE}::test_nothing_is_left",
     f"{FREEZING}/test_functions_travel.py::test_nothing_is_kept_of_a_function_that_is_gone",
     f"{TOOLS}::test_coverage_misses_no_line",
+    "tests/behaviour/net/test_tls_ends.py::test_nothing_is_left",
     "tests/behaviour/patched_threads/test_threads_are_stopped_from_outside.py"
     "::test_ctypes_is_imported_later",
     "tests/behaviour/scopes/test_cancels_need_no_memory.py::test_every_allocation_in_turn[rest1]",
     "tests/behaviour/switching/test_a_tasklet_begins_in_a_function.py::test_references",
-    "tests/behaviour/switching/test_cold_hooks_are_soft.py::test_every_end[soft-of_property]",
-    "tests/behaviour/switching/test_cold_hooks_are_soft.py::test_every_end[soft-of_temporary]",
+    "tests/behaviour/switching/test_cold_hooks_are_soft.py::test_every_end[",
     "tests/unit/test_docs.py::test_a_program_runs_and_prints_what_it_says[docs/reference/testing",
 )
 """Tests that the measuring disturbs: they count objects, descriptors or modules, or measure."""

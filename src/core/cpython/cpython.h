@@ -418,6 +418,8 @@ typedef struct {
 #define c_lock_take(lock) PyMutex_Lock(&(lock)->mutex)
 #define c_lock_give(lock) PyMutex_Unlock(&(lock)->mutex)
 #define C_FREE_THREADED 1
+#define C_BEGIN_CRITICAL_SECTION(object) Py_BEGIN_CRITICAL_SECTION(object)
+#define C_END_CRITICAL_SECTION() Py_END_CRITICAL_SECTION()
 #else
 typedef struct {
     char none[1];
@@ -425,6 +427,8 @@ typedef struct {
 #define c_lock_take(lock) ((void)(lock))
 #define c_lock_give(lock) ((void)(lock))
 #define C_FREE_THREADED 0
+#define C_BEGIN_CRITICAL_SECTION(object) {
+#define C_END_CRITICAL_SECTION() }
 #endif
 
 /* Takes a reference to an object that may have no owner any more: 1, or 0 when it is being
@@ -433,8 +437,13 @@ int c_try_incref(PyObject *object);
 void c_allow_try_incref(PyObject *object);
 /* Drops a reference that is certainly not the last one: 1, or 0 when it may be the last. */
 int c_decref_shared(PyObject *object);
-/* A new list of one object; NULL with an exception. */
+/* Appends the keys of a dict to a list: 0, or -1 with an exception.  No dict has none. */
+int c_list_add_keys(PyObject *list, PyObject *dict);
+/* A new list of one object; of the keys of a dict, which may be NULL; of its values.  NULL with an
+ * exception. */
 PyObject *c_list_with(PyObject *only);
+PyObject *c_list_of_keys(PyObject *dict);
+PyObject *c_list_of_values(PyObject *dict);
 
 /* ---- being called by the eval loop (interrupt.c, interruptible.c) ---------------- */
 

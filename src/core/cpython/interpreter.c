@@ -162,3 +162,41 @@ PyObject *c_list_with(PyObject *only)
         Py_CLEAR(list);
     return list;
 }
+
+/* Not by PyDict_Keys(), which makes a list of its size (rule 21). */
+static int add_dict(PyObject *list, PyObject *dict, int values)
+{
+    PyObject *pair[2];
+    Py_ssize_t at = 0;
+    int code = 0;
+    if (dict == NULL)
+        return 0;
+    C_BEGIN_CRITICAL_SECTION(dict);
+    while (code == 0 && PyDict_Next(dict, &at, &pair[0], &pair[1]))
+        code = PyList_Append(list, pair[values]);
+    C_END_CRITICAL_SECTION();
+    return code;
+}
+
+int c_list_add_keys(PyObject *list, PyObject *dict)
+{
+    return add_dict(list, dict, 0);
+}
+
+static PyObject *list_of_dict(PyObject *dict, int values)
+{
+    PyObject *list = PyList_New(0);
+    if (list != NULL && add_dict(list, dict, values) < 0)
+        Py_CLEAR(list);
+    return list;
+}
+
+PyObject *c_list_of_keys(PyObject *dict)
+{
+    return list_of_dict(dict, 0);
+}
+
+PyObject *c_list_of_values(PyObject *dict)
+{
+    return list_of_dict(dict, 1);
+}

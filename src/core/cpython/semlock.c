@@ -46,15 +46,11 @@ void c_semlock_set_owner(PyObject *semlock, unsigned long long owner)
 int c_semlock_take_again(PyObject *semlock, unsigned long long owner)
 {
     int mine;
-#if C_FREE_THREADED
-    Py_BEGIN_CRITICAL_SECTION(semlock);
-#endif
+    C_BEGIN_CRITICAL_SECTION(semlock);
     mine = c_semlock_owner(semlock) == owner;
     if (mine)
         __atomic_add_fetch(&((semlock_object *)semlock)->count, 1, __ATOMIC_RELAXED);
-#if C_FREE_THREADED
-    Py_END_CRITICAL_SECTION();
-#endif
+    C_END_CRITICAL_SECTION();
     return mine;
 }
 

@@ -140,3 +140,33 @@ def test_a_lock_freed_under_a_thread_that_has_just_got_it(python):
         """
     )
     assert (done.stdout, done.stderr) == ("done\n", "")
+
+
+def test_a_thread_takes_an_rlock_again_that_a_tasklet_holds():
+    """With the count that it had, as at the end of Condition.wait()."""
+    lock, released, held = threading.RLock(), threading.Event(), threading.Event()
+    log = []
+
+    def wait():
+        with lock, lock:
+            state = lock._release_save()
+            released.set()
+            held.wait(PATIENCE)
+            lock._acquire_restore(state)
+            log.append("restored")
+
+    def hold():
+        with lock:
+            held.set()
+            loomlet.sleep(0.05)  # nothing tells that the thread waits
+            log.append("released")
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    released.wait(PATIENCE)
+    task = spawn(hold)
+    task.join()
+    thread.join()
+    assert lock.acquire(blocking=False)
+    lock.release()
+    assert log == ["released", "restored"]

@@ -96,3 +96,28 @@ def test_every_allocation_in_turn(python, rest):
     """One that fails, all that fail from there on, and a cancel of another thread's tasklets."""
     done = python(PROGRAM + rest)
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+
+
+AGAIN = """
+    def again():
+        try:
+            with TaskGroup() as opened:
+                for _ in range(3):
+                    children.append(opened.spawn(int, "x"))
+                children.append(opened.spawn(loomlet.sleep, 0.01))
+        except ExceptionGroup:
+            pass
+
+    again()
+    again()
+    children.clear()
+    _testcapi.set_nomemory({}, 0)
+    print(out_of_memory(again) is not None)
+"""
+
+
+@pytest.mark.parametrize("n", range(9, 15))
+def test_the_process_ends(python, n):
+    """Nothing was freed twice: without the GIL, a list that lacks memory frees its former items."""
+    done = python(PROGRAM + AGAIN.format(n))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")

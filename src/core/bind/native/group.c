@@ -122,7 +122,7 @@ static PyObject *group_caught(PyObject *self, PyObject *unused)
 static PyObject *group_get_children(PyObject *self, void *unused)
 {
     (void)unused;
-    return SELF->children ? PyDict_Keys(SELF->children) : PyList_New(0);
+    return c_list_of_keys(SELF->children);
 }
 
 static PyObject *group_get_outer_cancelled(PyObject *self, void *unused)

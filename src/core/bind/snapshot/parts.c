@@ -148,7 +148,7 @@ static PyObject *scope_snapshot(PyObject *module, PyObject *object)
     s_scope_read(s, scope, &read);
     PyObject *seconds =
         read.left == S_FOREVER ? Py_NewRef(Py_None) : PyFloat_FromDouble((double)read.left / 1e9);
-    PyObject *children = scope->children ? PyDict_Keys(scope->children) : PyList_New(0);
+    PyObject *children = c_list_of_keys(scope->children);
     Py_ssize_t failed = scope->failed ? PyList_GET_SIZE(scope->failed) : 0;
     return Py_BuildValue("((iNiiiii)ONn)", read.state, seconds, read.relative, read.called,
                          read.expired, read.caught, read.shield,

@@ -13,11 +13,11 @@
 static PyObject *flatten_arguments(PyObject *args, PyObject *kwargs, PyObject **names)
 {
     PyObject *values = NULL, *items = NULL;
-    PyObject *keys = kwargs != NULL ? PyDict_Keys(kwargs) : NULL;
+    PyObject *keys = kwargs != NULL ? c_list_of_keys(kwargs) : NULL;
     PyObject *first = args != NULL ? PySequence_Tuple(args) : PyTuple_New(0);
     *names = keys != NULL && PyList_GET_SIZE(keys) > 0 ? PyList_AsTuple(keys) : NULL;
     if (first != NULL && *names != NULL) {
-        PyObject *list = PyDict_Values(kwargs);
+        PyObject *list = c_list_of_values(kwargs);
         values = list != NULL ? PyList_AsTuple(list) : NULL;
         items = values != NULL ? PySequence_Concat(first, values) : NULL;
         Py_XDECREF(list);

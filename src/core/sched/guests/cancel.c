@@ -100,24 +100,13 @@ PyObject *s_scope_note_list(const s_scope *scope)
 
 /* ---- notifying ----------------------------------------------------------------------- */
 
-static int add_children(const s_scope *group, PyObject *todo)
-{
-    if (group->children == NULL || PyDict_GET_SIZE(group->children) == 0)
-        return 0;
-    PyObject *keys = PyDict_Keys(group->children);
-    Py_ssize_t end = PyList_GET_SIZE(todo);
-    int code = keys ? PyList_SetSlice(todo, end, end, keys) : -1;
-    Py_XDECREF(keys);
-    return code;
-}
-
 /* The children of the groups that `t` has open inside `stop`. */
 static int add_groups(s_tasklet *t, const s_scope *stop, PyObject *todo)
 {
     int code = 0;
     s_scope *at = scope_inside(t);
     for (; code == 0 && at != NULL && at != stop && at->task == t; at = at->parent)
-        code = add_children(at, todo);
+        code = c_list_add_keys(todo, at->children);
     return code;
 }
 
@@ -224,7 +213,7 @@ static void notify_children(s_sched *s, s_scope *group)
 {
     PyObject *pending = PyErr_GetRaisedException();
     PyObject *todo = PyList_New(0);
-    if (todo == NULL || add_children(group, todo) < 0 || notify_all(s, todo) < 0)
+    if (todo == NULL || c_list_add_keys(todo, group->children) < 0 || notify_all(s, todo) < 0)
         notify_without_memory(s);
     Py_XDECREF(todo);
     PyErr_SetRaisedException(pending);

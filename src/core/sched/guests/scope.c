@@ -335,7 +335,7 @@ static int end_stuck_children(s_sched *s, s_tasklet *t)
     s_scope *group = t->on;
     if (!group->called)
         return 0;
-    PyObject *children = group->stuck++ < TRIES ? PyDict_Keys(group->children) : NULL;
+    PyObject *children = group->stuck++ < TRIES ? c_list_of_keys(group->children) : NULL;
     if (children == NULL) {
         PyErr_Clear();
         leave_with_inner(s, t, group);
