@@ -12,9 +12,11 @@
  * waiter's, a tasklet of that thread is lending it for its release (builtin_lock.c).
  *
  * The interpreter does not record who holds a plain lock, and there is no room in the lock.
- * Each taker stores its ident in a table that is indexed by the lock's address, one store of one
- * word: the next lock at the same index overwrites it, which loses a name in a report, no more.  A
- * word has a part of the address in it, so it is never taken for another lock's.
+ * Each taker writes its ident to a table of small sets, which the lock's address selects: to the
+ * front of the set, and the others move back by one.  The eighth other lock that is taken in the
+ * same set pushes it out, which loses a name in a report, no more.  A word has a part of the
+ * address in it, so it is never taken for another lock's.  Threads that write at the same time can
+ * lose a word or leave an older one behind the newer, and the first that is found counts.
  *
  * Fork.  In the child the tasklets of other threads no longer wait.  Functions that ran before ours
  * after the fork may have freed locks (_at_fork_reinit), so the table checks by itself whether it
@@ -90,10 +92,11 @@ static void drop_empty_queue(y_builtin_queue *q)
 
 /* ---- holders --------------------------------------------------------------------- */
 
-#define HOLDER_BITS 12
+#define SET_BITS 9
+#define SET_SIZE 8
 #define TAG_BITS 16
 
-static uint64_t holders[1 << HOLDER_BITS];
+static _Alignas(64) uint64_t holders[1 << SET_BITS][SET_SIZE];
 
 /* Addresses of locks lie at equal distances: multiplied once, many of them can meet. */
 static uint64_t hash_of_lock(const PyObject *lock)
@@ -103,27 +106,43 @@ static uint64_t hash_of_lock(const PyObject *lock)
     return (hash ^ hash >> 32) * 0xD6E8FEB86659FD93u;
 }
 
-static uint64_t *holder_word(uint64_t hash)
+static uint64_t *holders_of_hash(uint64_t hash)
 {
-    return &holders[hash >> (64 - HOLDER_BITS)];
+    return holders[hash >> (64 - SET_BITS)];
 }
 
 static uint64_t tag_of_hash(uint64_t hash)
 {
-    return hash >> (64 - HOLDER_BITS - TAG_BITS) & ((1u << TAG_BITS) - 1);
+    return hash >> (64 - SET_BITS - TAG_BITS) & ((1u << TAG_BITS) - 1);
+}
+
+static int has_tag(uint64_t word, uint64_t tag)
+{
+    return (word & ((1u << TAG_BITS) - 1)) == tag;
 }
 
 void y_builtin_lock_set_holder(const PyObject *lock, unsigned long long ident)
 {
-    uint64_t hash = hash_of_lock(lock);
-    __atomic_store_n(holder_word(hash), ident << TAG_BITS | tag_of_hash(hash), __ATOMIC_RELAXED);
+    uint64_t hash = hash_of_lock(lock), tag = tag_of_hash(hash), *set = holders_of_hash(hash);
+    uint64_t word = ident << TAG_BITS | tag;
+    for (int i = 0; i < SET_SIZE; i++) {
+        uint64_t before = __atomic_load_n(&set[i], __ATOMIC_RELAXED);
+        __atomic_store_n(&set[i], word, __ATOMIC_RELAXED);
+        if (before == 0 || has_tag(before, tag))
+            return;
+        word = before;
+    }
 }
 
 unsigned long long y_builtin_lock_holder(const PyObject *lock)
 {
-    uint64_t hash = hash_of_lock(lock);
-    uint64_t word = __atomic_load_n(holder_word(hash), __ATOMIC_RELAXED);
-    return (word & ((1u << TAG_BITS) - 1)) == tag_of_hash(hash) ? word >> TAG_BITS : 0;
+    uint64_t hash = hash_of_lock(lock), tag = tag_of_hash(hash), *set = holders_of_hash(hash);
+    for (int i = 0; i < SET_SIZE; i++) {
+        uint64_t word = __atomic_load_n(&set[i], __ATOMIC_RELAXED);
+        if (has_tag(word, tag))
+            return word >> TAG_BITS;
+    }
+    return 0;
 }
 
 /* ---- taking ------------------------------------------------------------------------ */
