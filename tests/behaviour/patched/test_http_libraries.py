@@ -27,18 +27,34 @@ class Server(http.server.ThreadingHTTPServer):
 
     request_queue_size = 2048
 
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.connections = []
+
     def process_request(self, request, client_address):
-        loomlet.spawn(self.process_request_thread, request, client_address)
+        task = loomlet.spawn(self.process_request_thread, request, client_address)
+        self.connections.append(task)
+
+    def join_connections(self):
+        """One that is killed while it closes its socket leaves it open."""
+        for task in self.connections:
+            task.join()
 
 
 @pytest.fixture
-def url(answer):
-    """Of a server in this thread."""
+def server(answer):
+    """In this thread."""
     server = Server(("127.0.0.1", 0), answer)
     task = loomlet.spawn(server.serve_forever, 0.01)
-    yield f"http://localhost:{server.server_address[1]}/"
+    yield server
     task.kill()
     server.server_close()
+
+
+@pytest.fixture
+def url(server):
+    """Of the server."""
+    return f"http://localhost:{server.server_address[1]}/"
 
 
 def fetch_all(get, url, count):
@@ -53,7 +69,7 @@ def test_requests_in_a_thousand_tasklets(url):
     fetch_all(lambda one: requests.get(one, timeout=60).content, url, 1000)
 
 
-def test_one_session_of_requests(url):
+def test_one_session_of_requests(server, url):
     """A pool of connections, whose lock is a builtin lock, over time slices."""
     requests = pytest.importorskip("requests", reason="requests is not installed")
 
@@ -62,11 +78,12 @@ def test_one_session_of_requests(url):
             adapter = requests.adapters.HTTPAdapter(pool_maxsize=20, pool_block=True)
             session.mount("http://", adapter)
             fetch_all(lambda one: session.get(one, timeout=60).content, url, 200)
+        server.join_connections()
 
     loomlet.run(main, slice=0.001)
 
 
-def test_one_client_of_httpx(url):
+def test_one_client_of_httpx(server, url):
     """The same for httpx."""
     httpx = pytest.importorskip("httpx", reason="httpx is not installed")
 
@@ -74,5 +91,6 @@ def test_one_client_of_httpx(url):
         limits = httpx.Limits(max_connections=20)
         with httpx.Client(limits=limits, timeout=60, trust_env=False) as client:
             fetch_all(lambda one: client.get(one).content, url, 100)
+        server.join_connections()
 
     loomlet.run(main, slice=0.001)
