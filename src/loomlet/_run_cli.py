@@ -51,6 +51,8 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     parser.add_argument("--strict", action="store_true", help=words)
     words = "threads of the program are OS threads, not tasklets"
     parser.add_argument("--os-threads", action="store_true", help=words)
+    words = "go on in another thread while a tasklet is inside a C call that waits (3.13, 3.14)"
+    parser.add_argument("--handoff", action=argparse.BooleanOptionalAction, help=words)
     words = "the program is a module, found as by `python -m module`; all that follows is for it"
     parser.add_argument("-m", dest="module", nargs=argparse.REMAINDER, metavar="module", help=words)
     parser.add_argument("script", nargs="?", metavar="script.py", help="the program")
@@ -93,7 +95,15 @@ def launch(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     module = _become_main(options.script, options.arguments, spec)
     ended: list[BaseException | None] = []
     try:
-        loomlet.run(_outcome, code, module, ended, slice=options.slice, strict=options.strict)
+        loomlet.run(
+            _outcome,
+            code,
+            module,
+            ended,
+            slice=options.slice,
+            strict=options.strict,
+            handoff=options.handoff,
+        )
     except BaseExceptionGroup as group:
         if group.message != UNJOINED:
             raise

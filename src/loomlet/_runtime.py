@@ -29,7 +29,13 @@ Handler = Callable[[_core.Tasklet, BaseException], object]
 SHORTEST_SLICE = 0.0001
 
 
-def run(main: Callable[..., T], *args: Any, slice: float | None = 0.01, strict: bool = False) -> T:
+def run(
+    main: Callable[..., T],
+    *args: Any,
+    slice: float | None = 0.01,
+    strict: bool = False,
+    handoff: bool | None = None,
+) -> T:
     """Runs main(*args) as the main tasklet of the calling thread; returns its result.
 
     An exception of `main` is raised here.  When `main` has ended, the remaining tasklets are killed
@@ -44,8 +50,12 @@ def run(main: Callable[..., T], *args: Any, slice: float | None = 0.01, strict: 
 
     `strict`: if `main` has returned, but tasklets have failed that nothing joined, run() raises
     their exceptions in an ExceptionGroup.
+
+    `handoff`: while a tasklet is inside a C call that has released the GIL for longer than a slice,
+    the others go on in another thread.  None: if LOOMLET_HANDOFF=1 is set.  CPython 3.13 and 3.14
+    with the GIL, else RuntimeError; ValueError without slices.
     """
-    result, late = run_whatever_is_late(main, *args, slice=slice, strict=strict)
+    result, late = run_whatever_is_late(main, *args, slice=slice, strict=strict, handoff=handoff)
     if late:
         words = (
             f"run() has ended before these tasklets began: {late}; join() them, or use TaskGroup"
@@ -55,17 +65,24 @@ def run(main: Callable[..., T], *args: Any, slice: float | None = 0.01, strict: 
 
 
 def run_whatever_is_late(
-    main: Callable[..., T], *args: Any, slice: float | None = 0.01, strict: bool = False
+    main: Callable[..., T],
+    *args: Any,
+    slice: float | None = 0.01,
+    strict: bool = False,
+    handoff: bool | None = None,
 ) -> tuple[T, str]:
     """run() without the warning: its result, and the text of tasklets that had not begun."""
     _check_main(main)
     _check_slice(slice)
+    handoff = _check_handoff(handoff, slice)
     server.at_run()
     _core._run_begin()
     _core._profiled()
     failures = _watch_failures() if strict else None
     try:
         _core._slices(slice)
+        if handoff:
+            _begin_handoff()
         result = main(*args)
         _pseudo_threads.wait()
         late = _list_with_origin(_core._never_ran())
@@ -76,6 +93,7 @@ def run_whatever_is_late(
     finally:
         try:
             _core._slices(None)
+            _core._handoff(False)
         finally:  # a signal handler may have raised there
             try:
                 _core._run_end()
@@ -116,6 +134,32 @@ def _check_slice(slice: float | None) -> None:
             f"expected a slice of at least {SHORTEST_SLICE} seconds, found {slice!r}; None turns "
             "slices off"
         )
+
+
+_own_locals = threading.local()
+"""Other threads that carry a scheduler share the locals of its own, which must exist then."""
+
+
+def _begin_handoff() -> None:
+    vars(_own_locals)
+    _core._keep_ident()
+    _core._handoff(True)
+
+
+def _check_handoff(handoff: bool | None, slice: float | None) -> bool:
+    if handoff is None:
+        asked = os.environ.get("LOOMLET_HANDOFF", "") == "1"
+        return asked and slice is not None and _core._can_hand_over()
+    if not isinstance(handoff, bool):
+        raise TypeError(f"expected handoff to be True, False or None, found {handoff!r}")
+    if handoff and slice is None:
+        raise ValueError("handoff needs slices, found slice=None")
+    if handoff and not _core._can_hand_over():
+        raise RuntimeError(
+            "handoff needs CPython 3.13 or 3.14 with the GIL; leave it out, and use "
+            "run_blocking() for calls that wait"
+        )
+    return handoff
 
 
 NAMED = 5

@@ -397,6 +397,19 @@ void c_gil_spin(int64_t until);
 /* A thread state for the calling OS thread, which has none and stays detached; NULL without
  * memory. */
 PyThreadState *c_thread_state_new(void);
+/* Whether a scheduler can go on in another thread in this interpreter (carried_thread.c). */
+extern const int c_can_hand_over;
+/* Whether the thread is detached: in a call that has released the GIL, or waiting for it.  Any
+ * thread, attached or not. */
+int c_thread_is_detached(const PyThreadState *ts);
+/* Of a detached thread: whether its innermost Python code makes a call, and does not merely wait
+ * for the GIL at a safepoint. */
+int c_is_in_call(PyThreadState *ts);
+/* From now on both thread states have the thread-locals of `from`. */
+void c_thread_locals_share(PyThreadState *ts, const PyThreadState *from);
+/* The part of a tasklet that has no frames and never runs Python code: what a thread state holds
+ * that stands between tasklets. */
+void c_state_init_empty(PyThreadState *ts, c_state *state);
 /* Clears and frees an attached thread state, and detaches the thread. */
 void c_thread_state_end(PyThreadState *ts);
 /* Reports the exception that is set as the one that has ended a thread which `function` began. */
@@ -466,6 +479,8 @@ typedef struct c_interrupt {
 /* To be called on the thread that shall be interrupted. */
 void c_interrupt_open(c_interrupt *request, PyThreadState *ts, int (*call)(c_interrupt *request));
 void c_interrupt_close(c_interrupt *request);
+/* A thread state ends: what is still open for it is closed. */
+void c_interrupt_forget_thread(const PyThreadState *ts);
 /* Starts or stops calling at every safepoint.  To be called on the thread itself. */
 void c_interrupt_repeat(c_interrupt *request, int on);
 /* Requests one call at the next safepoint.  Any OS thread, attached or without a thread state; safe

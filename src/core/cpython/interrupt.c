@@ -163,6 +163,19 @@ void c_interrupt_close(c_interrupt *request)
     pending_unlock(queue);
 }
 
+void c_interrupt_forget_thread(const PyThreadState *ts)
+{
+    pending_queue *queue = pending_of_interpreter();
+    pending_lock(queue);
+    for (c_interrupt *each = all_requests; each != NULL; each = each->next) {
+        if (each->ts != ts)
+            continue;
+        each->ts = NULL;
+        pending_set_pace(queue, --open_requests > 0);
+    }
+    pending_unlock(queue);
+}
+
 void c_interrupt_repeat(c_interrupt *request, int on)
 {
     pending_queue *queue = pending_of_interpreter();

@@ -151,6 +151,12 @@ void c_interrupt_open(c_interrupt *request, PyThreadState *ts, int (*call)(c_int
     mine = request;
 }
 
+/* Nobody hands a thread over here. */
+void c_interrupt_forget_thread(const PyThreadState *ts)
+{
+    (void)ts;
+}
+
 void c_interrupt_close(c_interrupt *request)
 {
     if (request->ts == NULL)

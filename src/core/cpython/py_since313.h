@@ -100,6 +100,9 @@ static inline void thread_load_frame(PyThreadState *ts, const c_state *state)
 {
     ts->current_frame = state->frame;
 }
+#ifndef Py_GIL_DISABLED
+#define C_HAS_HANDOFF 1
+#endif
 static inline void stack_base_init(PyThreadState *ts, void **cell)
 {
     (void)ts, (void)cell;

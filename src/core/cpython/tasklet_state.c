@@ -54,6 +54,13 @@ void c_state_init(PyThreadState *ts, c_state *state, void *chunk, size_t size)
     state->py_left = thread_py_budget(ts);
 }
 
+void c_state_init_empty(PyThreadState *ts, c_state *state)
+{
+    memset(state, 0, sizeof(*state));
+    state->exc_info = &state->exc_root;
+    state->py_left = thread_py_budget(ts);
+}
+
 void c_state_never_soft(c_state *state)
 {
     state->rest = C_BELOW;

@@ -22,9 +22,14 @@ static int launch_detached(p_launch *launch)
 {
     launch->signals = 1; /* what the functions start inherits the mask */
     launch->stack = PyThread_get_stacksize();
+    s_sched *s = s_self_here(); /* which the caller uses */
+    if (s != NULL)
+        s->untakeable++;
     PyThreadState *ts = PyEval_SaveThread();
     int code = p_thread_launch(launch);
     PyEval_RestoreThread(ts);
+    if (s != NULL)
+        s->untakeable--;
     return code;
 }
 

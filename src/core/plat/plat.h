@@ -24,7 +24,7 @@ void p_release_pages(void *at, size_t size);
 
 /* The header of a C stack lies at its top, so that a suspended stack costs one warm page.  `sp` is
  * valid while the stack is suspended, `next` while it is in a free list; `limits` belongs to the
- * cpython room, `fake` to track.h. */
+ * cpython room, `fake` to track.h, `keeper` to the sched room. */
 typedef struct p_stack {
     struct p_stack *next;
     void *sp;
@@ -32,6 +32,7 @@ typedef struct p_stack {
     size_t size;
     uintptr_t limits[3];
     void *fake;
+    void *keeper;
 } p_stack;
 
 /* The address space of one stack. */
@@ -432,5 +433,17 @@ typedef struct {
  * follows, else the thread ends.  What begin(arg) returned, or -EAGAIN when the system gives no
  * thread. */
 int p_thread_launch(p_launch *launch);
+
+/* Ends the process at once: no exit functions run. */
+void p_end_process(int status) __attribute__((noreturn));
+
+/* A signal mask, as pthread_sigmask has it. */
+typedef struct {
+    uint64_t bits[16];
+} p_signals;
+
+/* What the calling thread blocks; it blocks that from now on. */
+void p_signals_read(p_signals *blocked);
+void p_signals_use(const p_signals *blocked);
 
 #endif

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -101,9 +102,30 @@ int p_thread_launch(p_launch *launch)
     return launch->begun;
 }
 
+_Static_assert(sizeof(p_signals) >= sizeof(sigset_t), "a signal mask has its place");
+
+void p_signals_read(p_signals *blocked)
+{
+    sigset_t mask;
+    pthread_sigmask(SIG_SETMASK, NULL, &mask);
+    memcpy(blocked, &mask, sizeof(mask));
+}
+
+void p_signals_use(const p_signals *blocked)
+{
+    sigset_t mask;
+    memcpy(&mask, blocked, sizeof(mask));
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+}
+
 int p_process_id(void)
 {
     return (int)getpid();
+}
+
+void p_end_process(int status)
+{
+    _exit(status);
 }
 
 int p_parent_id(void)

@@ -182,3 +182,9 @@ void s_report_wake(s_sched *s)
     FOR_EACH(g, wake)
     g->wake(s);
 }
+
+void s_report_moved(s_sched *s)
+{
+    FOR_EACH(g, moved)
+    g->moved(s);
+}

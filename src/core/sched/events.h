@@ -87,6 +87,8 @@ typedef struct s_guest {
     /* It begins to sleep; it has woken. */
     void (*sleep)(s_sched *s);
     void (*wake)(s_sched *s);
+    /* It goes on in another OS thread (handoff.c): s->ts is that one's. */
+    void (*moved)(s_sched *s);
 } s_guest;
 
 /* At import.  The table is never freed. */
@@ -118,5 +120,6 @@ int s_report_deadlock(s_sched *s);
 void s_report_refresh(s_sched *s);
 void s_report_sleep(s_sched *s);
 void s_report_wake(s_sched *s);
+void s_report_moved(s_sched *s);
 
 #endif

@@ -30,9 +30,14 @@
  * A virtual clock jumps to the first timer instead.  It lets other threads run each time: a thread
  * that is waited for by polling has no other chance.
  *
+ * In the child of a fork that was made while the scheduler was at another thread (handoff.c) main
+ * does not exist.  When nothing is left to do the process ends, as it does when a thread has forked
+ * and ends.
+ *
  * What must reach a tasklet while all sleep (a signal's exception, the deadlock) goes to the main
  * one.
  */
+#include "sched/carrier.h"
 #include "sched/internal.h"
 
 #define LONGEST 250000000
@@ -41,6 +46,9 @@
  * awake before it reads its inbox. */
 static int is_thread_awake(PyThreadState *other)
 {
+    int carrier = s_carrier_is_awake(other);
+    if (carrier >= 0)
+        return carrier;
     s_sched *s = s_sched_of(other);
     return s == NULL || __atomic_load_n(&s->has_messages, __ATOMIC_SEQ_CST) ||
            !__atomic_load_n(&s->asleep, __ATOMIC_SEQ_CST);
@@ -78,6 +86,8 @@ static int report_deadlock(s_sched *s)
     if (c_has_signal_handler())
         return 0;
     s_tasklet *main = s->main;
+    if (s_is_lost(main)) /* the child of a fork, and the tasklet that forked has ended */
+        p_end_process(0);
     if (main->state == S_BLOCKED && main->kind->break_deadlock != NULL &&
         main->kind->break_deadlock(s, main))
         return 1;

@@ -39,13 +39,18 @@ static inline const void *s_stack_base(const s_sched *s)
     return s->stack == &s->own_stack ? NULL : s->stack;
 }
 
-/* The C stack that runs is left; what is returned, if not NULL, is for p_stack_words_restore when
- * it resumes. */
-static inline p_stack_words *s_stack_words_save(const s_sched *s)
+/* The C stack that runs, `stack`, is left; what is returned, if not NULL, is for
+ * p_stack_words_restore when it resumes. */
+static inline p_stack_words *s_stack_words_of(const s_sched *s, const p_stack *stack)
 {
     if (__builtin_expect(__atomic_load_n(&p_stack_words_wanted, __ATOMIC_RELAXED), 0))
-        return p_stack_words_save(s_stack_base(s));
+        return p_stack_words_save(stack == &s->own_stack ? NULL : stack);
     return NULL;
+}
+
+static inline p_stack_words *s_stack_words_save(const s_sched *s)
+{
+    return s_stack_words_of(s, s->stack);
 }
 
 p_stack *s_stack_take(s_sched *s);

@@ -9,6 +9,7 @@
  * destructors). The tasklet that is about to stop is queued already, so that code must not switch:
  * `trap` is raised.
  */
+#include "sched/carrier.h"
 #include "sched/internal.h"
 
 static uint64_t next_random(s_sched *s)
@@ -65,10 +66,14 @@ s_tasklet *s_next_slow(s_sched *s)
         next = B_UNLIKELY(s->overdue) ? s_report_overdue(s) : NULL;
         if (next == NULL)
             next = pick_ready(s);
-        if (next == NULL && !s_report_empty_queue(s))
-            s_idle(s);
+        if (next == NULL && !s_report_empty_queue(s)) {
+            if (B_UNLIKELY(s->away) && s_is_home_free(s))
+                next = s->idler; /* which stands for going home */
+            else
+                s_idle(s);
+        }
     } while (next == NULL);
-    if (B_UNLIKELY(s->picks == 1))
+    if (B_UNLIKELY(s->picks == 1) && next != s->idler)
         s_report_picked(s, next);
     s->trap--;
     return next;

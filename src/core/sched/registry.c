@@ -110,7 +110,7 @@ int s_soft_mode(const s_sched *s, int wanted)
 {
     if (!wanted || !c_soft_supported)
         return 0;
-    return s_torture || slow_reasons || s->only_hard ? 2 : 1;
+    return s_torture || slow_reasons || s->only_hard || s->travels ? 2 : 1;
 }
 
 void s_only_hard_for(s_sched *s, const s_tasklet *t)

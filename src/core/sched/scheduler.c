@@ -15,6 +15,7 @@
 
 #include "heap/heap.h"
 #include "sched/internal.h"
+#include "sched/sitter.h"
 
 #define KEY "loomlet.scheduler"
 #define TRIES 10
@@ -95,6 +96,7 @@ static void end_with_thread(PyObject *capsule)
         if (s->current == s->main && s_kill_all(s) < 0)
             PyErr_WriteUnraisable(NULL);
         PyErr_SetRaisedException(pending);
+        s_carriers_end(s);
         s_self_ = NULL;
         s_report_thread_ended(s);
         s_close_inbox(s);
@@ -117,8 +119,17 @@ static int learn_thread_end(s_sched *s)
     return code;
 }
 
+s_sched *s_self_met(void)
+{
+    if (s_must_meet())
+        s_meet();
+    return s_self_;
+}
+
 s_sched *s_self_make(void)
 {
+    if (s_self_met() != NULL)
+        return s_self_;
     PyThreadState *ts = c_thread_state();
     s_sched *s = s_obtain_scheduler();
     if (s == NULL) {
@@ -233,7 +244,10 @@ int s_kill_all(s_sched *s)
     s->killing++;
     for (int tries = 0; tries < TRIES && !b_list_empty(&s->all); tries++) {
         kill_each(s, &first);
-        int code = let_others_run(s);
+        int code = s_await_sitters(s);
+        if (code < 0)
+            note_error(&first, code);
+        code = let_others_run(s);
         if (code < 0)
             note_error(&first, code);
     }
@@ -248,5 +262,6 @@ void s_after_fork(void)
     h_blocks_after_fork();
     p_stacks_after_fork();
     p_stack_words_after_fork();
+    s_carriers_after_fork();
     s_registry_after_fork(s_self_here());
 }

@@ -9,12 +9,19 @@
  * has returned, ends it, and takes the next.  A tasklet that was suspended softly continues under
  * whichever dispatcher picks it.
  *
+ * A kept stack belongs to one thread.  While a scheduler is handed over (handoff.c) the next
+ * tasklet may run in another thread than the one that leaves: then the stack is left for the base
+ * of the thread, which sees to it (carrier.c).
+ *
  * Rule: between choosing `next` and running it nothing may fail and no Python code may run.
  */
 #include "base/track.h"
+#include "sched/carrier.h"
 #include "sched/internal.h"
 
 #define SCRIBBLED 16384
+
+s_carrier_hooks s_carrier_hook;
 
 static B_INLINE void make_current(s_sched *s, s_tasklet *t)
 {
@@ -61,7 +68,9 @@ static PyObject *run_current(s_sched *s, s_tasklet *t)
     return c_start(s->ts, &t->c, t->func, t->args, t->kwnames);
 }
 
+static void run_base(void);
 static B_NORETURN void leave_for_kept(s_sched *s, s_tasklet *next);
+static B_NORETURN void leave_while_travelling(s_sched *s, s_tasklet *next);
 
 static void run_dispatcher(void)
 {
@@ -73,9 +82,13 @@ static void run_dispatcher(void)
         c_stack_base_enter(s->ts, cell);
         s_tasklet *t = s->current;
         PyObject *result = run_current(s, t);
+        if (B_UNLIKELY(s->current != t))
+            s_carrier_hook.meet_at_end();
         s_finish(s, t, result);
         s_tasklet *next = s_next(s);
         make_current(s, next);
+        if (B_UNLIKELY(s->travels))
+            leave_while_travelling(s, next);
         if (next->saved_as == S_C_STACK)
             leave_for_kept(s, next);
     }
@@ -101,6 +114,27 @@ static inline B_NORETURN void restart_on_stack(p_stack *stack)
     p_abandon(stack, run_dispatcher);
 }
 
+void s_go_to_base(s_carrier_thread *c, void **save, void **fake)
+{
+    p_stack *base = c->base;
+    void *sp = c->base_sp;
+    c_stack_limits_use(c->ts, base);
+    track_leave(fake, base->low, base->size);
+    if (sp != NULL)
+        p_switch(save, sp);
+    else
+        p_start(save, base, run_base);
+}
+
+/* `next`, which is current, runs in another thread, or not now: the base sees to it. */
+static B_COLD void settle_at_base(s_sched *s, s_tasklet *next, void **save, void **fake)
+{
+    s->heading = next == s->idler ? NULL : next;
+    s_become_idle(s);
+    s->stack = s->at->base;
+    s_go_to_base(s->at, save, fake);
+}
+
 /* Leaves the present stack for good: the current tasklet `next` has kept its own. */
 static B_NORETURN B_NOINLINE void leave_for_kept(s_sched *s, s_tasklet *next)
 {
@@ -108,8 +142,102 @@ static B_NORETURN B_NOINLINE void leave_for_kept(s_sched *s, s_tasklet *next)
     void *forgotten;
     s_stack_give(s, mine);
     track_abandon(mine->low, mine->size);
-    jump_to_kept(s, next, &forgotten, NULL);
+    if (next->stack->keeper == s->at)
+        jump_to_kept(s, next, &forgotten, NULL);
+    else
+        settle_at_base(s, next, &forgotten, NULL);
     __builtin_unreachable();
+}
+
+/* While the scheduler travels: whether the current tasklet `next` runs here. */
+static B_COLD int may_run_here(s_sched *s, const s_tasklet *next)
+{
+    if (next->saved_as != S_C_STACK)
+        return s_belongs_here(s, next);
+    return next->stack->keeper == s->at;
+}
+
+/* While the scheduler travels: a stack is kept here from now on (1), or runs again (-1).  What home
+ * keeps is not counted. */
+static B_COLD void count_kept(s_sched *s, int change)
+{
+    if (s->away)
+        s_handoff_keep(&s->carriers->protocol, change);
+}
+
+/* Leaves the present stack for good; where `next`, which is current, runs is to be asked. */
+static B_NORETURN B_COLD void leave_while_travelling(s_sched *s, s_tasklet *next)
+{
+    p_stack *mine = s->stack;
+    void *forgotten;
+    int here = may_run_here(s, next);
+    if (next->saved_as == S_C_STACK) {
+        count_kept(s, -here);
+        leave_for_kept(s, next);
+    }
+    if (here) {
+        s->hurries = s->away && s_is_apart(s, next);
+        restart_on_stack(mine);
+    }
+    s_stack_give(s, mine);
+    track_abandon(mine->low, mine->size);
+    settle_at_base(s, next, &forgotten, NULL);
+    __builtin_unreachable();
+}
+
+/* Runs the current tasklet, which keeps no stack, on a fresh one. */
+static inline void start_on_stack(s_sched *s, p_stack *fresh, void **save, void **fake)
+{
+    s->stack = fresh;
+    c_stack_limits_use(s->ts, fresh);
+    track_leave(fake, fresh->low, fresh->size);
+    p_start(save, fresh, run_dispatcher);
+}
+
+int s_run_from_base(s_carrier_thread *c, s_tasklet *next)
+{
+    s_sched *s = c->all->s;
+    c_state passed = {0};
+    c_hard_state kept;
+    p_stack *fresh = next->saved_as == S_C_STACK ? NULL : s_stack_take(s);
+    if (fresh == NULL && next->saved_as != S_C_STACK)
+        return 0;
+    c_hard_suspend(c->ts, &passed, &kept, -1);
+    make_current(s, next);
+    if (fresh == NULL) {
+        count_kept(s, -1);
+        jump_to_kept(s, next, &c->base_sp, &c->base_fake);
+    } else {
+        start_on_stack(s, fresh, &c->base_sp, &c->base_fake);
+    }
+    track_enter(c->base_fake);
+    passed.finalizers_suppressed = 0;
+    c_hard_resume(c->ts, &passed, &kept);
+    return 1;
+}
+
+/* What the base of a thread is that has a stack of ours for it. */
+static void run_base(void)
+{
+    track_enter(NULL);
+    s_carrier_hook.stand_at_base(s_carrier_here_);
+}
+
+/* Returns when the tasklet that has just kept `mine` runs again.  `fresh`: for one that keeps none;
+ * NULL: it does not run here. */
+static B_COLD void suspend_while_travelling(s_sched *s, s_tasklet *next, p_stack *mine,
+                                            p_stack *fresh)
+{
+    int kept = next->saved_as == S_C_STACK;
+    count_kept(s, 1);
+    if (fresh != NULL) {
+        start_on_stack(s, fresh, &mine->sp, &mine->fake);
+    } else if (kept && next->stack->keeper == s->at) {
+        count_kept(s, -1);
+        jump_to_kept(s, next, &mine->sp, &mine->fake);
+    } else {
+        settle_at_base(s, next, &mine->sp, &mine->fake);
+    }
 }
 
 static PyObject *suspend_hard(s_sched *s, s_tasklet *me, s_tasklet *next, p_stack *fresh, int top)
@@ -121,16 +249,17 @@ static PyObject *suspend_hard(s_sched *s, s_tasklet *me, s_tasklet *next, p_stac
     c_hard_suspend(s->ts, &me->c, &kept, top);
     me->stack = mine;
     me->saved_as = S_C_STACK;
+    mine->keeper = s->at;
     s_end_interval(s, me);
     make_current(s, next);
-    if (next->saved_as == S_C_STACK) {
+    if (B_UNLIKELY(s->travels))
+        suspend_while_travelling(s, next, mine, fresh);
+    else if (next->saved_as != S_C_STACK)
+        start_on_stack(s, fresh, &mine->sp, &mine->fake);
+    else if (B_LIKELY(next->stack->keeper == mine->keeper))
         jump_to_kept(s, next, &mine->sp, &mine->fake);
-    } else {
-        s->stack = fresh;
-        c_stack_limits_use(s->ts, fresh);
-        track_leave(&mine->fake, fresh->low, fresh->size);
-        p_start(&mine->sp, fresh, run_dispatcher);
-    }
+    else
+        settle_at_base(s, next, &mine->sp, &mine->fake);
     track_enter(mine->fake);
     c_hard_resume(s->ts, &me->c, &kept);
     if (B_UNLIKELY(words != NULL))
@@ -151,8 +280,7 @@ static B_COLD void forget_args(s_tasklet *t)
     Py_CLEAR(t->args);
 }
 
-/* The current tasklet has been saved softly, and `kept` says so. */
-static inline B_NORETURN void leave_softly(s_sched *s, s_tasklet *me, s_tasklet *next)
+static B_INLINE void count_soft_leave(s_sched *s, s_tasklet *me)
 {
     s->count_soft++;
     if (B_UNLIKELY(me->args != NULL))
@@ -160,6 +288,12 @@ static inline B_NORETURN void leave_softly(s_sched *s, s_tasklet *me, s_tasklet 
     if (B_UNLIKELY(c_state_grew(&me->c)))
         s_chunk_outgrown(me);
     s_end_interval(s, me);
+}
+
+/* The current tasklet has been saved softly, and `kept` says so. */
+static inline B_NORETURN void leave_softly(s_sched *s, s_tasklet *me, s_tasklet *next)
+{
+    count_soft_leave(s, me);
     make_current(s, next);
     if (B_UNLIKELY(next->saved_as == S_C_STACK))
         leave_for_kept(s, next);
@@ -234,6 +368,11 @@ static B_COLD PyObject *transfer_slow(s_sched *s, s_tasklet *me, s_tasklet *next
             if (s_torture & S_TORTURE_MOVE && next->saved_as != S_C_STACK)
                 move_stack(s);
             me->saved_as = site->kind == C_SAFEPOINT ? S_FRAMES_AT_SAFEPOINT : S_FRAMES;
+            if (B_UNLIKELY(s->travels)) {
+                count_soft_leave(s, me);
+                make_current(s, next);
+                leave_while_travelling(s, next);
+            }
             leave_softly(s, me, next);
         }
         why = site->kind == C_SAFEPOINT ? C_FROM_C : s->soft ? why : C_NEVER;
@@ -243,7 +382,8 @@ static B_COLD PyObject *transfer_slow(s_sched *s, s_tasklet *me, s_tasklet *next
     if (why == C_NESTED && c_chunk_nearly_full(s->ts, &me->c))
         s_chunk_outgrown(me);
     p_stack *fresh = NULL;
-    if (next->saved_as != S_C_STACK && (fresh = s_stack_take(s)) == NULL)
+    if (next->saved_as != S_C_STACK && (B_LIKELY(!s->travels) || s_belongs_here(s, next)) &&
+        (fresh = s_stack_take(s)) == NULL)
         return undo_switch(s, me, next);
     if (B_UNLIKELY(me->attached | next->attached))
         report_switch(s, me, next);

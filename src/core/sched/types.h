@@ -198,6 +198,12 @@ struct s_sched {
     int spares, spares_idle; /* how many, and the fewest since the last were given back */
     uint32_t trimmed;        /* when that was, in coarse milliseconds */
     PyThreadState *ts;
+    struct s_carrier_thread *at; /* what it is at: carrier.h; NULL: it was never handed over */
+    s_tasklet *heading;          /* it was chosen, and runs where it is kept: carrier.c */
+    int away;                    /* it is at another thread than its own */
+    int travels;                 /* away, or lately handed over: the slow way asks where to run */
+    int hurries;    /* the current tasklet is one whose calls were handed over lately */
+    int untakeable; /* code that is detached uses it: see handoff.c */
     unsigned long count_soft, count_hard, count_why[C_HARD_REASON_COUNT];
 
     b_heap timers;
@@ -236,11 +242,12 @@ struct s_sched {
     s_stackless_sched stackless;
 
     /* From here on what outlives a thread, because others may be looking at it. */
-    int ended;         /* 0 while its thread lives */
-    s_sched *next;     /* in the list of all schedulers */
-    p_lock inbox_lock; /* guards closed, woken and messages */
-    int closed;        /* takes no more messages */
-    b_link woken;      /* tasklets woken by other threads */
+    int ended;                   /* 0 while its thread lives */
+    struct s_carriers *carriers; /* carrier.h; NULL before the first handoff */
+    s_sched *next;               /* in the list of all schedulers */
+    p_lock inbox_lock;           /* guards closed, woken and messages */
+    int closed;                  /* takes no more messages */
+    b_link woken;                /* tasklets woken by other threads */
     struct s_message *messages, **messages_end;
     int refresh; /* all its tasklets must look whether they are cancelled; with has_messages */
     struct s_completion *arrived; /* the last one first; atomic */
@@ -258,6 +265,18 @@ extern __thread s_sched *s_self_ __attribute__((tls_model("initial-exec")));
 static inline s_sched *s_self_here(void)
 {
     return s_self_;
+}
+
+/* The calling thread gets a scheduler, or (NULL) has none; where that is written down, for others
+ * that take the scheduler from the thread (carrier.h). */
+static inline void s_self_set(s_sched *s)
+{
+    s_self_ = s;
+}
+
+static inline s_sched **s_self_cell(void)
+{
+    return &s_self_;
 }
 
 /* What the kernel asks of the rooms above it; set once at import. */

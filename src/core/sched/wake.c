@@ -18,6 +18,7 @@
  * never garbage.
  */
 #include "sched/internal.h"
+#include "sched/sitter.h"
 
 /* ---- waking -------------------------------------------------------------------------- */
 
@@ -140,6 +141,8 @@ void s_handle_throw(s_sched *s, s_tasklet *t, PyObject *error)
 {
     if (t->state == S_DONE) {
         Py_DECREF(error);
+    } else if (t->state == S_BLOCKED && t->kind == &s_sitting) {
+        Py_XSETREF(t->error, error);
     } else if (t->state == S_RUNNING || t->state == S_BLOCKED) {
         if (t->state == S_RUNNING || !s_interrupt(s, t, Py_NewRef(error)))
             s_post_message(s, s_handle_throw, t, Py_NewRef(error));

@@ -3,6 +3,7 @@
 
 #include "bind/native/native.h"
 #include "debug/debug.h"
+#include "sched/carrier.h"
 #include "sched/guests/preempt.h"
 
 typedef struct {
@@ -167,6 +168,26 @@ static PyObject *set_slices(PyObject *module, PyObject *value)
     return code < 0 ? bind_fail(code, NULL) : Py_NewRef(Py_None);
 }
 
+/* _can_hand_over() -> whether a scheduler can go on in another thread, in this interpreter. */
+static PyObject *can_hand_over(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyBool_FromLong(c_can_hand_over);
+}
+
+/* _handoff(on): the scheduler of the calling thread goes on in another thread while a tasklet sits
+ * in C, or not. */
+static PyObject *set_handoff(PyObject *module, PyObject *value)
+{
+    (void)module;
+    int on = PyObject_IsTrue(value);
+    s_sched *s = on < 0 ? NULL : s_self();
+    if (s == NULL)
+        return NULL;
+    int code = s_handoff_turn_on(s, on);
+    return code < 0 ? bind_fail(code, NULL) : Py_NewRef(Py_None);
+}
+
 /* _slice_budget(safepoints): a slice ends after that many safepoints; 0: off. */
 static PyObject *set_counted_slices(PyObject *module, PyObject *value)
 {
@@ -239,6 +260,8 @@ PyMethodDef bind_preempt_functions[] = {
     {"_set_stall_callback", set_stall_callback, METH_VARARGS, NULL},
     {"_set_stall_report", set_stall_report, METH_O, NULL},
     {"_slices", set_slices, METH_O, NULL},
+    {"_can_hand_over", can_hand_over, METH_NOARGS, NULL},
+    {"_handoff", set_handoff, METH_O, NULL},
     {"_slice_budget", set_counted_slices, METH_O, NULL},
     {"_delays", take_slice_delays, METH_NOARGS, NULL},
     {"_uninterruptible", set_uninterruptible, METH_VARARGS, NULL},

@@ -8,6 +8,7 @@
 
 #include "bind/patch/patch.h"
 #include "cpython/builtin_thread.h"
+#include "sched/carrier.h"
 
 static PyObject *sentinel; /* makes what threading waits for of a thread's lock (3.11, 3.12) */
 
@@ -307,6 +308,31 @@ static int swap_thread_function(PyObject *module, int which, int install)
     return install && original == NULL ? -1 : 0;
 }
 
+static PyObject *home_get_ident(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyLong_FromUnsignedLong(s_home_ident());
+}
+
+/* _keep_ident(): from now on get_ident() is the same in all threads that carry a scheduler. */
+static PyObject *keep_ident(PyObject *module, PyObject *unused)
+{
+    static int kept;
+    (void)module, (void)unused;
+    PyObject *threads = kept ? NULL : PyImport_ImportModule("_thread");
+    PyObject *function = threads ? PyObject_GetAttrString(threads, "get_ident") : NULL;
+    if (function != NULL && !kept) {
+        if (originals[IDENT] != NULL)
+            originals[IDENT] = home_get_ident;
+        else
+            c_function_swap(function, METH_NOARGS, home_get_ident);
+        kept = 1;
+    }
+    Py_XDECREF(threads);
+    Py_XDECREF(function);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
 static int swap_thread_functions(int install)
 {
     static int replaced[FUNCTIONS];
@@ -344,6 +370,7 @@ PyMethodDef bind_thread_functions[] = {
     {"_raise_in_thread", raise_in_thread, METH_NOARGS, NULL},
     {"_keep_local", keep_local, METH_O, NULL},
     {"_threads", thread_idents, METH_NOARGS, NULL},
+    {"_keep_ident", keep_ident, METH_NOARGS, NULL},
     {"_tasklet_name", tasklet_name, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

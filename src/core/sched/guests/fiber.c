@@ -23,6 +23,8 @@
  */
 #include "sched/guests/fiber.h"
 
+#include "sched/guests/pin.h"
+
 #include "base/track.h"
 #include "sched/internal.h"
 
@@ -66,6 +68,8 @@ int s_fiber_begin(s_sched *s, s_fiber *fiber)
     s_fiber_adopt(s, fiber);
     t->fibers = all;
     t->attached |= S_HAS_FIBERS;
+    if (s->at != NULL) /* its C stacks, of which there will be several, stay in this thread */
+        s_pin_to_stack(s);
     return S_OK;
 }
 

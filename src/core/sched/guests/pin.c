@@ -12,15 +12,21 @@
 
 #include "sched/internal.h"
 
+void s_pin_to_stack(s_sched *s)
+{
+    if (s->current->is_main)
+        return;
+    s->current->attached |= S_HAS_PIN;
+    s_only_hard_for(s, s->current);
+}
+
 int s_pin(s_sched *s)
 {
     s_tasklet *t = s->current;
     if (s_pin_is_taken(s))
         return 0;
-    if (s->pinned == 0 && !t->is_main) {
-        t->attached |= S_HAS_PIN;
-        s_only_hard_for(s, t);
-    }
+    if (s->pinned == 0)
+        s_pin_to_stack(s);
     s->pinned = t->id;
     return 1;
 }

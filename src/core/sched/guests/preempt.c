@@ -78,6 +78,14 @@ static c_call_site this_safepoint(const s_preempt *p)
     return (c_call_site){.args = p->interrupt.at, .kind = C_SAFEPOINT};
 }
 
+/* The safepoint goes on where it was left; it may have to wait for that, detached. */
+static void resume_queue(s_preempt *p)
+{
+    p->s->untakeable++;
+    c_interrupt_switch_back(&p->interrupt);
+    p->s->untakeable--;
+}
+
 /* The current tasklet goes to the tail; returns when it runs again, unless it is left softly.  What
  * it was woken with is not ours: it is put away, which needs the C stack. */
 static int yield_to_next(s_preempt *p)
@@ -97,7 +105,7 @@ static int yield_to_next(s_preempt *p)
         c_interrupt_switch_away(&p->interrupt);
     PyObject *done = s_transfer_at_safepoint(s, next, value || error ? NULL : &site);
     if (moves)
-        c_interrupt_switch_back(&p->interrupt);
+        resume_queue(p);
     Py_XSETREF(me->wait.value, value);
     Py_XSETREF(me->error, error);
     return outcome_of_yield(done, !moves || s->count_hard != before);
@@ -173,7 +181,7 @@ static int count_safepoint(s_preempt *p)
     c_call_site site = this_safepoint(p);
     c_interrupt_switch_away(&p->interrupt);
     int code = p->budget.expire(s, &site);
-    c_interrupt_switch_back(&p->interrupt);
+    resume_queue(p);
     return code;
 }
 
@@ -191,6 +199,8 @@ static int count_slice(s_preempt *p)
 static int serve_safepoint(c_interrupt *interrupt)
 {
     s_preempt *p = (s_preempt *)interrupt;
+    if (p->s != s_self_here()) /* it has just gone to another thread */
+        return 0;
     if (p->budget.safepoints && count_safepoint(p) < 0)
         return -1;
     if (p->slice_safepoints && count_slice(p) < 0)
@@ -309,5 +319,16 @@ static void forget_thread(s_sched *s)
     s_preempt_release(p);
 }
 
-const s_guest s_preempt_guest = {
-    .thread_ending = forget_thread, .sleep = s_monitor_sleep, .wake = s_monitor_wake};
+static void follow_thread(s_sched *s)
+{
+    s_preempt *p = s->preempt;
+    if (p != NULL) {
+        adjust_interrupt(p);
+        s_monitor_look(p);
+    }
+}
+
+const s_guest s_preempt_guest = {.thread_ending = forget_thread,
+                                 .sleep = s_monitor_sleep,
+                                 .wake = s_monitor_wake,
+                                 .moved = follow_thread};

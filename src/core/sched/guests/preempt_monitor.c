@@ -25,8 +25,12 @@
  */
 #include "sched/guests/preempt_monitor.h"
 
+#include "sched/carrier.h"
 #include "sched/guests/preempt.h"
 #include "sched/internal.h"
+
+/* A call is looked at after that time if one like it was handed over lately. */
+#define HURRY 200000
 
 static p_lock samples_lock, requests_lock;
 static s_preempt *samples;
@@ -47,6 +51,7 @@ static void sample_scheduler(s_preempt *p, int64_t now)
 {
     s_progress present = s_progress_of(p);
     __atomic_store_n(&p->s->coarse_now, s_coarse_ms(now), __ATOMIC_RELAXED);
+    int hurries = __atomic_load_n(&p->s->hurries, __ATOMIC_RELAXED);
     if (!s_is_same_progress(&present, &p->seen) || __atomic_load_n(&p->s->trap, __ATOMIC_RELAXED)) {
         p->seen = present;
         p->since = present.switches == p->preempted ? p->preempted_at : now;
@@ -54,6 +59,7 @@ static void sample_scheduler(s_preempt *p, int64_t now)
         s_stall_over(&p->stall);
     } else if (now - p->since >= p->slice - p->slice / 4 && !s_is_simulated(p->s)) {
         int64_t never = 0;
+        s_call_carrier(p->s);
         s_stall_note(&p->stall, p->s, present.current, p->since, now);
         p->since = now;
         p->requested = present;
@@ -62,9 +68,12 @@ static void sample_scheduler(s_preempt *p, int64_t now)
                                     __ATOMIC_RELAXED);
         __atomic_store_n(&p->wanted, S_WANTED, __ATOMIC_RELEASE);
     }
-    p->sample_at += p->slice / 2;
-    if (p->sample_at <= now)
-        p->sample_at = now + p->slice / 2;
+    if (hurries && now - p->since >= HURRY && !s_is_simulated(p->s))
+        s_call_carrier(p->s);
+    int64_t period = hurries && p->slice > HURRY ? HURRY / 2 : p->slice / 2;
+    p->sample_at += period;
+    if (p->sample_at <= now || hurries)
+        p->sample_at = now + period;
 }
 
 /* Samples every scheduler whose time it is; returns the time of the next sample. */
@@ -203,6 +212,16 @@ int s_monitor_set_slice(s_preempt *p, int64_t nanoseconds)
         p->slice = 0;
     p_lock_give(&samples_lock);
     return code < 0 ? S_E_MEMORY : S_OK;
+}
+
+void s_monitor_look(s_preempt *p)
+{
+    if (p->slice == 0)
+        return;
+    p_lock_take(&samples_lock);
+    p->sample_at = 0;
+    p_lock_give(&samples_lock);
+    p_unpark(&parker);
 }
 
 void s_monitor_sleep(s_sched *s)

@@ -67,6 +67,8 @@ s_preempt *s_preempt_obtain(s_sched *s);
 void s_preempt_release(s_preempt *p);
 /* From now on the scheduler is sampled, or (0) not: S_OK, S_E_MEMORY without a thread. */
 int s_monitor_set_slice(s_preempt *p, int64_t nanoseconds);
+/* The scheduler has changed its thread: it may be looked at sooner. */
+void s_monitor_look(s_preempt *p);
 /* The scheduler begins to sleep, and has woken: it is not sampled meanwhile. */
 void s_monitor_sleep(s_sched *s);
 void s_monitor_wake(s_sched *s);

@@ -1,0 +1,95 @@
+/* Where a tasklet runs; and which run apart from those that keep a stack.
+ *
+ * A tasklet that sits in C keeps its thread, and with it all that are kept there: at home main,
+ * event loops, and whatever waits below C code.  So the functions of which a call was handed over
+ * lately are remembered, and a tasklet that runs one of them goes to a carrier that keeps nothing
+ * before it continues.  There it may sit, and home takes the scheduler back at once.
+ *
+ * A function is known by the address of its code, in a small table without locks: what two of them
+ * share in one slot is a hint, and a wrong hint costs a journey.  After a second without another
+ * handoff it is forgotten.
+ *
+ * Attached, the scheduler's own thread.
+ */
+#include "sched/carrier.h"
+#include "sched/internal.h"
+
+#define SLOTS 256
+#define LASTS 1000 /* coarse milliseconds */
+
+static struct {
+    const void *function;
+    uint32_t until;
+} learned[SLOTS];
+
+static const void *function_of(const s_tasklet *t)
+{
+    const void *code = c_code_key(t->func);
+    return code != NULL ? code : t->func;
+}
+
+static size_t slot_of(const void *function)
+{
+    return (size_t)((uintptr_t)function >> 4) % SLOTS;
+}
+
+void s_learn_apart(s_sched *s, const s_tasklet *t)
+{
+    const void *function = t->func != NULL ? function_of(t) : NULL;
+    if (function == NULL)
+        return;
+    uint32_t until = s_coarse_ms(p_now()) + LASTS;
+    learned[slot_of(function)].function = function;
+    learned[slot_of(function)].until = until;
+    s->carriers->apart_until = until;
+}
+
+int s_any_apart(const s_sched *s)
+{
+    return (int32_t)(s->carriers->apart_until - s->coarse_now) > 0;
+}
+
+int s_is_apart(const s_sched *s, const s_tasklet *t)
+{
+    if (t->is_main || t->func == NULL || !s_any_apart(s))
+        return 0;
+    const void *function = function_of(t);
+    size_t slot = slot_of(function);
+    return learned[slot].function == function && (int32_t)(learned[slot].until - s->coarse_now) > 0;
+}
+
+/* ---- where it runs ---------------------------------------------------------------------- */
+
+s_carrier_thread *s_keeper_of(s_carriers *all, const s_tasklet *t)
+{
+    if (t->saved_as != S_C_STACK)
+        return NULL;
+    s_carrier_thread *keeper = t->stack->keeper;
+    return keeper != NULL ? keeper : all->home;
+}
+
+s_carrier *s_route(s_carriers *all, const s_tasklet *t)
+{
+    s_carrier_thread *keeper = s_keeper_of(all, t);
+    if (all->process != p_process_id()) /* the child of a fork, before it knows that */
+        return keeper == NULL || keeper == all->s->at ? &all->s->at->carrier : NULL;
+    int apart = keeper == NULL && s_is_apart(all->s, t);
+    p_lock_take(&all->lock);
+    s_carrier *where = s_handoff_route(&all->protocol, keeper ? &keeper->carrier : NULL, apart);
+    p_lock_give(&all->lock);
+    return where;
+}
+
+int s_is_apart_at_home(const s_sched *s, const s_tasklet *t)
+{
+    return !s->away && t->saved_as != S_C_STACK && s_is_apart(s, t);
+}
+
+int s_belongs_here(s_sched *s, const s_tasklet *t)
+{
+    if (!s->away && !s_any_apart(s)) {
+        s->travels = 0;
+        s->soft = s_soft_mode(s, s->soft);
+    }
+    return t != s->idler && !s_is_apart_at_home(s, t) && s_route(s->carriers, t) == &s->at->carrier;
+}

@@ -1,0 +1,433 @@
+/* The threads that carry a scheduler in turn, and their lives between tasklets.
+ *
+ * The protocol and its reasons are in handoff.c; here are the threads.  Home is the thread that the
+ * scheduler began on; the others come from a pool of ours, with a thread state of their own, and go
+ * back to it when nothing keeps them.
+ *
+ * The base.  Each carrier has a stack on which it runs no tasklet: a pooled thread its own, home
+ * one of ours, because main uses the thread's.  Whoever leaves a tasklet's stack for another
+ * carrier switches to the base first, and only there the thread detaches: a stack that was given
+ * back may be used by others as soon as the interpreter is free.  While the scheduler is at the
+ * base the idler is current, as in the dispatcher.  It settles there: `heading`, the tasklet that
+ * was chosen, or else the next one, runs here, or the scheduler departs to where that runs, or the
+ * tasklet is put aside because somebody sits where it is kept.
+ *
+ * Threads.  A record belongs to one scheduler at a time (`all`), is reused, and is never freed.
+ * The protocol's lock is held for a step; the monitor thread reads under it what is freed only
+ * after a step.  Everything else is done attached, so with a GIL by one thread at a time.
+ */
+#include "sched/carrier.h"
+
+#include <errno.h>
+#include <limits.h>
+
+#include "sched/internal.h"
+#include "sched/scheduler.h"
+#include "sched/sitter.h"
+
+#define SECOND INT64_C(1000000000)
+#define RESERVE_TIME SECOND /* how long one stays that nothing keeps */
+#define MOMENT INT64_C(1000000)
+#define MOST_THREADS 10000
+
+/* ---- the pool ---------------------------------------------------------------------------- */
+
+static size_t stack_size; /* of the program's threads: the monitor cannot ask */
+
+static int launch_carrier(p_launch *launch)
+{
+    launch->stack = stack_size;
+    return p_thread_launch(launch);
+}
+
+static const p_pool_policy policy = {
+    .name = "loomlet carrier", .at_once = INT_MAX, .launch = launch_carrier};
+static p_pool pool = {.policy = &policy, .limits = {MOST_THREADS, 10 * SECOND}};
+
+static void *run_carrier(p_work *work);
+
+/* There is no thread for it after all. */
+static void cancel_call(s_carrier_thread *c)
+{
+    s_carriers *all = c->all;
+    p_lock_take(&all->lock);
+    s_handoff_cancel_call(&all->protocol, &c->carrier);
+    p_lock_give(&all->lock);
+    s_carrier_release(c);
+}
+
+/* 0, or -1: the called carrier, a new one, has no thread. */
+static int start_carrier_thread(s_carrier_thread *c)
+{
+    c->work.run = run_carrier;
+    if (p_pool_submit(&pool, &c->work) == 0)
+        return 0;
+    cancel_call(c);
+    return -1;
+}
+
+/* A new carrier for the scheduler to go to; the present one, if there can be none. */
+static s_carrier *start_carrier(s_carriers *all)
+{
+    s_carrier_thread *c = all->process == p_process_id() ? s_carrier_obtain(all) : NULL;
+    if (c == NULL)
+        return &all->s->at->carrier;
+    p_lock_take(&all->lock);
+    int called = s_handoff_call(&all->protocol, &c->carrier);
+    p_lock_give(&all->lock);
+    if (!called)
+        s_carrier_release(c);
+    return called && start_carrier_thread(c) == 0 ? &c->carrier : &all->s->at->carrier;
+}
+
+/* ---- arriving and departing ------------------------------------------------------------ */
+
+/* The scheduler is here, by the protocol; its idler becomes current.  The guests may detach. */
+static void take_over(s_carrier_thread *c)
+{
+    s_carriers *all = c->all;
+    s_sched *s = all->s;
+    s_self_set(s);
+    p_lock_take(&all->lock);
+    s->ts = c->ts;
+    p_lock_give(&all->lock);
+    s->at = c;
+    s->away = c != all->home;
+    s->travels = s->away || s_any_apart(s);
+    s->soft = s_soft_mode(s, s->soft);
+    s->budget = 1;
+    s->stack = c->base;
+    s_become_idle(s);
+    s_report_moved(s);
+}
+
+/* It goes to `to`, where it runs `next` first, unless that is NULL. */
+static void depart_to(s_carrier_thread *c, s_carrier *to, s_tasklet *next)
+{
+    s_carriers *all = c->all;
+    all->s->heading = next;
+    if (next != NULL)
+        next->state = S_RUNNING;
+    c_state_load(c->ts, &c->base_state);
+    s_self_set(NULL);
+    p_lock_take(&all->lock);
+    s_handoff_depart(&all->protocol, to);
+    all->s->ts = NULL; /* this one may be freed from now on */
+    p_lock_give(&all->lock);
+    p_unpark(&s_carrier_of(to)->parker);
+}
+
+/* The tasklet that runs here now, or NULL: the scheduler has departed. */
+static s_tasklet *settle_next(s_carrier_thread *c)
+{
+    s_carriers *all = c->all;
+    s_sched *s = all->s;
+    s_tasklet *next = s->heading;
+    s->heading = NULL;
+    for (;; next = NULL) {
+        if (next == NULL)
+            next = s_next(s);
+        s_carrier *where = s_route(all, next);
+        if (where == &c->carrier && s_is_apart_at_home(s, next))
+            where = start_carrier(all);
+        if (where == &c->carrier && next != s->idler) {
+            s->hurries = s->away && s_is_apart(s, next);
+            return next;
+        }
+        if (where == NULL) {
+            next->state = S_READY;
+            b_append(&s_keeper_of(all, next)->aside, &next->wait.link);
+        } else if (where != &c->carrier) {
+            depart_to(c, where, next != s->idler ? next : NULL);
+            return NULL;
+        }
+    }
+}
+
+/* ---- standing at the base ---------------------------------------------------------------- */
+
+static s_base_step look_at_base(s_carrier_thread *c)
+{
+    p_lock_take(&c->all->lock);
+    s_base_step step = s_handoff_look(&c->carrier);
+    p_lock_give(&c->all->lock);
+    return step;
+}
+
+static int try_leave(s_carrier_thread *c, int reserve)
+{
+    p_lock_take(&c->all->lock);
+    int left = s_handoff_leave(&c->carrier, reserve);
+    p_lock_give(&c->all->lock);
+    return left;
+}
+
+static void decide_call(s_carrier_thread *c)
+{
+    s_handoff *h = &c->all->protocol;
+    p_lock_take(&c->all->lock);
+    s_carrier_thread *from = s_try_take(c);
+    if (from == NULL)
+        s_handoff_decline(h, &c->carrier);
+    p_lock_give(&c->all->lock);
+    if (from == NULL)
+        return;
+    take_over(c);
+    c_interrupt_request(&from->bell);
+}
+
+static void sleep_at_base(s_carrier_thread *c, int64_t until)
+{
+    PyThreadState *ts = PyEval_SaveThread();
+    p_park(&c->parker, until);
+    PyEval_RestoreThread(ts);
+}
+
+/* How long one sleeps that nothing wakes: the reserve, until it is needed no more. */
+static int64_t end_of_sleep(const s_carrier_thread *c)
+{
+    return c->all->protocol.reserve == &c->carrier ? p_now() + RESERVE_TIME : S_FOREVER;
+}
+
+/* What runs here next; NULL: a pooled thread leaves. */
+static s_tasklet *await_tasklet(s_carrier_thread *c)
+{
+    int over = 0; /* it was the reserve for long enough */
+    for (;;) {
+        s_tasklet *next = c->carrier.state == S_CARRIER_RUNS ? settle_next(c) : NULL;
+        if (next != NULL)
+            return next;
+        p_park_prepare(&c->parker);
+        switch (look_at_base(c)) {
+        case S_BASE_ARRIVED:
+            p_park_cancel(&c->parker);
+            take_over(c);
+            break;
+        case S_BASE_DECIDE:
+            p_park_cancel(&c->parker);
+            decide_call(c);
+            break;
+        case S_BASE_SLEEP:
+            if (try_leave(c, over))
+                return NULL;
+            int64_t until = end_of_sleep(c);
+            sleep_at_base(c, until);
+            over = p_now() >= until;
+        }
+    }
+}
+
+static void stand_at_base(s_carrier_thread *c)
+{
+    s_tasklet *next;
+    while ((next = await_tasklet(c)) != NULL) {
+        if (s_run_from_base(c, next))
+            continue;
+        s_ready(c->all->s, next); /* without a stack for it: later, when one may be free */
+        p_park_prepare(&c->parker);
+        sleep_at_base(c, p_now() + MOMENT);
+    }
+}
+
+/* ---- the life of a pooled carrier ------------------------------------------------------------ */
+
+static void carry_scheduler(s_carrier_thread *c)
+{
+    PyEval_RestoreThread(c->ts);
+    s_carrier_here_ = c;
+    c->self = s_self_cell();
+    if (!c->all->protocol.closed)
+        c_thread_locals_share(c->ts, c->all->home->ts);
+    c_stack_limits_of_thread(c->ts, &c->own_stack);
+    c_state_save(c->ts, &c->base_state);
+    c->base = &c->own_stack;
+    s_hang_bell(c);
+    stand_at_base(c);
+    PyThreadState *ts = c->ts;
+    c_interrupt_close(&c->bell);
+    c_interrupt_forget_thread(ts);
+    s_carrier_here_ = NULL;
+    s_carrier_release(c);
+    c_thread_state_end(ts);
+}
+
+/* The scheduler is on its way to this carrier and cannot turn back. */
+static int is_awaited(s_carrier_thread *c)
+{
+    p_lock_take(&c->all->lock);
+    const s_handoff *h = &c->all->protocol;
+    int awaited = h->in_transit && h->at == &c->carrier;
+    p_lock_give(&c->all->lock);
+    return awaited;
+}
+
+static void *run_carrier(p_work *work)
+{
+    s_carrier_thread *c = B_CONTAINER(work, s_carrier_thread, work);
+    p_signals before;
+    while ((c->ts = c_thread_state_new()) == NULL && is_awaited(c)) {
+        p_park_prepare(&c->parker);
+        p_park(&c->parker, p_now() + MOMENT);
+    }
+    if (c->ts == NULL) {
+        cancel_call(c);
+        return NULL;
+    }
+    p_signals_read(&before);
+    p_signals_use(&c->all->signals);
+    carry_scheduler(c);
+    p_signals_use(&before);
+    return NULL;
+}
+
+/* ---- calling ----------------------------------------------------------------------------- */
+
+/* Whether anything but the current tasklet could run, now or by itself. */
+static int could_run(const s_sched *s)
+{
+    return !b_list_empty(&s->ready) || __atomic_load_n(&s->has_messages, __ATOMIC_RELAXED) ||
+           s->timers.used > 0 || s->io_waits > 0 || s->completions > 0;
+}
+
+/* Under the lock: one that stands ready, or a new one; NULL: none is needed or possible. */
+static s_carrier_thread *choose_carrier(s_carriers *all)
+{
+    s_handoff *h = &all->protocol;
+    if (!all->on || all->s->ts == NULL || h->called != NULL || h->in_transit || h->closed ||
+        !c_thread_is_detached(all->s->ts) || !could_run(all->s))
+        return NULL;
+    if (all->home->carrier.state == S_CARRIER_WAITS)
+        return all->home;
+    return h->reserve != NULL ? s_carrier_of(h->reserve) : s_carrier_obtain(all);
+}
+
+void s_call_carrier(s_sched *s)
+{
+    s_carriers *all = s->carriers;
+    if (all == NULL)
+        return;
+    p_lock_take(&all->lock);
+    s_carrier_thread *c = choose_carrier(all);
+    int is_new = c != NULL && c->carrier.state == S_CARRIER_FREE;
+    if (c != NULL)
+        s_handoff_call(&all->protocol, &c->carrier);
+    p_lock_give(&all->lock);
+    if (c == NULL)
+        return;
+    if (is_new)
+        start_carrier_thread(c);
+    else
+        p_unpark(&c->parker);
+}
+
+/* ---- on, off, the end, fork ---------------------------------------------------------------- */
+
+/* The thread's own record. */
+static int become_home(s_sched *s, s_carriers *all)
+{
+    s_carrier_thread *home = s_carrier_obtain(all);
+    p_stack *base = home != NULL && !c_out_of_memory() ? p_stack_new() : NULL;
+    if (base == NULL) {
+        if (home != NULL)
+            s_carrier_release(home);
+        return S_E_MEMORY;
+    }
+    if (base->limits[0] == 0)
+        c_stack_limits_init(s->ts, base);
+    home->ts = s->ts;
+    home->self = s_self_cell();
+    home->base = base;
+    c_state_init_empty(s->ts, &home->base_state);
+    *all = (s_carriers){.s = s, .home = home, .process = p_process_id()};
+    s_handoff_begin(&all->protocol, &home->carrier);
+    home->carrier.kept = 1; /* main; what else is kept here is not counted */
+    p_signals_read(&all->signals);
+    stack_size = PyThread_get_stacksize();
+    s_carrier_hook = (s_carrier_hooks){stand_at_base, s_meet_at_end};
+    s_carrier_here_ = s->at = home;
+    s_hang_bell(home);
+    return S_OK;
+}
+
+int s_handoff_turn_on(s_sched *s, int on)
+{
+    if (!on || s->at != NULL) {
+        if (s->at != NULL)
+            s->carriers->on = on;
+        return S_OK;
+    }
+    if (s->carriers == NULL && !c_out_of_memory())
+        s->carriers = PyMem_RawCalloc(1, sizeof(*s->carriers));
+    int code = s->carriers != NULL ? become_home(s, s->carriers) : S_E_MEMORY;
+    if (code == S_OK)
+        s->carriers->on = 1;
+    return code;
+}
+
+/* What other carriers keep never runs again; those that keep nothing leave. */
+void s_carriers_end(s_sched *s)
+{
+    s_carriers *all = s->carriers;
+    if (s->at == NULL)
+        return;
+    p_lock_take(&all->lock);
+    s_handoff_close(&all->protocol);
+    all->on = 0;
+    for (s_carrier_thread *c = s_first_carrier(); c != NULL; c = c->next) {
+        if (c->all != all || c == all->home)
+            continue;
+        if (c->carrier.state == S_CARRIER_SITS || c->carrier.kept > 0)
+            s_handoff_lose(&c->carrier);
+        p_unpark(&c->parker);
+    }
+    p_lock_give(&all->lock);
+    c_interrupt_close(&all->home->bell);
+    p_stack_free(all->home->base);
+    s_carrier_release(all->home);
+    s_carrier_here_ = s->at = NULL;
+}
+
+/* Whoever forked is home in the child, with its tasklet, even if it sat. */
+static void settle_in_child(s_carrier_thread *me)
+{
+    s_carriers *all = me->all;
+    s_sched *s = all->s;
+    s_tasklet *sitter = me->carrier.state == S_CARRIER_SITS ? me->carrier.sitter : NULL;
+    s_handoff_after_fork(&all->protocol, &me->carrier);
+    *all = (s_carriers){
+        .protocol = all->protocol, .s = s, .home = me, .process = p_process_id(), .on = all->on};
+    p_signals_read(&all->signals);
+    s->at = me;
+    s->ts = me->ts;
+    s->away = s->untakeable = 0;
+    s_self_set(s);
+    if (sitter != NULL) {
+        s->stack = me->stack;
+        s->current = sitter;
+        sitter->state = S_RUNNING;
+        s_report_moved(s);
+    }
+}
+
+/* Once in each child: another tasklet that was about to fork itself may have let this one's hooks
+ * wait, and then they run in its child too. */
+void s_carriers_after_fork(void)
+{
+    static int done_in;
+    s_carrier_thread *me = s_carrier_here_;
+    if (done_in == p_process_id())
+        return;
+    done_in = p_process_id();
+    s_carriers_unlock_after_fork();
+    p_pool_after_fork(&pool);
+    for (s_carrier_thread *c = s_first_carrier(); c != NULL; c = c->next) {
+        c->parker.word = 0;
+        if (c == me)
+            continue;
+        c_interrupt_forget(&c->bell);
+        s_handoff_drop(&c->carrier);
+        s_carrier_lose(c);
+    }
+    if (me != NULL)
+        settle_in_child(me);
+}

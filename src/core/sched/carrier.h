@@ -1,0 +1,121 @@
+/* The threads that carry a scheduler: its own, and those that go on with it while one sits in C.
+ * See carrier.c for what such a thread does, handoff.c for the whole. */
+#ifndef LOOMLET_SCHED_CARRIER_H
+#define LOOMLET_SCHED_CARRIER_H
+
+#include "plat/work_pool.h"
+#include "sched/handoff.h"
+#include "sched/types.h"
+
+typedef struct s_carrier_thread {
+    s_carrier carrier; /* first: its part of the protocol */
+    c_interrupt bell;  /* makes a sitter's thread meet the scheduler */
+    struct s_carriers *all;
+    PyThreadState *ts;
+    s_sched **self; /* the thread's pointer to its scheduler, which others clear */
+    p_parker parker;
+    p_stack own_stack; /* a pooled thread's, as far as the interpreter must know it */
+    p_stack *base;     /* where the thread stands between tasklets: that, or (home) a pooled one */
+    void *base_sp, *base_fake;
+    c_state base_state;
+    p_stack *stack; /* the sitter's */
+    b_link aside;   /* ready tasklets that are kept here while somebody sits here */
+    p_work work;
+    struct s_carrier_thread *next;
+} s_carrier_thread;
+
+/* What belongs to one scheduler; lives as long as that. */
+typedef struct s_carriers {
+    s_handoff protocol;
+    p_lock lock; /* the protocol's */
+    s_sched *s;
+    s_carrier_thread *home;
+    int process;          /* the one that its threads live in */
+    p_signals signals;    /* what home blocks */
+    int on;               /* it may be taken */
+    uint32_t apart_until; /* coarse milliseconds: until then some tasklets run apart: apart.c */
+    int sitting;          /* how many sitters have not met it */
+    s_tasklet *awaiter;   /* main, waiting for that to be 0 */
+} s_carriers;
+
+/* The carrier that the calling thread is, or NULL. */
+extern __thread s_carrier_thread *s_carrier_here_ __attribute__((tls_model("initial-exec")));
+
+/* The ident of the calling thread, or of the one whose scheduler it carries. */
+static inline unsigned long s_home_ident(void)
+{
+    const s_carrier_thread *c = s_carrier_here_;
+    return c != NULL ? c->all->s->thread_id : PyThread_get_thread_ident();
+}
+
+static inline s_carrier_thread *s_carrier_of(s_carrier *carrier)
+{
+    return B_CONTAINER(carrier, s_carrier_thread, carrier);
+}
+
+/* ---- carriers.c ---------------------------------------------------------------------------- */
+
+/* All that were ever made, by `next`. */
+s_carrier_thread *s_first_carrier(void);
+/* One that no scheduler uses, or a new one; NULL without memory.  Any thread. */
+s_carrier_thread *s_carrier_obtain(s_carriers *all);
+void s_carrier_release(s_carrier_thread *c);
+/* Whether a thread that is at its base could wake a tasklet: 0, 1, or -1 for no carrier. */
+int s_carrier_is_awake(const PyThreadState *ts);
+/* The scheduler is away, and its own thread is free. */
+int s_is_home_free(const s_sched *s);
+void s_carriers_unlock_after_fork(void);
+/* In the child of a fork: its thread does not exist there, and what it keeps never runs again.  No
+ * other thread may become this carrier, or it would run that. */
+void s_carrier_lose(s_carrier_thread *c);
+/* Whether a tasklet that keeps a stack keeps it there. */
+int s_is_lost(const s_tasklet *t);
+
+/* ---- carrier.c ----------------------------------------------------------------------------- */
+
+/* From now on the calling thread's scheduler may go on in other threads, or (0) it may not: S_OK,
+ * S_E_MEMORY.  Nobody sits and nobody is kept elsewhere when it is turned off for the first time
+ * after that: s_await_sitters. */
+int s_handoff_turn_on(s_sched *s, int on);
+/* The monitor thread finds that the same tasklet runs on: calls a carrier if that may help. */
+void s_call_carrier(s_sched *s);
+/* In the child of a fork, before s_self_here() is asked for. */
+void s_carriers_after_fork(void);
+/* The thread of a scheduler ends. */
+void s_carriers_end(s_sched *s);
+
+/* What the switch asks of the two files above it; set when a handoff is first turned on. */
+typedef struct {
+    /* The part of a carrier's life in which it runs no tasklet.  Returns when a pooled one ends. */
+    void (*stand_at_base)(s_carrier_thread *c);
+    /* The function of the thread's sitter has ended, with a result or an exception, which stay as
+     * they are until the scheduler is here. */
+    void (*meet_at_end)(void);
+} s_carrier_hooks;
+extern s_carrier_hooks s_carrier_hook;
+
+/* ---- switch.c: between a base and tasklets ------------------------------------------------- */
+
+/* Leaves the present stack for the carrier's base; `save` and `fake` receive what is needed to
+ * continue. */
+void s_go_to_base(s_carrier_thread *c, void **save, void **fake);
+/* At the base: runs `next` here, until this thread comes back to its base.  0: no memory. */
+int s_run_from_base(s_carrier_thread *c, s_tasklet *next);
+
+/* ---- apart.c ------------------------------------------------------------------------------- */
+
+/* A call of the tasklet was handed over: what runs the same function runs apart for a while. */
+void s_learn_apart(s_sched *s, const s_tasklet *t);
+int s_is_apart(const s_sched *s, const s_tasklet *t);
+/* Whether there is any such tasklet still. */
+int s_any_apart(const s_sched *s);
+/* The one where the tasklet keeps its stack, or NULL. */
+s_carrier_thread *s_keeper_of(s_carriers *all, const s_tasklet *t);
+/* Where a tasklet runs: a carrier, or NULL: not now. */
+s_carrier *s_route(s_carriers *all, const s_tasklet *t);
+/* It is to run apart, and the scheduler is at home. */
+int s_is_apart_at_home(const s_sched *s, const s_tasklet *t);
+/* While s->travels: whether a tasklet that keeps no stack runs where the scheduler is. */
+int s_belongs_here(s_sched *s, const s_tasklet *t);
+
+#endif

@@ -1,0 +1,80 @@
+/* All carriers, and what may be asked of them without entering the protocol.
+ *
+ * A carrier belongs to one scheduler at a time (`all`), is used again by others, and is never
+ * freed: the monitor thread and the pool may hold its address.
+ */
+#include "sched/carrier.h"
+#include "sched/internal.h"
+
+__thread s_carrier_thread *s_carrier_here_ __attribute__((tls_model("initial-exec")));
+
+static p_lock every_lock;
+static s_carrier_thread *every;
+
+s_carrier_thread *s_first_carrier(void)
+{
+    return __atomic_load_n(&every, __ATOMIC_ACQUIRE);
+}
+
+s_carrier_thread *s_carrier_obtain(s_carriers *all)
+{
+    p_lock_take(&every_lock);
+    s_carrier_thread *c = every;
+    while (c != NULL && c->all != NULL)
+        c = c->next;
+    if (c == NULL && !c_out_of_memory() && (c = PyMem_RawCalloc(1, sizeof(*c))) != NULL) {
+        c->next = every;
+        __atomic_store_n(&every, c, __ATOMIC_RELEASE);
+    }
+    if (c != NULL) {
+        c->all = all;
+        b_list_init(&c->aside);
+    }
+    p_lock_give(&every_lock);
+    return c;
+}
+
+void s_carrier_release(s_carrier_thread *c)
+{
+    p_lock_take(&every_lock);
+    c->ts = NULL;
+    c->base_sp = NULL;
+    c->all = NULL;
+    p_lock_give(&every_lock);
+}
+
+int s_carrier_is_awake(const PyThreadState *ts)
+{
+    const s_carrier_thread *c = __atomic_load_n(&every, __ATOMIC_ACQUIRE);
+    while (c != NULL && (c->all == NULL || c->ts != ts))
+        c = c->next;
+    if (c == NULL || c->carrier.state == S_CARRIER_RUNS)
+        return -1;
+    const s_handoff *h = &c->all->protocol;
+    int coming = h->called == &c->carrier || (h->in_transit && h->at == &c->carrier);
+    return c->carrier.state == S_CARRIER_SITS || coming;
+}
+
+int s_is_home_free(const s_sched *s)
+{
+    return s->carriers->home->carrier.state == S_CARRIER_WAITS;
+}
+
+void s_carrier_lose(s_carrier_thread *c)
+{
+    static s_carriers none;
+    c->ts = NULL;
+    c->all = &none;
+    b_list_init(&c->aside);
+}
+
+int s_is_lost(const s_tasklet *t)
+{
+    const s_carrier_thread *keeper = t->saved_as == S_C_STACK ? t->stack->keeper : NULL;
+    return keeper != NULL && keeper->all != t->owner->carriers;
+}
+
+void s_carriers_unlock_after_fork(void)
+{
+    every_lock.word = 0;
+}

@@ -1,0 +1,21 @@
+"""What the tests of handoff share: where there is none they are skipped."""
+
+import os
+import sys
+
+import pytest
+
+from loomlet import _core
+
+
+@pytest.fixture(autouse=True)
+def possible():
+    """A thread that is traced is not handed over: the tests are not, also not for coverage."""
+    if not _core._can_hand_over():
+        pytest.skip("handoff needs 3.13 or 3.14 with the GIL")
+    if "switch" in os.environ.get("LOOMLET_TORTURE", ""):
+        pytest.skip("all tasklets keep a stack by turns here, and wait for who sits beside them")
+    tracer = sys.gettrace()
+    sys.settrace(None)
+    yield
+    sys.settrace(tracer)

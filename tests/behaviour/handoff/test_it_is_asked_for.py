@@ -1,0 +1,75 @@
+"""handoff= of run(), LOOMLET_HANDOFF and --handoff."""
+
+import pytest
+
+import loomlet
+from loomlet import _core
+
+SITS = """
+    import ctypes, os, sys, loomlet
+    sys.settrace(None)
+    reader, writer = os.pipe()
+    libc, buffer = ctypes.CDLL(None), ctypes.create_string_buffer(1)
+    count = [0]
+
+    def tick():
+        while True:
+            count[0] += 1
+            loomlet.sleep(0.001)
+
+    def main():
+        loomlet.spawn(tick)
+        loomlet.schedule()
+        before = count[0]
+        libc.usleep(100_000)
+        print("others ran" if count[0] > before else "others waited")
+"""
+
+
+def test_by_default_it_is_off(python):
+    """The others wait for the call."""
+    done = python(SITS + "\n    loomlet.run(main)")
+    assert done.stdout == "others waited\n"
+
+
+@pytest.mark.parametrize(("said", "printed"), [("1", "others ran"), ("0", "others waited")])
+def test_by_the_environment(python, said, printed):
+    """Unless run() says otherwise."""
+    done = python(SITS + "\n    loomlet.run(main)", LOOMLET_HANDOFF=said)
+    assert done.stdout == printed + "\n"
+    done = python(SITS + "\n    loomlet.run(main, handoff=False)", LOOMLET_HANDOFF=said)
+    assert done.stdout == "others waited\n"
+
+
+def test_by_the_command_line(python, tmp_path):
+    """For an unmodified program."""
+    script = tmp_path / "program.py"
+    script.write_text("import loomlet\n" + __import__("textwrap").dedent(SITS) + "\nmain()\n")
+    for option, printed in (("--handoff", "others ran"), ("--no-handoff", "others waited")):
+        done = python(
+            f"""
+            import subprocess, sys
+            command = [sys.executable, "-m", "loomlet", "run", "{option}", {str(script)!r}]
+            print(subprocess.run(command, capture_output=True, text=True).stdout, end="")
+            """
+        )
+        assert done.stdout == printed + "\n"
+
+
+def test_it_needs_slices():
+    """The thread that finds out who sits is the one that finds out who computes."""
+    with pytest.raises(ValueError, match="handoff needs slices, found slice=None"):
+        loomlet.run(print, slice=None, handoff=True)
+
+
+def test_the_argument_is_a_bool():
+    """As for every switch."""
+    with pytest.raises(TypeError, match="expected handoff to be True, False or None, found 'yes'"):
+        loomlet.run(print, handoff="yes")
+
+
+def test_elsewhere_it_is_refused_by_name(monkeypatch):
+    """And says what to do."""
+    monkeypatch.setattr(_core, "_can_hand_over", lambda: False)
+    with pytest.raises(RuntimeError, match=r"CPython 3\.13 or 3\.14 with the GIL.*run_blocking"):
+        loomlet.run(print, handoff=True)

@@ -1,0 +1,218 @@
+"""What keeps a C stack runs in its own thread only: beside calls that were handed over before."""
+
+import contextvars
+import os
+import queue
+import threading
+
+import pytest
+from helpers_c_calls import Gate, run, where
+
+import loomlet
+from loomlet import Channel, schedule, spawn
+
+
+def sit(gate):
+    gate.wait()
+    return where()
+
+
+def teach(gate):
+    """After this, what runs sit() sits apart from those that keep a stack."""
+    task = spawn(sit, gate)
+    spawn(gate.open)
+    task.join()
+
+
+def test_main_runs_beside_a_call_that_was_handed_over_before():
+    """The first call kept main waiting; main itself ends the others."""
+
+    def main():
+        home = where()
+        with Gate() as gate:
+            teach(gate)
+            tasks = [spawn(sit, gate) for _ in range(10)]
+            schedule()
+            for _ in tasks:
+                gate.open()
+            threads = [task.result() for task in tasks]
+        return where() == home, home in threads
+
+    assert run(main) == (True, False)
+
+
+def test_workers_below_c_code():
+    """Tasklets that wait inside C code, each in the thread where it began to wait."""
+
+    def main():
+        inbox, outbox = Channel(), queue.SimpleQueue()
+
+        def work(n):
+            def key(value):
+                inbox.receive()
+                return -value
+
+            thread = where()
+            found = sorted([1, 2, 3], key=key)
+            assert where() == thread
+            outbox.put((n, found))
+
+        with Gate() as gate:
+            teach(gate)
+            workers = [spawn(work, n) for n in range(5)]
+            sitters = [spawn(sit, gate) for _ in range(5)]
+
+            def feed():
+                for _ in range(15):
+                    inbox.send(None)
+                    gate.open()
+
+            spawn(feed)
+            for task in [*workers, *sitters]:
+                task.join()
+            return sorted(outbox.get() for _ in workers)
+
+    assert run(main) == [(n, [3, 2, 1]) for n in range(5)]
+
+
+def test_one_that_sat_below_c_code_goes_on_there():
+    """It is kept in the thread in which it sat, and the scheduler comes to it."""
+
+    def main():
+        with Gate() as gate:
+
+            def key(value):
+                gate.wait()
+                thread = where()
+                schedule()
+                assert where() == thread
+                return value
+
+            teach(gate)
+            tasks = [spawn(lambda: (sit(gate), sorted([2, 1], key=key))[1]) for _ in range(5)]
+            spawn(lambda: [gate.open() for _ in range(15)])
+            return [task.result() for task in tasks]
+
+    assert run(main) == [[1, 2]] * 5
+
+
+@pytest.mark.parametrize("make", [threading.Lock, threading.RLock])
+def test_a_lock_that_is_held_over_the_call(make):
+    """Whoever waits for it gets it after the call, whatever thread that ran in."""
+
+    def main():
+        lock, log = make(), []
+        with Gate() as gate:
+
+            def hold(n):
+                with lock:
+                    sit(gate)
+                    log.append(n)
+
+            teach(gate)
+            tasks = [spawn(hold, n) for n in range(4)]
+            spawn(lambda: [gate.open() for _ in tasks])
+            for task in tasks:
+                task.join()
+        return log
+
+    assert run(main) == [0, 1, 2, 3]
+
+
+def test_thread_locals_are_those_of_home():
+    """In every thread that carries the scheduler; idents of the system are not."""
+    local, name = threading.local(), contextvars.ContextVar("name")
+
+    def main():
+        local.value = "home"
+        token = name.set("main")
+
+        def look(gate):
+            sit(gate)
+            schedule()
+            local.seen = getattr(local, "seen", 0) + 1
+            return local.value, threading.current_thread(), threading.get_ident(), name.get()
+
+        with Gate() as gate:
+            teach(gate)
+            tasks = [spawn(look, gate) for _ in range(5)]
+            spawn(lambda: [gate.open() for _ in tasks])
+            found = {task.result() for task in tasks}
+        name.reset(token)
+        return found, local.seen
+
+    here = threading.current_thread()
+    assert run(main) == ({("home", here, here.ident, "main")}, 5)
+    assert local.seen == 5
+
+
+def test_a_program_that_forks():
+    """The child of a tasklet that is somewhere else."""
+
+    def main():
+        with Gate() as gate:
+
+            def fork():
+                sit(gate)
+                child = loomlet.current()
+                process = os.fork()
+                if process == 0:
+                    code = 7 if loomlet.current() is child and spawn(int, "3").result() == 3 else 1
+                    os._exit(code)
+                return os.waitpid(process, 0)[1] >> 8
+
+            teach(gate)
+            tasks = [spawn(fork) for _ in range(3)]
+            spawn(lambda: [gate.open() for _ in tasks])
+            return [task.result() for task in tasks]
+
+    assert run(main) == [7, 7, 7]
+
+
+def test_the_interpreter_ends(python):
+    """With carriers that stand by."""
+    done = python(
+        """
+        import ctypes, os, sys, loomlet
+        sys.settrace(None)
+        libc = ctypes.CDLL(None)
+
+        def sit(n):
+            libc.usleep(20_000)
+            os.write(1, b"%d " % n)
+
+        def main():
+            for task in [loomlet.spawn(sit, n) for n in range(5)]:
+                task.join()
+
+        loomlet.run(main, slice=0.001, handoff=True)
+        print("over")
+        """
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(done.stdout.split()) == ["0", "1", "2", "3", "4", "over"]
+
+
+def test_signals_reach_python(python):
+    """While main sits: after the call, as with threads; by os.kill() from a tasklet elsewhere."""
+    done = python(
+        """
+        import ctypes, os, signal, sys, loomlet
+        sys.settrace(None)
+        libc = ctypes.CDLL(None)
+        reader, writer = os.pipe()
+        buffer = ctypes.create_string_buffer(1)
+
+        def main():
+            loomlet.spawn(lambda: (os.kill(os.getpid(), signal.SIGINT), os.write(writer, b"x")))
+            while True:
+                libc.read(reader, buffer, 1)
+                loomlet.schedule()
+
+        try:
+            loomlet.run(main, slice=0.001, handoff=True)
+        except KeyboardInterrupt:
+            print("interrupted")
+        """
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted\n", "")
