@@ -1,4 +1,4 @@
-"""What the tests of handoff share: where there is none they are skipped."""
+"""What the tests of handoff share: they are skipped where it does not work."""
 
 import os
 import sys

@@ -288,7 +288,7 @@ def test_while_tracing_nothing_is_handed_over():
 
 
 def test_an_idle_scheduler_is_not_taken():
-    """A deadlock is told although threads of ours stand by."""
+    """A deadlock is reported although threads of ours stand by."""
 
     def main():
         with Gate() as gate:

@@ -36,7 +36,7 @@ class Server(http.server.ThreadingHTTPServer):
         self.connections.append(task)
 
     def join_connections(self):
-        """One that is killed while it closes its socket leaves it open."""
+        """A connection that is killed while it closes its socket leaves it open."""
         for task in self.connections:
             task.join()
 
