@@ -308,11 +308,7 @@ def _install() -> None:
     _core._watch_extensions()
     package = os.path.dirname(__file__) + os.sep
     _core._uninterruptible(package, package + "bench" + os.sep)
-    os.register_at_fork(
-        before=_core._slices_before_fork,
-        after_in_parent=_core._slices_after_fork_in_parent,
-        after_in_child=_core._after_fork,
-    )
+    os.register_at_fork(after_in_child=_core._after_fork)
     atexit.register(_core._stop_monitor)
     atexit.register(_warn_at_exit)
     threading._register_atexit(_core._interpreter_ends)  # type: ignore[attr-defined]

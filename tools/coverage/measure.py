@@ -54,6 +54,7 @@ UNFIT = (
     "tests/behaviour/scopes/test_cancels_need_no_memory.py::test_every_allocation_in_turn[rest1]",
     "tests/behaviour/switching/test_a_tasklet_begins_in_a_function.py::test_references",
     "tests/behaviour/switching/test_cold_hooks_are_soft.py::test_every_end[",
+    "tests/unit/test_import_is_light.py",
     "tests/unit/test_docs.py::test_a_program_runs_and_prints_what_it_says[docs/reference/testing",
 )
 """Tests that the measuring disturbs: they count objects, descriptors or modules, or measure."""

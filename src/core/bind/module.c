@@ -74,12 +74,13 @@ static int add_stackless(PyObject *module)
 static PyObject *forget_after_fork(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    s_after_fork();
+    if (!s_after_fork())
+        Py_RETURN_NONE;
     y_builtin_lock_after_fork(s_self_here());
     y_notify_after_fork(s_self_here());
     y_file_lock_after_fork(s_self_here());
     y_semaphore_after_fork(s_self_here());
-    s_slices_after_fork(1);
+    s_slices_after_fork();
     i_blocking_after_fork(s_self_here());
     i_resolver_after_fork(s_self_here());
     patch_threads_after_fork();

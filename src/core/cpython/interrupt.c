@@ -36,11 +36,11 @@
  * not from the eval loop.  Until then, also while the interpreter waits for threads, everything
  * works as usual.
  *
- * Fork.  A thread without a thread state must not post a request while another one forks
- * (preempt.c), so the child's queue is whole.  The thread states of other threads are freed in the
- * child before we can react, and until their requests are closed nothing may be put back for them:
- * the process is not the one that opened them.  The mark of a thread that served the queue at that
- * moment is cleared; it would hide the calls that wait.
+ * Fork.  No thread without a thread state posts a request at that moment (preempt_monitor.c), so
+ * the child's queue is whole.  The thread states of other threads are freed in the child before we
+ * can react, and until their requests are closed nothing may be put back for them: the process is
+ * not the one that opened them.  The mark of a thread that served the queue at that moment is
+ * cleared; it would hide the calls that wait.
  *
  * Rejected: _PyEval_AddPendingCall, which makes every thread look; signals, which reach the main
  * thread only and use one up; a counter in sys.monitoring, which rewrites all code at each toggle.

@@ -416,6 +416,10 @@ int p_thread_start(p_thread *thread, void (*run)(void));
 /* Waits until run() has returned. */
 void p_thread_join(p_thread *thread);
 
+/* From now on the thread that calls the C library's fork() calls before() just before it, and
+ * after() just behind it, in the parent and in the child.  0, or -1 without memory. */
+int p_at_fork(void (*before)(void), void (*after)(void));
+
 /* A thread that is never joined.  The record lies on the stack of the starter, until begin() has
  * returned. */
 typedef struct {

@@ -67,6 +67,11 @@ void p_thread_join(p_thread *thread)
     pthread_join((pthread_t)thread->handle, NULL);
 }
 
+int p_at_fork(void (*before)(void), void (*after)(void))
+{
+    return pthread_atfork(before, after, after) == 0 ? 0 : -1;
+}
+
 static void *enter_launched(void *arg)
 {
     p_launch *launch = arg;

@@ -409,15 +409,9 @@ static void settle_in_child(s_carrier_thread *me)
     }
 }
 
-/* Once in each child: another tasklet that was about to fork itself may have let this one's hooks
- * wait, and then they run in its child too. */
 void s_carriers_after_fork(void)
 {
-    static int done_in;
     s_carrier_thread *me = s_carrier_here_;
-    if (done_in == p_process_id())
-        return;
-    done_in = p_process_id();
     s_carriers_unlock_after_fork();
     p_pool_after_fork(&pool);
     for (s_carrier_thread *c = s_first_carrier(); c != NULL; c = c->next) {

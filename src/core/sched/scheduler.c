@@ -257,11 +257,16 @@ int s_kill_all(s_sched *s)
     return first.code;
 }
 
-void s_after_fork(void)
+int s_after_fork(void)
 {
+    static int done_in;
+    if (done_in == p_process_id())
+        return 0;
+    done_in = p_process_id();
     h_blocks_after_fork();
     p_stacks_after_fork();
     p_stack_words_after_fork();
     s_carriers_after_fork();
     s_registry_after_fork(s_self_here());
+    return 1;
 }

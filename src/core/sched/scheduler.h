@@ -28,6 +28,8 @@ static inline s_sched *s_self(void)
 
 /* Ends every tasklet of this scheduler but the current one; their `finally` runs. */
 int s_kill_all(s_sched *s);
-void s_after_fork(void);
+/* In the child of a fork.  0: that is done already, by the hooks of another tasklet of its that was
+ * about to fork too, and let the rest of this one's wait. */
+int s_after_fork(void);
 
 #endif

@@ -149,3 +149,41 @@ def test_sleepers_wake_in_both(python):
         """
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "9\n", "")
+
+
+def test_what_runs_before_a_fork_may_wait(python):
+    """For a tasklet that waits for its slice, because another one computes."""
+    done = python(
+        """
+        import os, warnings
+        warnings.simplefilter("ignore", DeprecationWarning)
+        waits = []
+        os.register_at_fork(before=lambda: waits and waits.pop()())
+        import loomlet
+
+        computes = True
+        ch = loomlet.Channel()
+
+        def compute():
+            while computes:
+                pass
+
+        def fork():
+            global computes
+            waits.append(ch.receive)
+            process = os.fork()
+            if process == 0:
+                os._exit(7)
+            computes = False
+            return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+        def main():
+            forking = loomlet.spawn(fork)
+            loomlet.spawn(compute)
+            loomlet.spawn(ch.send, None)
+            return forking.result()
+
+        print(loomlet.run(main, slice=0.001))
+        """
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "7\n", "")

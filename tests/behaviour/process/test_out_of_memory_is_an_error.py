@@ -169,6 +169,9 @@ def from_another_thread():
         return task.result()
     except loomlet.ChannelClosed:
         raise MemoryError from None
+    except RuntimeError as error:  # Event.wait() gives back a lock that it had no memory to take
+        assert isinstance(error.__context__, MemoryError)
+        raise MemoryError from None
     finally:
         ch.close()
         if thread.is_alive():

@@ -242,20 +242,6 @@ static PyObject *interpreter_ending(PyObject *module, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-static PyObject *slices_before_fork(PyObject *module, PyObject *unused)
-{
-    (void)module, (void)unused;
-    s_slices_before_fork();
-    Py_RETURN_NONE;
-}
-
-static PyObject *slices_after_fork_in_parent(PyObject *module, PyObject *unused)
-{
-    (void)module, (void)unused;
-    s_slices_after_fork(0);
-    Py_RETURN_NONE;
-}
-
 PyMethodDef bind_preempt_functions[] = {
     {"_set_stall_callback", set_stall_callback, METH_VARARGS, NULL},
     {"_set_stall_report", set_stall_report, METH_O, NULL},
@@ -267,7 +253,5 @@ PyMethodDef bind_preempt_functions[] = {
     {"_uninterruptible", set_uninterruptible, METH_VARARGS, NULL},
     {"_stop_monitor", stop_monitor, METH_NOARGS, NULL},
     {"_interpreter_ends", interpreter_ending, METH_NOARGS, NULL},
-    {"_slices_before_fork", slices_before_fork, METH_NOARGS, NULL},
-    {"_slices_after_fork_in_parent", slices_after_fork_in_parent, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

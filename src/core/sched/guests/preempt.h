@@ -68,7 +68,7 @@ extern int64_t s_stall_after;
 
 /* At interpreter exit: the monitor thread ends, and no new one begins. */
 void s_slices_stop(void);
-void s_slices_before_fork(void);
-void s_slices_after_fork(int in_child);
+/* In the child of a fork. */
+void s_slices_after_fork(void);
 
 #endif

@@ -16,12 +16,15 @@
  * Threads.  `samples_lock` guards the list and what the monitor reads of a record; what it samples
  * of a scheduler is read without a lock and may be stale: then the service, which looks again,
  * finds that the tasklet has switched meanwhile and does nothing.  `requests_lock` is held while
- * requests are made, and none is made while some thread forks: a count, because what else runs
- * before a fork may let other tasklets run.  Records are never freed (an interrupt may be on its
- * way to one), only reused.
+ * requests are made, and by the C library's fork() itself, so that no request is half made in the
+ * child.  Not where a request may wait for the GIL, which the thread has that forks: there the
+ * interpreter makes its locks anew in the child, and a request is one store.  Records are never
+ * freed (an interrupt may be on its way to one), only reused.
  *
  * Rejected: an interval timer with a signal, which interrupts system calls and reaches any thread;
- * counting in the switch path; reading the clock at each switch, 20 ns of 90.
+ * counting in the switch path; reading the clock at each switch, 20 ns of 90; no requests from
+ * os.register_at_fork(before=...) on: what else runs before the fork may wait for a tasklet that
+ * waits for its slice.
  */
 #include "sched/guests/preempt_monitor.h"
 
@@ -36,7 +39,7 @@ static p_lock samples_lock, requests_lock;
 static s_preempt *samples;
 static p_parker parker = {1}, requester_parker = {1};
 static p_thread monitor, requester;
-static int monitoring, has_requester, stopping, stopped, forking;
+static int monitoring, has_requester, stopping, stopped, sees_forks;
 
 /* A scheduler that sleeps is not sampled until it wakes. */
 static int is_sleeping(s_preempt *p)
@@ -93,8 +96,7 @@ static int64_t sample_all(int64_t now)
 static void request_all(void)
 {
     p_lock_take(&requests_lock);
-    int blocked = __atomic_load_n(&forking, __ATOMIC_SEQ_CST);
-    for (s_preempt *p = blocked ? NULL : samples; p != NULL; p = p->next) {
+    for (s_preempt *p = samples; p != NULL; p = p->next) {
         if (__atomic_exchange_n(&p->request, 0, __ATOMIC_ACQ_REL))
             c_interrupt_request(&p->interrupt);
     }
@@ -183,11 +185,31 @@ void s_preempt_release(s_preempt *p)
     p_lock_give(&samples_lock);
 }
 
+static void hold_requests(void)
+{
+    p_lock_take(&requests_lock);
+}
+
+static void release_requests(void)
+{
+    p_lock_give(&requests_lock);
+}
+
+static int see_forks(void)
+{
+    if (!sees_forks && !c_interrupt_request_waits && p_at_fork(hold_requests, release_requests) < 0)
+        return -1;
+    sees_forks = 1;
+    return 0;
+}
+
 /* 0, or -1 when the system cannot start a thread.  Under samples_lock. */
 static int start_monitor(void)
 {
     if (stopped)
         return 0;
+    if (see_forks() < 0)
+        return -1;
     if (!has_requester && c_interrupt_request_waits &&
         p_thread_start(&requester, requester_main) < 0)
         return -1;
@@ -259,19 +281,11 @@ void s_slices_stop(void)
     Py_END_ALLOW_THREADS
 }
 
-/* Detached, because a request in progress may need to be attached. */
-void s_slices_before_fork(void)
+/* The child has no monitor thread, and only the scheduler of the thread that forked.  Without the
+ * locks: a thread that held one is gone. */
+void s_slices_after_fork(void)
 {
-    Py_BEGIN_ALLOW_THREADS p_lock_take(&requests_lock);
-    __atomic_fetch_add(&forking, 1, __ATOMIC_SEQ_CST);
-    p_lock_give(&requests_lock);
-    Py_END_ALLOW_THREADS
-}
-
-/* The child has no monitor thread, and only the scheduler of the thread that forked. */
-static void restart_in_child(void)
-{
-    monitoring = has_requester = forking = 0;
+    monitoring = has_requester = 0;
     if (s_stall_hook.after_fork != NULL)
         s_stall_hook.after_fork();
     parker.word = requester_parker.word = 1;
@@ -286,15 +300,4 @@ static void restart_in_child(void)
         c_interrupt_forget(&p->interrupt);
     }
     c_interrupt_after_fork();
-}
-
-/* Without the lock: the thread that holds it may be waiting for the GIL, which we have. */
-void s_slices_after_fork(int in_child)
-{
-    if (in_child) {
-        restart_in_child();
-        return;
-    }
-    if (__atomic_load_n(&forking, __ATOMIC_RELAXED) > 0)
-        __atomic_fetch_sub(&forking, 1, __ATOMIC_SEQ_CST);
 }

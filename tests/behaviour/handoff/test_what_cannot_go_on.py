@@ -1,0 +1,116 @@
+"""Threads, schedulers and processes that end, or never begin, while somebody sits in C."""
+
+import os
+import textwrap
+from pathlib import Path
+
+import pytest
+
+SHARED = f"""
+import os, sys, threading, warnings
+sys.settrace(None)
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+warnings.simplefilter("ignore", DeprecationWarning)
+import loomlet
+from helpers_c_calls import Gate, libc, run, where
+from loomlet import spawn
+gate = Gate()
+
+def sit_apart(function, *args):
+    # What runs `function` is somewhere else from now on.
+    first = spawn(function, *args)
+    spawn(gate.open)
+    first.join()
+"""
+
+
+@pytest.fixture
+def program(python):
+    """Runs a program that begins with the names above."""
+    return lambda text: python(SHARED + textwrap.dedent(text))
+
+
+def test_the_child_of_a_tasklet_elsewhere_lacks_main(program):
+    """As the child of a thread that is not the main one: it ends with that."""
+    done = program(
+        """
+        def fork(wanted):
+            gate.wait()
+            if wanted:
+                process = os.fork()
+                if process:
+                    print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), flush=True)
+                else:
+                    os.write(1, b"child\\n")
+
+        def main():
+            sit_apart(fork, False)
+            sit_apart(fork, True)
+            print("main")
+
+        run(main)
+        """
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "child\n0\nmain\n", "")
+
+
+def test_a_scheduler_that_does_not_wait_for_it(program):
+    """Its thread ends, because main is killed again and again; the tasklet never goes on."""
+    done = program(
+        """
+        mains = []
+
+        def sit():
+            gate.wait()
+            print("goes on" if mains else "sat")
+
+        def main():
+            sit_apart(sit)
+            spawn(sit)
+            loomlet.schedule()  # it sits now
+            mains.append(loomlet.current())
+
+        def thread():
+            try:
+                run(main)
+            except loomlet.TaskletExit:
+                print("killed")
+
+        sys.unraisablehook = lambda what: None  # one TaskletExit is raised, the others are told
+        runs = threading.Thread(target=thread)
+        runs.start()
+        while not mains:
+            libc.usleep(1000)
+        while runs.is_alive():
+            mains[0].kill()
+            libc.usleep(1000)
+        gate.open()
+        libc.usleep(100_000)  # the call returns meanwhile: what follows it must not run
+        print("over")
+        """
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "sat\nkilled\nover\n", "")
+
+
+@pytest.mark.skipif(
+    "libasan" in os.environ.get("LD_PRELOAD", ""), reason="ASan needs all addresses"
+)
+def test_the_system_gives_no_thread(program):
+    """The call is waited for, as without handoff."""
+    done = program(
+        """
+        import resource
+
+        def main():
+            sits = spawn(libc.usleep, 50_000)
+            other = spawn(where)
+            sits.join()
+            return other.result() == where()
+
+        threading.stack_size(1 << 34)
+        pages = int(open("/proc/self/statm").read().split()[0])
+        resource.setrlimit(resource.RLIMIT_AS, [pages * resource.getpagesize() + (1 << 33)] * 2)
+        print(run(main))
+        """
+    )
+    assert (done.returncode, done.stdout) == (0, "True\n")
