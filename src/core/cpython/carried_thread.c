@@ -34,6 +34,13 @@ void c_thread_locals_share(PyThreadState *ts, const PyThreadState *from)
     Py_XSETREF(ts->threading_local_sentinel, Py_XNewRef(from->threading_local_sentinel));
 }
 
+void c_thread_locals_forget(PyThreadState *ts)
+{
+    Py_CLEAR(ts->threading_local_sentinel);
+    Py_CLEAR(ts->threading_local_key);
+    Py_CLEAR(ts->dict);
+}
+
 #else
 
 const int c_can_hand_over = 0;
@@ -53,6 +60,11 @@ int c_is_in_call(PyThreadState *ts)
 void c_thread_locals_share(PyThreadState *ts, const PyThreadState *from)
 {
     (void)ts, (void)from;
+}
+
+void c_thread_locals_forget(PyThreadState *ts)
+{
+    (void)ts;
 }
 
 #endif

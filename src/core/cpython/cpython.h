@@ -407,6 +407,8 @@ int c_thread_is_detached(const PyThreadState *ts);
 int c_is_in_call(PyThreadState *ts);
 /* From now on both thread states have the thread-locals of `from`. */
 void c_thread_locals_share(PyThreadState *ts, const PyThreadState *from);
+/* It has none any more. */
+void c_thread_locals_forget(PyThreadState *ts);
 /* The part of a tasklet that has no frames and never runs Python code: what a thread state holds
  * that stands between tasklets. */
 void c_state_init_empty(PyThreadState *ts, c_state *state);

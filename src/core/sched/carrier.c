@@ -12,6 +12,10 @@
  * was chosen, or else the next one, runs here, or the scheduler departs to where that runs, or the
  * tasklet is put aside because somebody sits where it is kept.
  *
+ * Thread-locals.  A thread that runs the scheduler, or sits, has those of home.  It forgets them
+ * when it has gone to its base, and when the handoff is turned off: home's thread ends when the
+ * last reference to them is gone, and with it the scheduler.
+ *
  * Threads.  A record belongs to one scheduler at a time (`all`), is reused, and is never freed.
  * The protocol's lock is held for a step; the monitor thread reads under it what is freed only
  * after a step.  Everything else is done attached, so with a GIL by one thread at a time.
@@ -88,6 +92,8 @@ static void take_over(s_carrier_thread *c)
     s_carriers *all = c->all;
     s_sched *s = all->s;
     s_self_set(s);
+    if (c != all->home)
+        c_thread_locals_share(c->ts, all->home->ts);
     p_lock_take(&all->lock);
     s->ts = c->ts;
     p_lock_give(&all->lock);
@@ -109,6 +115,7 @@ static void depart_to(s_carrier_thread *c, s_carrier *to, s_tasklet *next)
     if (next != NULL)
         next->state = S_RUNNING;
     c_state_load(c->ts, &c->base_state);
+    s_forget_locals(c);
     s_self_set(NULL);
     p_lock_take(&all->lock);
     s_handoff_depart(&all->protocol, to);
@@ -236,15 +243,12 @@ static void carry_scheduler(s_carrier_thread *c)
     PyEval_RestoreThread(c->ts);
     s_carrier_here_ = c;
     c->self = s_self_cell();
-    if (!c->all->protocol.closed)
-        c_thread_locals_share(c->ts, c->all->home->ts);
     c_stack_limits_of_thread(c->ts, &c->own_stack);
     c_state_save(c->ts, &c->base_state);
     c->base = &c->own_stack;
     s_hang_bell(c);
     stand_at_base(c);
     PyThreadState *ts = c->ts;
-    c_interrupt_close(&c->bell);
     c_interrupt_forget_thread(ts);
     s_carrier_here_ = NULL;
     s_carrier_release(c);
@@ -349,11 +353,24 @@ static int become_home(s_sched *s, s_carriers *all)
     return S_OK;
 }
 
+static void turn_off(s_carriers *all)
+{
+    all->on = 0;
+    for (s_carrier_thread *c = s_first_carrier(); c != NULL; c = c->next) {
+        if (c->all == all && c->ts != NULL)
+            s_forget_locals(c);
+    }
+}
+
 int s_handoff_turn_on(s_sched *s, int on)
 {
-    if (!on || s->at != NULL) {
+    if (!on) {
         if (s->at != NULL)
-            s->carriers->on = on;
+            turn_off(s->carriers);
+        return S_OK;
+    }
+    if (s->at != NULL) {
+        s->carriers->on = 1;
         return S_OK;
     }
     if (s->carriers == NULL && !c_out_of_memory())

@@ -64,11 +64,13 @@ void s_carrier_release(s_carrier_thread *c);
 int s_carrier_is_awake(const PyThreadState *ts);
 /* The scheduler is away, and its own thread is free. */
 int s_is_home_free(const s_sched *s);
+/* Another thread than home has the thread-locals of home no more. */
+void s_forget_locals(const s_carrier_thread *c);
 void s_carriers_unlock_after_fork(void);
 /* In the child of a fork: its thread does not exist there, and what it keeps never runs again.  No
  * other thread may become this carrier, or it would run that. */
 void s_carrier_lose(s_carrier_thread *c);
-/* Whether a tasklet that keeps a stack keeps it there. */
+/* Whether a tasklet that keeps a stack keeps it there; also before that is known. */
 int s_is_lost(const s_tasklet *t);
 
 /* ---- carrier.c ----------------------------------------------------------------------------- */

@@ -60,6 +60,12 @@ int s_is_home_free(const s_sched *s)
     return s->carriers->home->carrier.state == S_CARRIER_WAITS;
 }
 
+void s_forget_locals(const s_carrier_thread *c)
+{
+    if (c != c->all->home)
+        c_thread_locals_forget(c->ts);
+}
+
 void s_carrier_lose(s_carrier_thread *c)
 {
     static s_carriers none;
@@ -71,7 +77,10 @@ void s_carrier_lose(s_carrier_thread *c)
 int s_is_lost(const s_tasklet *t)
 {
     const s_carrier_thread *keeper = t->saved_as == S_C_STACK ? t->stack->keeper : NULL;
-    return keeper != NULL && keeper->all != t->owner->carriers;
+    if (keeper == NULL || keeper == s_carrier_here_)
+        return 0;
+    const s_carriers *all = t->owner->carriers;
+    return keeper->all != all || all->process != p_process_id();
 }
 
 void s_carriers_unlock_after_fork(void)

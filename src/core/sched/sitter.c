@@ -99,6 +99,7 @@ static void send_home(s_carrier_thread *c, s_tasklet *t, int hard)
     int lives = s_handoff_meet(&c->carrier, hard);
     p_lock_give(&all->lock);
     c_state_load(c->ts, &c->base_state);
+    s_forget_locals(c);
     if (lives && s_post_woken(all->s, t))
         s_wake_thread(all->s);
 }

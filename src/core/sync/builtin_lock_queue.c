@@ -18,13 +18,14 @@
  * address in it, so it is never taken for another lock's.  Threads that write at the same time can
  * lose a word or leave an older one behind the newer, and the first that is found counts.
  *
- * Fork.  In the child the tasklets of other threads no longer wait.  Functions that ran before ours
- * after the fork may have freed locks (_at_fork_reinit), so the table checks by itself whether it
- * is in a new process.
+ * Fork.  In the child tasklets no longer wait that run in other threads.  Functions that ran before
+ * ours after the fork may have freed locks (_at_fork_reinit), so the table checks by itself whether
+ * it is in a new process.
  */
 #include "sync/builtin_lock_queue.h"
 
 #include "cpython/builtin_lock.h"
+#include "sched/carrier.h"
 
 #define BUCKETS 64
 
@@ -270,13 +271,13 @@ void y_builtin_queue_remove_thread(PyObject *lock)
 
 /* ---- fork -------------------------------------------------------------------------------- */
 
-/* In the child: tasklets of threads that are gone no longer wait. */
+/* In the child: what belongs to threads that are gone no longer waits. */
 static void forget_other_threads(s_sched *s, y_builtin_queue *q)
 {
     b_link *at = q->waiters.next;
     while (at != &q->waiters) {
         b_link *next = at->next;
-        if (s_of_link(at)->owner != s)
+        if (s_of_link(at)->owner != s || s_is_lost(s_of_link(at)))
             s_dequeue(at);
         at = next;
     }

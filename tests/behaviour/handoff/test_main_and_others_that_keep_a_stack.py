@@ -4,12 +4,13 @@ import contextvars
 import os
 import queue
 import threading
+import weakref
 
 import pytest
 from helpers_c_calls import Gate, run, where
 
 import loomlet
-from loomlet import Channel, schedule, spawn
+from loomlet import Channel, _core, schedule, spawn
 
 
 def sit(gate):
@@ -119,6 +120,56 @@ def test_a_lock_that_is_held_over_the_call(make):
     assert run(main) == [0, 1, 2, 3]
 
 
+def test_slices_end_softly():
+    """A tasklet that computes keeps no stack when its slice ends, also between calls of C, after
+    which the interpreter cannot be left softly: the next loop is waited for."""
+
+    def main():
+        done = []
+
+        def compute():
+            while not done:
+                int("5")
+                divmod(7, 2)
+
+        tasks = [spawn(compute) for _ in range(3)]
+        before = _core.stats()
+        loomlet.sleep(0.1)  # dozens of slices
+        done.append(True)
+        for task in tasks:
+            task.join()
+        after = _core.stats()
+        return after["soft"] - before["soft"] > 10, after["hard"] - before["hard"]
+
+    many, hard = run(main)
+    assert many
+    assert hard <= 5  # those of main
+
+
+def test_several_threads():
+    """Each with a scheduler of its own, all at once."""
+
+    def work():
+        with Gate() as gate:
+            for _ in range(5):
+                tasks = [spawn(sit, gate) for _ in range(5)]
+                opens = spawn(lambda: [gate.open() for _ in range(5)])
+                for task in [*tasks, opens]:
+                    task.join()
+        return "done"
+
+    results = queue.SimpleQueue()
+    threads = [
+        threading.Thread(target=lambda: results.put(run(lambda: spawn(work).result())))
+        for _ in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [results.get() for _ in threads] == ["done"] * 3
+
+
 def test_thread_locals_are_those_of_home():
     """In every thread that carries the scheduler; idents of the system are not."""
     local, name = threading.local(), contextvars.ContextVar("name")
@@ -144,6 +195,29 @@ def test_thread_locals_are_those_of_home():
     here = threading.current_thread()
     assert run(main) == ({("home", here, here.ident, "main")}, 5)
     assert local.seen == 5
+
+
+def test_thread_locals_end_with_their_thread():
+    """Though threads stand by that have carried its scheduler."""
+    local, values = threading.local(), []
+
+    class Value:
+        pass
+
+    def main():
+        with Gate() as gate:
+            teach(gate)
+            teach(gate)
+
+    def thread():
+        local.value = Value()
+        values.append(weakref.ref(local.value))
+        run(main)
+
+    runs = threading.Thread(target=thread)
+    runs.start()
+    runs.join()
+    assert values[0]() is None
 
 
 def test_a_program_that_forks():

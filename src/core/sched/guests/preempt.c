@@ -24,6 +24,10 @@
  * below it the request stays.  An explicit wait there works, because that word goes with the stack
  * at each hard switch.
  *
+ * Softly, please.  A tasklet that keeps a stack runs in one thread only, and waits while another
+ * one sits in C there.  So where a scheduler may be handed over (handoff.c) one that cannot be left
+ * softly at this safepoint is asked again at the next ones, some hundred times.
+ *
  * Stalls.  A request that is served late was held up by one call of C.  The time from the request
  * to its service is passed to s_preempt_hook.stalled, in the tasklet, at the line of that call,
  * when it has returned: Python code cannot run before.  With it goes whether another tasklet waits
@@ -35,8 +39,11 @@
 
 #include <string.h>
 
+#include "sched/carrier.h"
 #include "sched/guests/preempt_monitor.h"
 #include "sched/internal.h"
+
+#define MOST_ASKED 500
 
 int64_t s_stall_after = 500000000;
 s_preempt_hooks s_preempt_hook;
@@ -51,6 +58,11 @@ static int is_below_library(const s_sched *s)
     name[0] = 0;
     return __atomic_load_n(&p_stack_words_wanted, __ATOMIC_RELAXED) &&
            p_stack_words_find(s_stack_base(s), name, P_LIBRARY_NAME);
+}
+
+static int is_counting(const s_preempt *p)
+{
+    return p->budget.safepoints || p->slice_safepoints;
 }
 
 static int is_held_back(const s_sched *s)
@@ -130,9 +142,42 @@ static void report_late_service(s_sched *s, int64_t nanoseconds)
     s->trap--;
 }
 
+/* Whether the current tasklet can be left softly at a later safepoint, but not at this one. */
+static int may_be_soft_later(const s_preempt *p)
+{
+    s_sched *s = p->s;
+    s_tasklet *t = s->current;
+    c_call_site site = this_safepoint(p);
+    c_soft_point point;
+    if (s->carriers == NULL || !s->carriers->on || !s->soft || t->is_main ||
+        t->attached & S_ONLY_HARD)
+        return 0;
+    int why = c_soft_point_find(s->ts, &t->c, &site, &point);
+    return why != C_SOFT && why != C_NESTED;
+}
+
+/* At the next safepoint, for the `asked`th time. */
+static void ask_again(s_preempt *p, int wanted, int asked)
+{
+    p->asked = asked;
+    __atomic_store_n(&p->wanted, wanted, __ATOMIC_RELEASE);
+    c_interrupt_repeat(&p->interrupt, 1);
+}
+
+/* How often it was asked. */
+static int stop_asking(s_preempt *p)
+{
+    int asked = p->asked;
+    p->asked = 0;
+    if (asked)
+        c_interrupt_repeat(&p->interrupt, is_counting(p));
+    return asked;
+}
+
 static int serve_request(s_preempt *p, int wanted)
 {
     s_sched *s = p->s;
+    int asked = stop_asking(p);
     s_progress present = s_progress_of(p);
     int64_t requested_at = __atomic_exchange_n(&p->requested_at, 0, __ATOMIC_RELAXED);
     if (wanted == S_WANTED && !s_is_same_progress(&present, &p->requested))
@@ -147,6 +192,10 @@ static int serve_request(s_preempt *p, int wanted)
     s->current->due = (unsigned char)is_held_back(s);
     if (s->current->due)
         return 0;
+    if (asked < MOST_ASKED && may_be_soft_later(p)) {
+        ask_again(p, wanted, asked + 1);
+        return 0;
+    }
     s_stall_over(&p->stall);
     return yield_to_next(p);
 }
@@ -214,7 +263,7 @@ static int serve_safepoint(c_interrupt *interrupt)
 /* Opens the interrupt for what is wanted, or closes it when nothing is. */
 static void adjust_interrupt(s_preempt *p)
 {
-    int counting = p->budget.safepoints || p->slice_safepoints;
+    int counting = is_counting(p);
     if (!p->slice && !counting) {
         c_interrupt_close(&p->interrupt);
         return;

@@ -27,6 +27,7 @@ typedef struct s_preempt {
     int wanted; /* atomic: this and the next are between the monitor and the service */
     int64_t requested_at;
     s_progress requested;
+    int asked; /* at how many safepoints in turn, because it could not be left softly there */
     s_stall stall;
     int64_t preempted_at; /* by a preemption, at that count of switches */
     unsigned long preempted;
