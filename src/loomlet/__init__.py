@@ -21,6 +21,7 @@ from loomlet._core import (
 )
 from loomlet._debug.stalls import on_stall
 from loomlet._old_names import install as _install_old_names
+from loomlet._pinned import pinned
 from loomlet._public import show_in as _show_in
 from loomlet._runtime import run, set_error_handler
 from loomlet._scopes import CancelScope, TaskGroup, timeout
@@ -77,6 +78,7 @@ __all__ = [
     "nopreempt",
     "now",
     "on_stall",
+    "pinned",
     "run",
     "run_blocking",
     "schedule",
@@ -90,5 +92,5 @@ __all__ = [
     "why_not_freezable",
 ]
 
-_show_in("loomlet", TaskGroup, on_stall, run, set_error_handler)
+_show_in("loomlet", TaskGroup, on_stall, pinned, run, set_error_handler)
 _install_old_names()

@@ -218,6 +218,16 @@ class nopreempt:
         /,
     ) -> None: ...
 
+class Pinned:
+    def __enter__(self) -> bool: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None: ...
+
 class StacklessTasklet(Tasklet):  # type: ignore[misc]
     tempval: Any
     block_trap: bool

@@ -322,7 +322,7 @@ if TYPE_CHECKING:
     _Maker = Callable[[object], BaseException]
 
 
-def _pinned(about: Any) -> BaseException:
+def _greenlets(about: Any) -> BaseException:
     tasklet, other = about
     return TaskletError(
         f"{tasklet!r} cannot use greenlets of tasklet {other}: the extension module greenlet works "
@@ -340,7 +340,15 @@ _makers: dict[str, _Maker] = {
         "belongs to another thread; use insert(), run(), throw() or a channel, which work across "
         "threads",
     ),
-    "PINNED": _pinned,
+    "GREENLETS": _greenlets,
+    "AWAY": _state(
+        TaskletError,
+        "cannot be pinned here: C code that it is inside of runs in another thread; enter pinned() "
+        "around the call of that code",
+    ),
+    "NOT_PINNED": _state(
+        TaskletError, "is not inside pinned(); leave the block in the tasklet that entered it"
+    ),
     "TRAPPED": _state(
         SwitchTrapped,
         "must not block inside a scheduler callback; spawn a tasklet that does",

@@ -49,6 +49,7 @@ PUBLIC = [
     "nopreempt",
     "now",
     "on_stall",
+    "pinned",
     "run",
     "run_blocking",
     "schedule",

@@ -54,7 +54,7 @@ ONE_VERSION = re.compile(r"py3\d\d")
 # API, lies between the modules that it is made of and those that are made with it.
 PYTHON_LEVELS = (
     ("loomlet._alias", "loomlet._core", "loomlet._public"),
-    ("loomlet._waits",),
+    ("loomlet._pinned", "loomlet._waits"),
     ("loomlet.errors",),
     (
         "loomlet._debug.",

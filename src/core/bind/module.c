@@ -23,7 +23,8 @@ static int add_types(PyObject *module)
     PyTypeObject *types[] = {&bind_tasklet_type, &bind_channel_type,   &bind_lock_type,
                              &bind_timer_type,   &bind_scope_type,     &bind_timeout_type,
                              &bind_group_type,   &bind_nopreempt_type, &bind_descriptor_type,
-                             &bind_stream_type,  &bind_listener_type,  &bind_fiber_type};
+                             &bind_stream_type,  &bind_listener_type,  &bind_fiber_type,
+                             &bind_pinned_type};
     bind_net_init();
     i_blocking_init();
     d_init();
@@ -32,7 +33,9 @@ static int add_types(PyObject *module)
         if (PyModule_AddType(module, types[i]) < 0)
             return -1;
     }
-    return c_with_install(&bind_lock_type, &bind_lock_with);
+    return c_with_install(&bind_lock_type, &bind_lock_with) < 0
+               ? -1
+               : c_with_install(&bind_pinned_type, &bind_pinned_with);
 }
 
 /* Their tp_name names the module of Stackless, so their names in this module are given here. */

@@ -121,7 +121,7 @@ enum {
     C_CRITICAL_SECTION, /* free-threaded: a critical section is open */
     C_DEALLOC,          /* inside a deallocation or a trace function */
     C_EVENT_LOOP,       /* an event loop of asyncio runs in it */
-    C_PINNED,           /* something keeps addresses of its C stack */
+    C_FIXED_STACK,      /* something keeps addresses of its C stack */
     C_COPIED_OPERANDS,  /* the interpreter copied the operands; abandoning would leak them */
     C_HARD_REASON_COUNT
 };

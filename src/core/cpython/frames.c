@@ -254,7 +254,7 @@ int c_generator_is_running_in(const c_state *state, PyObject *gen)
 
 #endif
 
-/* ---- the C caller that pins a tasklet ------------------------------------------------------ */
+/* ---- the C caller that holds a tasklet ----------------------------------------------------- */
 
 #ifdef C_HAS_SOFT
 

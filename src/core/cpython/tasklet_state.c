@@ -14,13 +14,20 @@
 #define EXC_ROOT(state) ((_PyErr_StackItem *)&(state)->exc_root)
 
 static const char *const why_names[C_HARD_REASON_COUNT] = {
-    [C_SOFT] = "soft",         [C_NEVER] = "no soft switching on this interpreter",
-    [C_MAIN] = "main tasklet", [C_FROM_C] = "from C",
-    [C_NO_FRAME] = "no frame", [C_OPCODE] = "instruction",
-    [C_OPERANDS] = "operands", [C_UNKNOWN_DEPTH] = "unknown depth",
-    [C_NESTED] = "C between",  [C_CRITICAL_SECTION] = "critical section",
-    [C_DEALLOC] = "dealloc",   [C_EVENT_LOOP] = "asyncio",
-    [C_PINNED] = "pinned",     [C_COPIED_OPERANDS] = "copied operands",
+    [C_SOFT] = "soft",
+    [C_NEVER] = "no soft switching on this interpreter",
+    [C_MAIN] = "main tasklet",
+    [C_FROM_C] = "from C",
+    [C_NO_FRAME] = "no frame",
+    [C_OPCODE] = "instruction",
+    [C_OPERANDS] = "operands",
+    [C_UNKNOWN_DEPTH] = "unknown depth",
+    [C_NESTED] = "C between",
+    [C_CRITICAL_SECTION] = "critical section",
+    [C_DEALLOC] = "dealloc",
+    [C_EVENT_LOOP] = "asyncio",
+    [C_FIXED_STACK] = "fixed stack",
+    [C_COPIED_OPERANDS] = "copied operands",
 };
 
 const char *c_hard_reason(int why)

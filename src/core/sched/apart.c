@@ -1,4 +1,4 @@
-/* Where a tasklet runs; and which run apart from those that keep a stack.
+/* Where a tasklet runs: anywhere, where it keeps its stack, at home, or apart.
  *
  * A tasklet that sits in C keeps its thread, and with it all that are kept there: at home main,
  * event loops, and whatever waits below C code.  So the functions of which a call was handed over
@@ -8,6 +8,8 @@
  * A function is known by the address of its code, in a small table without locks: what two of them
  * share in one slot is a hint, and a wrong hint costs a journey.  After a second without another
  * handoff it is forgotten.
+ *
+ * A pinned tasklet (guests/pinned.c) runs at home, as one does that keeps a stack there.
  *
  * Attached, the scheduler's own thread.
  */
@@ -51,7 +53,7 @@ int s_any_apart(const s_sched *s)
 
 int s_is_apart(const s_sched *s, const s_tasklet *t)
 {
-    if (t->is_main || t->func == NULL || !s_any_apart(s))
+    if (t->is_main || t->pinned || t->func == NULL || !s_any_apart(s))
         return 0;
     const void *function = function_of(t);
     size_t slot = slot_of(function);
@@ -63,7 +65,7 @@ int s_is_apart(const s_sched *s, const s_tasklet *t)
 s_carrier_thread *s_keeper_of(s_carriers *all, const s_tasklet *t)
 {
     if (t->saved_as != S_C_STACK)
-        return NULL;
+        return t->pinned ? all->home : NULL;
     s_carrier_thread *keeper = t->stack->keeper;
     return keeper != NULL ? keeper : all->home;
 }

@@ -111,7 +111,7 @@ void s_learn_apart(s_sched *s, const s_tasklet *t);
 int s_is_apart(const s_sched *s, const s_tasklet *t);
 /* Whether there is any such tasklet still. */
 int s_any_apart(const s_sched *s);
-/* The one where the tasklet keeps its stack, or NULL. */
+/* The one where the tasklet must run: it keeps its stack there, or is pinned; or NULL. */
 s_carrier_thread *s_keeper_of(s_carriers *all, const s_tasklet *t);
 /* Where a tasklet runs: a carrier, or NULL: not now. */
 s_carrier *s_route(s_carriers *all, const s_tasklet *t);

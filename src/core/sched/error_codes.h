@@ -41,8 +41,10 @@
     X(NO_THREAD, "the system cannot start a thread")                                               \
     X(EXITING, "the interpreter is shutting down")                                                 \
     X(NO_SCHEDULER, "no living thread with that id has used loomlet")                              \
-    X(PINNED, "another tasklet of the thread uses the extension module greenlet")                  \
-    X(FORKED, "in the child of a fork: the function's thread is not here")
+    X(GREENLETS, "another tasklet of the thread uses the extension module greenlet")               \
+    X(FORKED, "in the child of a fork: the function's thread is not here")                         \
+    X(AWAY, "C frames hold the tasklet in a thread that is not its scheduler's own")               \
+    X(NOT_PINNED, "the tasklet is not inside pinned()")
 
 #define S_ERROR_POSITION(name, text) S_POSITION_##name,
 enum { S_OK, S_ERROR_CODES(S_ERROR_POSITION) };

@@ -24,10 +24,10 @@ enum {
     S_HAS_LOOP = 2,
     S_HAS_IDENTITY = 4,
     S_HAS_FIBERS = 8,
-    S_HAS_PIN = 16, /* something keeps addresses of its C stack */
+    S_HAS_FIXED_STACK = 16, /* something keeps addresses of its C stack */
 };
 /* A tasklet with one of these is always switched hard; both may be set by a guest's resume(). */
-#define S_ONLY_HARD (S_HAS_LOOP | S_HAS_PIN)
+#define S_ONLY_HARD (S_HAS_LOOP | S_HAS_FIXED_STACK)
 
 typedef void s_ended(s_sched *s, s_tasklet *t);
 

@@ -32,14 +32,14 @@
  * looks again, and takes or declines.  One carrier is called at a time.  Not taken is:
  *   - what is in transit: its current tasklet seems to run on a detached thread, but does not;
  *   - what is `forbidden`: something keeps the scheduler in a C variable while it is detached (the
- *     sleep of an idle scheduler, a poll, the wait for a mutex of the interpreter), or `trap` is
- * up;
+ *     sleep of an idle scheduler, a poll, the wait for a mutex of the interpreter), or `trap`
+ *     is up;
  *   - what is closed, and everything once the interpreter ends;
  *   - a current tasklet inside nopreempt(), pinned() or an atomic section; an import, a collection
  *     or a destructor, whose locks and order belong to the thread; one with an event loop, an own
- *     C stack (pinned) or a trace function: their state is in the thread state;
+ *     C stack (fixed_stack.c) or a trace function: their state is in the thread state;
  *   - a thread that waits for the GIL at a safepoint (RESUME, a jump backwards): it sits in no
- * call. Taking there would be safe, and useless.
+ *     call.  Taking there would be safe, and useless.
  *
  * The meeting.  When the call returns only its tail runs, until the first of these; from there on
  * nothing of the scheduler can be touched without it.  The thread stops at

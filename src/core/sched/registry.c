@@ -116,7 +116,7 @@ int s_soft_mode(const s_sched *s, int wanted)
 void s_only_hard_for(s_sched *s, const s_tasklet *t)
 {
     unsigned char has = t != NULL ? t->attached & S_ONLY_HARD : 0;
-    s->only_hard = has & S_HAS_LOOP ? C_EVENT_LOOP : has ? C_PINNED : 0;
+    s->only_hard = has & S_HAS_LOOP ? C_EVENT_LOOP : has ? C_FIXED_STACK : 0;
     s->soft = s_soft_mode(s, s->soft);
 }
 

@@ -54,9 +54,9 @@ const s_wait_kind s_sitting = {.name = "C call", .detach = never_leaves, .arrive
 static int may_sit(const s_sched *s)
 {
     const s_tasklet *t = s->current;
-    const int bound = t->is_main ? S_HAS_LOOP : S_HAS_LOOP | S_HAS_PIN | S_HAS_FIBERS;
-    return t != s->idler && t->state == S_RUNNING && !t->nopreempt && !t->stackless.atomic &&
-           !(t->attached & bound);
+    const int bound = t->is_main ? S_HAS_LOOP : S_HAS_LOOP | S_HAS_FIXED_STACK | S_HAS_FIBERS;
+    return t != s->idler && t->state == S_RUNNING && !t->nopreempt && !t->pinned &&
+           !t->stackless.atomic && !(t->attached & bound);
 }
 
 static int may_be_left(const s_sched *s)

@@ -153,6 +153,7 @@ struct s_tasklet {
     unsigned char observed;    /* what ended it was raised by a join, too */
     c_lock lock;
     unsigned short nopreempt;  /* how often it is inside nopreempt() */
+    unsigned short pinned;     /* how often it is inside pinned() */
     unsigned short spawned_at; /* where in `spawner`: c_caller_code */
     uint32_t since; /* when it began or ceased to run, in coarse milliseconds (s_coarse_ms) */
 };
@@ -237,7 +238,7 @@ struct s_sched {
     unsigned long thread_id;
 
     s_run_interval longest;
-    uint64_t pinned;           /* the id of the tasklet that s_pin has admitted; 0: none */
+    uint64_t fixed_stack_of;   /* the id that s_claim_fixed_stack has admitted; 0: none */
     struct s_preempt *preempt; /* its slices and its budget; NULL before the first */
     s_stackless_sched stackless;
 

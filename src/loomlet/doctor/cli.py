@@ -55,6 +55,11 @@ def examine(options: argparse.Namespace) -> int:
     _print_rows("Modules that wait in C", [(one.name, one.advice) for one in modules])
     made = findings.made_by_pybind11(imported)
     _print_rows("Modules made by pybind11", [(one.name, one.advice) for one in made])
+    if single := findings.of_one_thread(imported):
+        _print_rows(
+            "Modules to call inside pinned(), with handoff",
+            [(one.name, one.advice) for one in single],
+        )
     if found := findings.taken_care_of(imported):
         _print_rows(
             "Modules that the patch takes care of", [(one.name, one.advice) for one in found]

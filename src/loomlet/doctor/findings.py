@@ -1,13 +1,14 @@
 """Findings about blocking code that loomlet.patch cannot reach, as values.
 
-Six questions.  Can the patch be installed on this interpreter, and if not, why?  Which of the
+Questions.  Can the patch be installed on this interpreter, and if not, why?  Which of the
 imported modules are known to wait in C, and what can be done about it?  Which of the loaded
 libraries, except the interpreter's own and the C library, call system functions that wait?  The
 last is a hint, not a proof: a library may call them on its own threads, or for descriptors that
 never wait; and a library that makes system calls directly is not found.  And which tools watch this
 process, a debugger, a profiler or a coverage tool: what do they mean for tasklets?  And which
 imported modules are made by pybind11, below whose calls no time slice ends?  And which ones wait
-in Python once the patch is installed, although they have libraries that could wait?
+in Python once the patch is installed, although they have libraries that could wait?  And which
+ones count on one thread, and so must be called inside pinned() where calls are handed over?
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ __all__ = [
     "loaded",
     "made_by_pybind11",
     "modules",
+    "of_one_thread",
     "refusal",
     "taken_care_of",
     "tools",
@@ -67,6 +69,20 @@ KNOWN = {
 }
 TAKEN_CARE_OF = {
     "psycopg": "waits in Python once install() has run, though its libraries are listed"
+}
+OF_ONE_THREAD = {
+    "_tkinter": "Tcl and its windows belong to one thread",
+    "PyQt5.QtWidgets": "windows belong to one thread",
+    "PyQt6.QtWidgets": "windows belong to one thread",
+    "PySide2.QtWidgets": "windows belong to one thread",
+    "PySide6.QtWidgets": "windows belong to one thread",
+    "OpenGL.GL": "a context belongs to one thread",
+    "cupy": "the device and the stream are chosen per thread",
+    "gi.repository.Gtk": "windows belong to one thread",
+    "pycuda.driver": "a context belongs to one thread",
+    "pygame.display": "the window belongs to one thread",
+    "win32com": "objects belong to one thread",
+    "wx": "windows belong to one thread",
 }
 WAITING = {
     *("accept", "accept4", "connect", "recv", "recvfrom", "recvmsg", "send", "sendmsg", "sendto"),
@@ -162,6 +178,12 @@ def modules(imported: Iterable[str]) -> list[Module]:
 def taken_care_of(imported: Container[str]) -> list[Module]:
     """The modules that wait in Python under the patch, although they have libraries that wait."""
     return [Module(name, advice) for name, advice in TAKEN_CARE_OF.items() if name in imported]
+
+
+def of_one_thread(imported: Iterable[str]) -> list[Module]:
+    """The modules that count on one thread, by name."""
+    found = OF_ONE_THREAD.keys() & set(imported)
+    return [Module(name, OF_ONE_THREAD[name]) for name in sorted(found)]
 
 
 def made_by_pybind11(imported: Iterable[str]) -> list[Module]:

@@ -56,7 +56,7 @@ def test_every_code_of_the_core_has_an_exception(code):
         "NOT_FREEZABLE": (2, None, 0, None, -1, SimpleNamespace(name="<the thing>")),
         "SCOPE_LATE": timeout(1),
         "ENDED": (SimpleNamespace(name="<the thing>"), 4, b"ab"),
-        "PINNED": ("<the thing>", "other"),
+        "GREENLETS": ("<the thing>", "other"),
     }
     error = errors.make(_core.ERROR_CODES[code], facts.get(code, "<the thing>"))
     assert isinstance(error, (LoomletError, TaskletExit, Cancelled, TimeoutError, RuntimeError))

@@ -52,6 +52,14 @@ def test_a_module_that_the_patch_takes_care_of_is_named(doctor):
     assert "psycopg" not in doctor("queue").stdout
 
 
+def test_a_module_that_counts_on_one_thread_is_named(doctor, tmp_path):
+    """With what to do about it; that alone is no failure."""
+    (tmp_path / "wx.py").write_text("")
+    done = doctor("wx")
+    assert done.returncode == 0
+    assert "Modules to call inside pinned(), with handoff:\n  wx  windows belong" in done.stdout
+
+
 def test_a_script_is_not_run(doctor, tmp_path):
     """What it imports is, anywhere in its text."""
     (tmp_path / "beside.py").write_text("print('imported')")

@@ -4,7 +4,7 @@ from types import TracebackType
 from typing import Any, Literal, assert_type
 
 import loomlet
-from loomlet import Lock, Tasklet, TaskletExit, current, nopreempt, schedule, sleep, spawn
+from loomlet import Lock, Tasklet, TaskletExit, current, nopreempt, pinned, schedule, sleep, spawn
 
 
 def add(one: int, other: int = 0) -> int:
@@ -82,6 +82,16 @@ def uninterrupted() -> int:
     """nopreempt() swallows no exception, so a checker sees that this returns."""
     with nopreempt():
         return 1
+
+
+@pinned()
+def in_one_thread(value: int) -> str:
+    """The decorator keeps the types, and the block swallows nothing."""
+    with pinned():
+        return str(value)
+
+
+assert_type(in_one_thread(3), str)
 
 
 def handling() -> None:

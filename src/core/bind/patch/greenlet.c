@@ -4,9 +4,9 @@
  * back.  Used by two tasklets by turns it would copy one tasklet's frames over another's.  So its
  * functions that switch are replaced, in Python (and with them getcurrent(), which would return
  * another tasklet's greenlet) and in its C interface, a table of functions that all users share:
- * the first tasklet that switches is pinned to its C stack (sched/guests/pin.h), and every other
- * one gets TaskletError instead.  getcurrent() in C must not fail, for gevent; there a greenlet
- * that never begins (`stranger`) stands for the refused tasklet, until it switches.
+ * the first tasklet that switches stays on its C stack (sched/guests/fixed_stack.h), and every
+ * other one gets TaskletError instead.  getcurrent() in C must not fail, for gevent; there a
+ * greenlet that never begins (`stranger`) stands for the refused tasklet, until it switches.
  *
  * A suspended greenlet that loses its last reference is switched to, to end it.  If that happens in
  * another tasklet, it is kept until its own tasklet switches again; if its own has ended, for ever:
@@ -18,7 +18,7 @@
  */
 #include "bind/patch/patch.h"
 #include "cpython/replace.h"
-#include "sched/guests/pin.h"
+#include "sched/guests/fixed_stack.h"
 
 /* Entries of greenlet's table of functions. */
 enum { API_TYPE = 0, API_GET_CURRENT = 4, API_THROW = 5, API_SWITCH = 6, API_MAIN = 8 };
@@ -56,7 +56,7 @@ static PyObject *refuse_tasklet(const s_sched *s, uint64_t owner)
 {
     PyObject *about = Py_BuildValue("OK", (PyObject *)s->current, (unsigned long long)owner);
     if (about != NULL)
-        bind_fail(S_E_PINNED, about);
+        bind_fail(S_E_GREENLETS, about);
     Py_XDECREF(about);
     return NULL;
 }
@@ -114,7 +114,7 @@ static void dealloc_or_keep(PyObject *self)
 {
     s_sched *s = scheduler_here();
     if (s != NULL && ask_greenlet(API_ACTIVE, self) && !ask_greenlet(API_MAIN, self) &&
-        (s_pin_is_taken(s) || find_owner(self) != owner_id_of(s->current))) {
+        (s_fixed_stack_is_taken(s) || find_owner(self) != owner_id_of(s->current))) {
         keep_dropped(self);
         return;
     }
@@ -145,8 +145,10 @@ static int admit_switch(PyObject *target)
     uint64_t mine = owner_id_of(s->current);
     int started = ask_greenlet(API_STARTED, target);
     uint64_t owner = started && !ask_greenlet(API_MAIN, target) ? find_owner(target) : mine;
-    if (!s_pin(s) || owner != mine) {
-        refuse_tasklet(s, s_pin_is_taken(s) ? s->pinned : owner ? owner : s->main->id);
+    if (!s_claim_fixed_stack(s) || owner != mine) {
+        refuse_tasklet(s, s_fixed_stack_is_taken(s) ? s->fixed_stack_of
+                          : owner                   ? owner
+                                                    : s->main->id);
         return -1;
     }
     if (PyList_GET_SIZE(kept) > 0)
@@ -167,7 +169,7 @@ static PyObject *guarded_throw(PyObject *self, PyObject *type, PyObject *value, 
 static PyObject *guarded_get_current(void)
 {
     s_sched *s = scheduler_here();
-    return s != NULL && s_pin_is_taken(s) ? Py_NewRef(stranger) : original_get_current();
+    return s != NULL && s_fixed_stack_is_taken(s) ? Py_NewRef(stranger) : original_get_current();
 }
 
 static PyObject *guarded_switch_method(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -185,7 +187,8 @@ static PyObject *guarded_getcurrent(PyObject *module, PyObject *const *args, Py_
 {
     s_sched *s = scheduler_here();
     (void)module, (void)args, (void)nargs;
-    return s != NULL && s_pin_is_taken(s) ? refuse_tasklet(s, s->pinned) : original_get_current();
+    return s != NULL && s_fixed_stack_is_taken(s) ? refuse_tasklet(s, s->fixed_stack_of)
+                                                  : original_get_current();
 }
 
 /* ---- in their places --------------------------------------------------------------------------
@@ -224,7 +227,7 @@ static void admit_present_user(void)
     PyObject *current = original_get_current();
     s_sched *s = current != NULL && !ask_greenlet(API_MAIN, current) ? s_self() : NULL;
     if (s != NULL)
-        s_pin(s);
+        s_claim_fixed_stack(s);
     PyErr_Clear();
     Py_XDECREF(current);
 }

@@ -23,7 +23,7 @@
  */
 #include "sched/guests/fiber.h"
 
-#include "sched/guests/pin.h"
+#include "sched/guests/fixed_stack.h"
 
 #include "base/track.h"
 #include "sched/internal.h"
@@ -69,7 +69,7 @@ int s_fiber_begin(s_sched *s, s_fiber *fiber)
     t->fibers = all;
     t->attached |= S_HAS_FIBERS;
     if (s->at != NULL) /* its C stacks, of which there will be several, stay in this thread */
-        s_pin_to_stack(s);
+        s_set_fixed_stack(s);
     return S_OK;
 }
 

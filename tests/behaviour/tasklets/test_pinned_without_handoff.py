@@ -1,0 +1,103 @@
+"""pinned() where no call is handed over: a block that nests, and a decorator."""
+
+import inspect
+import pickle
+
+import pytest
+
+import loomlet
+from loomlet import FreezeError, TaskletError, freeze, pinned, schedule, spawn
+
+
+def test_blocks_nest_and_objects_serve_again():
+    """In one tasklet and in many at once, with one object."""
+
+    def main():
+        block = pinned()
+
+        def visit(n):
+            with block, block:
+                schedule()
+                with pinned():
+                    schedule()
+            with block:
+                return n
+
+        tasks = [spawn(visit, n) for n in range(10)]
+        return [task.result() for task in tasks]
+
+    assert loomlet.run(main) == list(range(10))
+
+
+def test_exceptions_leave_the_block():
+    """And it can be left no second time."""
+    block = pinned()
+    with pytest.raises(KeyError), block:
+        raise KeyError
+    with pytest.raises(TaskletError, match=r"is not inside pinned\(\); leave the block in"):
+        block.__exit__(None, None, None)
+
+
+def test_a_block_belongs_to_its_tasklet():
+    """A generator that another tasklet continues cannot leave it there."""
+
+    def steps():
+        with pinned():
+            yield
+
+    def main():
+        running = steps()
+        next(running)
+        task = spawn(next, running, None)
+        with pytest.raises(TaskletError, match="is not inside pinned"):
+            task.join()
+
+    loomlet.run(main)
+
+
+def test_a_decorated_function_is_the_same_but_pinned():
+    """Its name, arguments, result and exceptions."""
+
+    @pinned()
+    def divide(a: int, /, *, by: int = 1) -> float:
+        """Quotient."""
+        return a / by
+
+    assert divide(6, by=3) == 2
+    assert (divide.__name__, divide.__doc__) == ("divide", "Quotient.")
+    assert str(inspect.signature(divide)) == "(a: int, /, *, by: int = 1) -> float"
+    with pytest.raises(ZeroDivisionError):
+        divide(1, by=0)
+
+
+async def coroutine():
+    pass
+
+
+def generator():
+    yield
+
+
+@pytest.mark.parametrize("function", [coroutine, generator, 3])
+def test_functions_whose_body_runs_later_are_refused(function):
+    """They would be pinned while they are made, and not while they run."""
+    with pytest.raises(TypeError, match="expected a plain function to run pinned, found"):
+        pinned()(function)
+
+
+def test_it_belongs_to_a_thread_and_is_not_frozen():
+    """Neither a tasklet inside it, nor the object."""
+
+    def visit():
+        with pinned():
+            schedule()
+
+    def main():
+        task = spawn(visit)
+        schedule()
+        with pytest.raises(FreezeError, match="pinned"):
+            freeze(task)
+
+    loomlet.run(main)
+    with pytest.raises(TypeError, match="belongs to a thread"):
+        pickle.dumps(pinned())
