@@ -300,7 +300,15 @@ def _torture_bits(wanted: str) -> int:
     return sum(_TORTURE[name] for name in set(names))
 
 
+def _most_threads(wanted: str) -> int:
+    """The number in LOOMLET_THREADS."""
+    if not wanted.isdecimal() or not 0 < int(wanted) < 1 << 31:
+        raise ValueError(f"LOOMLET_THREADS takes a number of threads, at least 1, found {wanted!r}")
+    return int(wanted)
+
+
 def _install() -> None:
+    _core._limit_threads(_most_threads(os.environ.get("LOOMLET_THREADS", "10000")))
     _core._torture(_torture_bits(os.environ.get("LOOMLET_TORTURE", "")))
     exits = (errors.TaskletExit, errors.Cancelled)
     _core._set_hooks(errors.make, _failed, _abandoned, exits, errors.TaskletKilled)

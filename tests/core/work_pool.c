@@ -269,6 +269,28 @@ TEST(without_a_thread_nothing_is_submitted)
     CHECK(p_pool_close(&pool) == NULL);
 }
 
+TEST(all_pools_have_a_limit_together)
+{
+    static const p_pool_policy policy = {
+        .name = "impatient", .at_once = INT_MAX, .never_waits = 1, .launch = p_thread_launch};
+    static p_pool impatient = {.policy = &policy, .limits = {INT64_MAX, LONG}};
+    p_work work[3], refused = {NULL, run_quickly};
+    int idle;
+    CHECK(p_pools_limit(2) == 10000);
+    submit_all(&calls, &work[0], 1, run_until_open);
+    submit_all(&impatient, &work[1], 1, run_until_open);
+    wait_until_inside(2);
+    CHECK(p_pool_submit(&impatient, &refused) == -EAGAIN);
+    submit_all(&calls, &work[2], 1, run_with_result); /* it waits for the thread of its pool */
+    CHECK(p_pool_threads(&calls, &idle) == 1 && p_pool_threads(&impatient, &idle) == 1);
+    open_gate();
+    wait_for_count(&finish_count, 1);
+    CHECK(p_pools_limit(10000) == 2);
+    p_pool_close(&impatient);
+    while (p_pool_await_end(&impatient, p_now() + LONG) > 0)
+        continue;
+}
+
 TEST(a_worker_that_cannot_begin_is_an_error)
 {
     p_work blocked, work = {NULL, run_quickly};

@@ -17,6 +17,7 @@ typedef struct p_worker {
 } p_worker;
 
 static __thread p_worker *self_worker;
+static int64_t most_threads = 10000, all_threads; /* of all pools; atomic */
 
 /* ---- under the lock ------------------------------------------------------------------ */
 
@@ -55,9 +56,17 @@ static void stop_coming(p_worker *worker)
     __atomic_store_n(&worker->coming, 0, __ATOMIC_RELAXED);
 }
 
+/* Whether all pools together may have one more thread. */
+static int is_below_limit(void)
+{
+    return __atomic_load_n(&all_threads, __ATOMIC_RELAXED) <
+           __atomic_load_n(&most_threads, __ATOMIC_RELAXED);
+}
+
 static int may_grow(const p_pool *pool)
 {
-    return pool->idle != NULL || pool->working + pool->idle_count < pool->limits.threads;
+    return pool->idle != NULL || (pool->working + pool->idle_count < pool->limits.threads &&
+                                  (pool->alive == 0 || is_below_limit()));
 }
 
 /* What the work that was just queued needs: a worker, a monitor, or nothing. */
@@ -162,13 +171,22 @@ static int begin_worker(void *arg)
     return begin != NULL ? begin() : 0;
 }
 
+static int64_t count_thread(int by)
+{
+    return __atomic_add_fetch(&all_threads, by, __ATOMIC_RELAXED);
+}
+
 static int launch_worker(p_worker *worker)
 {
     const p_pool_policy *policy = worker->pool->policy;
     worker->spin = B_SPIN_BEGIN;
     p_launch launch = {
         .name = policy->name, .begin = begin_worker, .run = run_worker, .arg = worker};
-    return policy->launch(&launch);
+    int allowed = count_thread(1) <= __atomic_load_n(&most_threads, __ATOMIC_RELAXED);
+    int code = allowed ? policy->launch(&launch) : -EAGAIN;
+    if (code < 0)
+        count_thread(-1);
+    return code;
 }
 
 /* Wakes or starts a claimed worker: 0 or -errno. */
@@ -290,6 +308,7 @@ static void end_worker(p_worker *me)
     p_lock_take(&pool->lock);
     int left = recycle_worker(me);
     p_lock_give(&pool->lock);
+    count_thread(-1);
     if (left == 0)
         p_unpark(&pool->closer);
 }
@@ -339,18 +358,19 @@ int p_pool_submit(p_pool *pool, p_work *work)
     int is_new = 0, task = TASK_IDLE;
     p_worker *worker = NULL;
     p_lock_take(&pool->lock);
-    int closed = pool->closed;
-    if (!closed) {
+    int code = pool->closed ? -ESHUTDOWN : 0;
+    if (code == 0 && (task = wanted_task(pool)) == TASK_IDLE && pool->policy->never_waits)
+        code = -EAGAIN;
+    if (code == 0) {
         push_work(pool, work);
         pool->changes++;
-        task = wanted_task(pool);
         if (task != TASK_IDLE)
             worker = claim_worker(pool, task, &is_new);
     }
     p_lock_give(&pool->lock);
-    if (closed)
-        return -ESHUTDOWN;
-    int code = task == TASK_IDLE ? 0 : start_worker(worker, is_new);
+    if (code < 0)
+        return code;
+    code = task == TASK_IDLE ? 0 : start_worker(worker, is_new);
     return code < 0 && take_back(pool, work) ? code : 0;
 }
 
@@ -358,6 +378,11 @@ static void wake_idle(const p_pool *pool)
 {
     for (p_worker *at = pool->idle; at != NULL; at = at->below)
         p_unpark(&at->parker);
+}
+
+int64_t p_pools_limit(int64_t threads)
+{
+    return __atomic_exchange_n(&most_threads, threads, __ATOMIC_RELAXED);
 }
 
 p_pool_limits p_pool_configure(p_pool *pool, p_pool_limits limits)
@@ -442,6 +467,7 @@ void p_pool_after_fork(p_pool *pool)
         at->below = pool->unused;
         pool->unused = at;
     }
+    count_thread((self != NULL) - pool->alive);
     pool->working = pool->alive = self != NULL;
     pool->idle_count = pool->monitored = pool->coming = 0;
 }

@@ -20,6 +20,9 @@
  * A submission fails if no thread can be started, and then nothing has happened.  Only where a
  * monitor exists, an item may instead stay in the queue for the threads that are working.
  *
+ * All pools together have a limit too (p_pools_limit).  Where it is reached, work waits for the
+ * threads of its pool, if that has any and the policy lets work wait.
+ *
  * Shrinking.  A worker that finds the queue empty is idle; after the idle time it ends.  Before it
  * sleeps it spins where work follows work (base/b_spin.h).
  *
@@ -59,7 +62,8 @@ typedef struct p_work {
 typedef struct {
     const char *name; /* of the threads, at most 15 characters */
     int at_once;
-    int64_t period; /* of the monitor in nanoseconds; 0: no monitor */
+    int64_t period;  /* of the monitor in nanoseconds; 0: no monitor */
+    int never_waits; /* work that no thread is free for is refused */
     /* Starts a thread, as p_thread_launch does; it may do more around it. */
     int (*launch)(p_launch *launch);
     /* On a new thread, before anything else: 0, or -errno, and the thread ends.  NULL: nothing. */
@@ -98,6 +102,8 @@ typedef struct {
 /* Any thread.  0; -EAGAIN when the system cannot start a thread, -ENOMEM, -ESHUTDOWN when the pool
  * is closed, or what begin() returned: then nothing has happened. */
 int p_pool_submit(p_pool *pool, p_work *work);
+/* Sets how many threads all pools may have together, 10 000 at first; returns what it was. */
+int64_t p_pools_limit(int64_t threads);
 /* Sets what is not negative, also for the threads that exist; returns what was set before. */
 p_pool_limits p_pool_configure(p_pool *pool, p_pool_limits limits);
 /* How many threads there are, and how many of them are idle. */

@@ -32,7 +32,6 @@
 #define SECOND INT64_C(1000000000)
 #define RESERVE_TIME SECOND /* how long one stays that nothing keeps */
 #define MOMENT INT64_C(1000000)
-#define MOST_THREADS 10000
 
 /* ---- the pool ---------------------------------------------------------------------------- */
 
@@ -45,8 +44,8 @@ static int launch_carrier(p_launch *launch)
 }
 
 static const p_pool_policy policy = {
-    .name = "loomlet carrier", .at_once = INT_MAX, .launch = launch_carrier};
-static p_pool pool = {.policy = &policy, .limits = {MOST_THREADS, 10 * SECOND}};
+    .name = "loomlet carrier", .at_once = INT_MAX, .never_waits = 1, .launch = launch_carrier};
+static p_pool pool = {.policy = &policy, .limits = {INT64_MAX, 10 * SECOND}};
 
 static void *run_carrier(p_work *work);
 
@@ -60,14 +59,27 @@ static void cancel_call(s_carrier_thread *c)
     s_carrier_release(c);
 }
 
+enum { NOT_REFUSED, REFUSED, REPORTED };
+static int thread_refused; /* one of these; atomic */
+
 /* 0, or -1: the called carrier, a new one, has no thread. */
 static int start_carrier_thread(s_carrier_thread *c)
 {
+    int expected = NOT_REFUSED;
     c->work.run = run_carrier;
     if (p_pool_submit(&pool, &c->work) == 0)
         return 0;
     cancel_call(c);
+    __atomic_compare_exchange_n(&thread_refused, &expected, REFUSED, 0, __ATOMIC_RELAXED,
+                                __ATOMIC_RELAXED);
     return -1;
+}
+
+int s_take_refused_thread(void)
+{
+    int expected = REFUSED;
+    return __atomic_compare_exchange_n(&thread_refused, &expected, REPORTED, 0, __ATOMIC_RELAXED,
+                                       __ATOMIC_RELAXED);
 }
 
 /* A new carrier for the scheduler to go to; the present one, if there can be none. */

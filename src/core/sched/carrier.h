@@ -81,6 +81,8 @@ int s_is_lost(const s_tasklet *t);
 int s_handoff_turn_on(s_sched *s, int on);
 /* The monitor thread finds that the same tasklet runs on: calls a carrier if that may help. */
 void s_call_carrier(s_sched *s);
+/* 1, once: a call was not handed over, because no thread could be started. */
+int s_take_refused_thread(void);
 /* In the child of a fork, before s_self_here() is asked for. */
 void s_carriers_after_fork(void);
 /* The thread of a scheduler ends. */

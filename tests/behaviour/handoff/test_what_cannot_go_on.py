@@ -114,3 +114,33 @@ def test_the_system_gives_no_thread(program):
         """
     )
     assert (done.returncode, done.stdout) == (0, "True\n")
+
+
+def test_no_more_threads_than_allowed(python):
+    """The second call holds its thread, which is said once; both end, and the third is told too."""
+    done = python(
+        SHARED
+        + textwrap.dedent(
+            """
+            def nap():
+                libc.usleep(30_000)  # 30 slices
+                return 1
+
+            def main():
+                return sum(task.result() for task in [spawn(nap) for _ in range(4)])
+
+            print(run(main))
+            """
+        ),
+        LOOMLET_THREADS="1",
+    )
+    assert (done.returncode, done.stdout) == (0, "4\n")
+    assert done.stderr.count("RuntimeWarning: a C call that waits holds its thread") == 1
+
+
+@pytest.mark.parametrize("value", ["0", "many", "-1", "1.5", ""])
+def test_a_limit_that_is_no_number_is_an_error(python, value):
+    """At import, with what was found."""
+    done = python("import loomlet", LOOMLET_THREADS=value)
+    assert done.returncode == 1
+    assert f"LOOMLET_THREADS takes a number of threads, at least 1, found {value!r}" in done.stderr

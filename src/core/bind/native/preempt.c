@@ -3,6 +3,7 @@
 
 #include "bind/native/native.h"
 #include "debug/debug.h"
+#include "plat/work_pool.h"
 #include "sched/carrier.h"
 #include "sched/guests/preempt.h"
 
@@ -124,6 +125,26 @@ static void call_stall_callback(s_tasklet *t, int64_t nanoseconds, int others_wa
     Py_DECREF(code);
 }
 
+static void warn_of_refused_thread(void)
+{
+    if (PyErr_WarnEx(PyExc_RuntimeWarning,
+                     "a C call that waits holds its thread: no other thread can be started to go "
+                     "on in; see LOOMLET_THREADS and the limits of the system",
+                     1) < 0)
+        PyErr_WriteUnraisable(NULL);
+}
+
+/* _limit_threads(count): how many threads all pools may have together. */
+static PyObject *limit_threads(PyObject *module, PyObject *value)
+{
+    (void)module;
+    long long count = PyLong_AsLongLong(value);
+    if (count == -1 && PyErr_Occurred())
+        return NULL;
+    p_pools_limit(count);
+    Py_RETURN_NONE;
+}
+
 /* _set_stall_callback(callback, after): callback(tasklet, code, line, seconds,
  * others_wait). */
 static PyObject *set_stall_callback(PyObject *module, PyObject *args)
@@ -136,6 +157,7 @@ static PyObject *set_stall_callback(PyObject *module, PyObject *args)
         return NULL;
     Py_XSETREF(stall_callback, Py_NewRef(callback));
     s_preempt_hook.stalled = call_stall_callback;
+    s_preempt_hook.thread_refused = warn_of_refused_thread;
     __atomic_store_n(&s_stall_after, nanoseconds, __ATOMIC_RELAXED);
     Py_RETURN_NONE;
 }
@@ -248,6 +270,7 @@ PyMethodDef bind_preempt_functions[] = {
     {"_slices", set_slices, METH_O, NULL},
     {"_can_hand_over", can_hand_over, METH_NOARGS, NULL},
     {"_handoff", set_handoff, METH_O, NULL},
+    {"_limit_threads", limit_threads, METH_O, NULL},
     {"_slice_budget", set_counted_slices, METH_O, NULL},
     {"_delays", take_slice_delays, METH_NOARGS, NULL},
     {"_uninterruptible", set_uninterruptible, METH_VARARGS, NULL},

@@ -142,6 +142,13 @@ static void report_late_service(s_sched *s, int64_t nanoseconds)
     s->trap--;
 }
 
+static void report_refused_thread(s_sched *s)
+{
+    s->trap++;
+    s_preempt_hook.thread_refused();
+    s->trap--;
+}
+
 /* Whether the current tasklet can be left softly at a later safepoint, but not at this one. */
 static int may_be_soft_later(const s_preempt *p)
 {
@@ -187,6 +194,8 @@ static int serve_request(s_preempt *p, int wanted)
         p->delays[p->delayed++ % S_DELAYS] = late;
     if (late >= s_stall_after)
         report_late_service(s, late);
+    if (s->carriers != NULL && !s->trap && s_take_refused_thread())
+        report_refused_thread(s);
     if (p->slice == 0 || s_is_simulated(s))
         return 0;
     s->current->due = (unsigned char)is_held_back(s);

@@ -12,6 +12,8 @@ typedef struct {
     int (*before_slices)(void);
     /* One call of C held the scheduler that long; runs as that tasklet, after the call. */
     void (*stalled)(s_tasklet *t, int64_t nanoseconds, int others_wait);
+    /* No thread could be started for a handoff, for the first time. */
+    void (*thread_refused)(void);
 } s_preempt_hooks;
 extern s_preempt_hooks s_preempt_hook;
 
