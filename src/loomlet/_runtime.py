@@ -142,7 +142,7 @@ _own_locals = threading.local()
 
 def _begin_handoff() -> None:
     vars(_own_locals)
-    _core._keep_ident()
+    _core._keep_identity()
     _core._handoff(True)
 
 

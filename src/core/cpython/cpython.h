@@ -422,6 +422,9 @@ int c_on_main_thread(void);
  * may wake a tasklet.  Runs no Python code.  (signal.c) */
 int c_has_signal_handler(void);
 unsigned long c_main_thread_id(void);
+/* From now on the interpreter takes another thread for its first one: for the time of one call that
+ * only the first may make, attached. */
+void c_main_thread_set(unsigned long id);
 /* Keeps a few data-stack chunks instead of unmapping them (chunk_cache.c).  Once per process. */
 void c_chunk_cache_install(void);
 

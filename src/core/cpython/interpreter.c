@@ -66,6 +66,11 @@ unsigned long c_main_thread_id(void)
     return _PyRuntime.main_thread;
 }
 
+void c_main_thread_set(unsigned long id)
+{
+    _PyRuntime.main_thread = id;
+}
+
 int c_on_main_thread(void)
 {
     return PyThread_get_thread_ident() == c_main_thread_id();

@@ -42,6 +42,19 @@ def run(main: Callable[..., T], *args: Any) -> T:
     return loomlet.run(main, *args, slice=SLICE, handoff=True)
 
 
+def sit(gate: Gate) -> int:
+    """Returns the number of the thread in which it sat."""
+    gate.wait()
+    return where()
+
+
+def teach(function: Callable[[Gate], T], gate: Gate) -> T:
+    """After this, tasklets of `function` sit apart from those that keep a stack."""
+    task = loomlet.spawn(function, gate)
+    loomlet.spawn(gate.open)
+    return task.result()
+
+
 def where() -> int:
     """The number of the system's thread that runs this."""
     return libc.gettid()

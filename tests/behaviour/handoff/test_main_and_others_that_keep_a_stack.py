@@ -3,26 +3,15 @@
 import contextvars
 import os
 import queue
+import signal
 import threading
 import weakref
 
 import pytest
-from helpers_c_calls import Gate, run, where
+from helpers_c_calls import Gate, run, sit, teach, where
 
 import loomlet
 from loomlet import Channel, _core, schedule, spawn
-
-
-def sit(gate):
-    gate.wait()
-    return where()
-
-
-def teach(gate):
-    """After this, what runs sit() sits apart from those that keep a stack."""
-    task = spawn(sit, gate)
-    spawn(gate.open)
-    task.join()
 
 
 def test_main_runs_beside_a_call_that_was_handed_over_before():
@@ -31,7 +20,7 @@ def test_main_runs_beside_a_call_that_was_handed_over_before():
     def main():
         home = where()
         with Gate() as gate:
-            teach(gate)
+            teach(sit, gate)
             tasks = [spawn(sit, gate) for _ in range(10)]
             schedule()
             for _ in tasks:
@@ -59,7 +48,7 @@ def test_workers_below_c_code():
             outbox.put((n, found))
 
         with Gate() as gate:
-            teach(gate)
+            teach(sit, gate)
             workers = [spawn(work, n) for n in range(5)]
             sitters = [spawn(sit, gate) for _ in range(5)]
 
@@ -89,7 +78,7 @@ def test_one_that_sat_below_c_code_goes_on_there():
                 assert where() == thread
                 return value
 
-            teach(gate)
+            teach(sit, gate)
             tasks = [spawn(lambda: (sit(gate), sorted([2, 1], key=key))[1]) for _ in range(5)]
             spawn(lambda: [gate.open() for _ in range(15)])
             return [task.result() for task in tasks]
@@ -110,7 +99,7 @@ def test_a_lock_that_is_held_over_the_call(make):
                     sit(gate)
                     log.append(n)
 
-            teach(gate)
+            teach(sit, gate)
             tasks = [spawn(hold, n) for n in range(4)]
             spawn(lambda: [gate.open() for _ in tasks])
             for task in tasks:
@@ -185,7 +174,7 @@ def test_thread_locals_are_those_of_home():
             return local.value, threading.current_thread(), threading.get_ident(), name.get()
 
         with Gate() as gate:
-            teach(gate)
+            teach(sit, gate)
             tasks = [spawn(look, gate) for _ in range(5)]
             spawn(lambda: [gate.open() for _ in tasks])
             found = {task.result() for task in tasks}
@@ -197,6 +186,58 @@ def test_thread_locals_are_those_of_home():
     assert local.seen == 5
 
 
+def test_handlers_of_signals_are_set_in_every_thread():
+    """That carries the scheduler of the first one; the handler runs in that one, as always."""
+
+    def main():
+        home, log = where(), []
+
+        def listen(gate):
+            away = sit(gate) != home
+            before = signal.signal(signal.SIGUSR1, lambda *_: log.append(where() == home))
+            return away, before, signal.getsignal(signal.SIGUSR1) is not before
+
+        with Gate() as gate:
+            try:
+                teach(listen, gate)
+                task = spawn(listen, gate)
+                schedule()
+                gate.open()
+                away, _, changed = task.result()
+                os.kill(os.getpid(), signal.SIGUSR1)
+                while not log:
+                    schedule()
+            finally:
+                signal.signal(signal.SIGUSR1, signal.SIG_DFL)
+        return away, changed, log
+
+    assert run(main) == (True, True, [True])
+
+
+def test_another_thread_than_the_first_sets_no_handlers():
+    """Wherever its scheduler is: ValueError, as without loomlet."""
+
+    def main():
+        def listen(gate):
+            sit(gate)
+            with pytest.raises(ValueError, match="main thread"):
+                signal.signal(signal.SIGUSR1, signal.SIG_DFL)
+            return "refused"
+
+        with Gate() as gate:
+            found = [teach(listen, gate)]
+            task = spawn(listen, gate)
+            schedule()
+            gate.open()
+            return [*found, task.result()]
+
+    results = queue.SimpleQueue()
+    thread = threading.Thread(target=lambda: results.put(run(main)))
+    thread.start()
+    thread.join()
+    assert results.get() == ["refused"] * 2
+
+
 def test_thread_locals_end_with_their_thread():
     """Though threads stand by that have carried its scheduler."""
     local, values = threading.local(), []
@@ -206,8 +247,8 @@ def test_thread_locals_end_with_their_thread():
 
     def main():
         with Gate() as gate:
-            teach(gate)
-            teach(gate)
+            teach(sit, gate)
+            teach(sit, gate)
 
     def thread():
         local.value = Value()
@@ -235,7 +276,7 @@ def test_a_program_that_forks():
                     os._exit(code)
                 return os.waitpid(process, 0)[1] >> 8
 
-            teach(gate)
+            teach(sit, gate)
             tasks = [spawn(fork) for _ in range(3)]
             spawn(lambda: [gate.open() for _ in tasks])
             return [task.result() for task in tasks]

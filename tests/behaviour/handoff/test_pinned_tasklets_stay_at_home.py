@@ -4,22 +4,10 @@ import functools
 import operator
 
 import pytest
-from helpers_c_calls import Gate, libc, run, where
+from helpers_c_calls import Gate, libc, run, sit, teach, where
 
 import loomlet
 from loomlet import TaskletError, TaskletExit, TaskletKilled, pinned, schedule, spawn
-
-
-def sit(gate):
-    gate.wait()
-    return where()
-
-
-def teach(function, gate):
-    """After this, tasklets of `function` sit apart from those that keep a stack."""
-    task = spawn(function, gate)
-    spawn(gate.open)
-    return task.result()
 
 
 def test_it_goes_home():

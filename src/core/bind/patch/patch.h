@@ -28,6 +28,8 @@ int bind_patch_builtin_locks(void);
 
 /* Once: what handlers of signals raise in a thread that is a tasklet is main's from now on. */
 void bind_patch_signals(void);
+/* From now on signal() works in whatever thread carries the scheduler of the first one. */
+void bind_keep_signals(void);
 
 extern PyMethodDef bind_patch_functions[], bind_thread_functions[], bind_event_loop_functions[];
 extern PyMethodDef bind_builtin_lock_functions[], bind_greenlet_functions[];

@@ -1,14 +1,19 @@
 /* The functions of _signal that set handlers, and the handler of Ctrl-C.
  *
+ * For threads that are tasklets:
+ *
  * A handler that a program sets is put into a function of ours, which the interpreter calls; the
  * program never sees that one.  The handler that raises KeyboardInterrupt is replaced in its
  * definition.  What they do is in patch/signal.c.  Handlers that were set before stay as they are.
+ *
+ * For schedulers that are handed over: signal() works in the first thread only, so while its
+ * scheduler is in another one, the interpreter takes that one for the first, for the one call.
  */
 #include "bind/patch/patch.h"
 #include "cpython/replace.h"
 #include "patch/thread.h"
 
-static PyCFunction interrupt_original, set_original, get_original;
+static PyCFunction interrupt_original, set_original, get_original, set_at_home;
 
 /* default_int_handler(number, frame) */
 static PyObject *signal_interrupt(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
@@ -85,6 +90,32 @@ static void replace_function(PyObject *module, const char *name, int flags, PyCF
         c_function_swap(function, flags, ours);
     }
     Py_XDECREF(function);
+}
+
+/* signal(number, handler), wherever the scheduler of the first thread is. */
+static PyObject *signal_set_anywhere(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    s_sched *s = s_self_if_any();
+    patch_fast_call original = (patch_fast_call)(void (*)(void))set_at_home;
+    unsigned long first = c_main_thread_id(), here = PyThread_get_thread_ident();
+    if (s == NULL || !s->away || s->thread_id != first)
+        return original(module, args, nargs);
+    int process = p_process_id();
+    c_main_thread_set(here);
+    PyObject *before = original(module, args, nargs);
+    if (process == p_process_id()) /* a handler may have forked */
+        c_main_thread_set(first);
+    return before;
+}
+
+void bind_keep_signals(void)
+{
+    PyObject *module = set_at_home == NULL ? PyImport_ImportModule("_signal") : NULL;
+    if (module != NULL)
+        replace_function(module, "signal", METH_FASTCALL, BIND_FN(signal_set_anywhere),
+                         &set_at_home);
+    PyErr_Clear();
+    Py_XDECREF(module);
 }
 
 void bind_patch_signals(void)

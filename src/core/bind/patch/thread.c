@@ -314,8 +314,9 @@ static PyObject *home_get_ident(PyObject *module, PyObject *unused)
     return PyLong_FromUnsignedLong(s_home_ident());
 }
 
-/* _keep_ident(): from now on get_ident() is the same in all threads that carry a scheduler. */
-static PyObject *keep_ident(PyObject *module, PyObject *unused)
+/* _keep_identity(): from now on get_ident() and signal() are the same in all threads that carry a
+ * scheduler. */
+static PyObject *keep_identity(PyObject *module, PyObject *unused)
 {
     static int kept;
     (void)module, (void)unused;
@@ -330,6 +331,7 @@ static PyObject *keep_ident(PyObject *module, PyObject *unused)
     }
     Py_XDECREF(threads);
     Py_XDECREF(function);
+    bind_keep_signals();
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
@@ -370,7 +372,7 @@ PyMethodDef bind_thread_functions[] = {
     {"_raise_in_thread", raise_in_thread, METH_NOARGS, NULL},
     {"_keep_local", keep_local, METH_O, NULL},
     {"_threads", thread_idents, METH_NOARGS, NULL},
-    {"_keep_ident", keep_ident, METH_NOARGS, NULL},
+    {"_keep_identity", keep_identity, METH_NOARGS, NULL},
     {"_tasklet_name", tasklet_name, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
