@@ -379,6 +379,13 @@ typedef struct {
 /* 0 or -errno. */
 int p_file_identity(int fd, p_file_id *id);
 
+/* ---- what libraries import (library_import_elf.c) ---------------------------------------- */
+
+/* From now on the library that holds the address `inside` calls `function` where it calls the
+ * imported function `name`; no other library does.  How many words were changed; 0: it does not
+ * import it, or not by a word that can be changed. */
+int p_library_replace_import(const void *inside, const char *name, void *function);
+
 /* ---- threads ----------------------------------------------------------------- */
 
 /* A short lock for plain C sections; never held while Python code may run. */

@@ -186,6 +186,42 @@ def test_thread_locals_are_those_of_home():
     assert local.seen == 5
 
 
+def test_a_connection_to_sqlite_knows_its_thread():
+    """All tasklets of its scheduler may use it, wherever that is; another thread may not."""
+    sqlite3 = pytest.importorskip("sqlite3")
+
+    def main():
+        connection, home = sqlite3.connect(":memory:"), where()
+
+        def use(gate):
+            away = sit(gate) != home
+            return away, connection.execute("select 1").fetchone(), sqlite3.connect(":memory:")
+
+        with Gate() as gate:
+            teach(use, gate)[2].close()
+            task = spawn(use, gate)
+            schedule()
+            gate.open()
+            away, row, other = task.result()
+            other.execute("select 2")
+        refused = []
+
+        def stranger():
+            try:
+                connection.execute("select 1")
+            except sqlite3.ProgrammingError as error:
+                refused.append(str(error))
+
+        thread = threading.Thread(target=stranger)
+        thread.start()
+        thread.join()
+        connection.close()
+        other.close()
+        return away, row, refused[0][:24]
+
+    assert run(main) == (True, (1,), "SQLite objects created i")
+
+
 def test_handlers_of_signals_are_set_in_every_thread():
     """That carries the scheduler of the first one; the handler runs in that one, as always."""
 

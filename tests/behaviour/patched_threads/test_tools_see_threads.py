@@ -188,3 +188,31 @@ def test_trace_functions_are_set_in_all_threads(kind, by_thread):
         return found
 
     assert loomlet.run(main) == [function, function]
+
+
+def test_connections_to_sqlite_belong_to_a_thread():
+    """To the one that made them; tasklets that are no threads share that of the system."""
+    sqlite3 = pytest.importorskip("sqlite3")
+
+    def use(connection):
+        try:
+            return connection.execute("select 1").fetchone()
+        except sqlite3.ProgrammingError as error:
+            return str(error).partition(" can only be used")[0]
+
+    def main():
+        mine, found = sqlite3.connect(":memory:"), []
+
+        def work():
+            own = sqlite3.connect(":memory:")
+            found.extend([use(own), use(mine)])
+            own.close()
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        found.append(loomlet.spawn(use, mine).result())
+        mine.close()
+        return found
+
+    assert loomlet.run(main) == [(1,), "SQLite objects created in a thread", (1,)]

@@ -2,6 +2,7 @@
  *
  * The functions of importlib that load an extension module and run its initialisation are replaced
  * by ones that call them and then have the list of libraries made anew (plat/stack_words_elf.c).
+ * One module is changed when it is there: sqlite3 (thread.c).
  * Versions of pybind11 before 3.0 keep the word in question by a key; they are recognised by the
  * capsule of their internals, which lies in the interpreter's dictionary or among the builtins.
  */
@@ -45,6 +46,8 @@ static PyObject *exec_and_look(PyObject *module, PyObject *const *args, Py_ssize
 {
     (void)module;
     PyObject *done = PyObject_Vectorcall(exec_kept.original, args, (size_t)nargs, NULL);
+    if (done != NULL && nargs > 0)
+        bind_keep_ident_in(args[0]);
     look_at_libraries();
     return done;
 }

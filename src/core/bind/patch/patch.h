@@ -28,6 +28,8 @@ int bind_patch_builtin_locks(void);
 
 /* Once: what handlers of signals raise in a thread that is a tasklet is main's from now on. */
 void bind_patch_signals(void);
+/* A module was loaded: if it asks in C which thread runs, it asks us. */
+void bind_keep_ident_in(PyObject *module);
 /* From now on signal() works in whatever thread carries the scheduler of the first one. */
 void bind_keep_signals(void);
 

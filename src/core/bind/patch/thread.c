@@ -2,6 +2,7 @@
  *
  * What they do is in patch/thread.c.  They are replaced in their definitions, with the same flags:
  * names that modules have bound before (threading._start_new_thread) lead to the same object.
+ * sqlite3 compares threads in C: what it imports for that is replaced by ours.
  * uninstall() restores only those that start threads, because threads that run stay what they are.
  */
 #include "patch/thread.h"
@@ -308,6 +309,40 @@ static int swap_thread_function(PyObject *module, int which, int install)
     return install && original == NULL ? -1 : 0;
 }
 
+/* ---- the module sqlite3 --------------------------------------------------------------------- */
+
+static int idents_kept; /* code that asks the interpreter in C for its thread shall find ours */
+
+/* PyThread_get_thread_ident() for C code that compares threads: get_ident() as a C function. */
+static unsigned long ident_of_tasklet(void)
+{
+    const s_tasklet *t = patch_thread();
+    return t != NULL ? (unsigned long)s_identity_number(t) : s_home_ident();
+}
+
+void bind_keep_ident_in(PyObject *module)
+{
+    const char *name = idents_kept && PyModule_Check(module) ? PyModule_GetName(module) : NULL;
+    PyModuleDef *definition =
+        name && strcmp(name, "_sqlite3") == 0 ? PyModule_GetDef(module) : NULL;
+    if (definition != NULL)
+        p_library_replace_import(definition, "PyThread_get_thread_ident",
+                                 (void *)(uintptr_t)ident_of_tasklet);
+    PyErr_Clear();
+}
+
+static void keep_idents(void)
+{
+    PyObject *name = idents_kept ? NULL : PyUnicode_FromString("_sqlite3");
+    PyObject *module = name != NULL ? PyImport_GetModule(name) : NULL;
+    idents_kept = 1;
+    if (module != NULL)
+        bind_keep_ident_in(module);
+    PyErr_Clear();
+    Py_XDECREF(module);
+    Py_XDECREF(name);
+}
+
 static PyObject *home_get_ident(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
@@ -332,6 +367,7 @@ static PyObject *keep_identity(PyObject *module, PyObject *unused)
     Py_XDECREF(threads);
     Py_XDECREF(function);
     bind_keep_signals();
+    keep_idents();
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
@@ -363,6 +399,7 @@ static PyObject *patch_threads(PyObject *module, PyObject *wanted)
     if (install) {
         replace_in_other_modules();
         bind_patch_signals();
+        keep_idents();
     }
     return swap_thread_functions(install) < 0 ? NULL : Py_NewRef(Py_None);
 }
