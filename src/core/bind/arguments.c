@@ -14,6 +14,15 @@ int bind_check_count(const char *function, Py_ssize_t nargs, Py_ssize_t want)
     return -1;
 }
 
+PyObject *bind_new_empty(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    if (PyTuple_GET_SIZE(args) == 0 && (kwargs == NULL || PyDict_GET_SIZE(kwargs) == 0))
+        return type->tp_alloc(type, 0);
+    const char *dot = strrchr(type->tp_name, '.');
+    PyErr_Format(PyExc_TypeError, "%s() takes no arguments", dot ? dot + 1 : type->tp_name);
+    return NULL;
+}
+
 /* An int of at most MOST_SECONDS, for which no float is made.  0: it is something else. */
 static int read_whole_seconds(PyObject *value, int64_t *nanoseconds)
 {

@@ -12,6 +12,9 @@ int bind_read_seconds(PyObject *value, int64_t *nanoseconds);
 /* 0 when exactly `want` positional arguments were given. */
 int bind_check_count(const char *function, Py_ssize_t nargs, Py_ssize_t want);
 
+/* tp_new of a type whose objects are made without arguments. */
+PyObject *bind_new_empty(PyTypeObject *type, PyObject *args, PyObject *kwargs);
+
 /* Fills `values`, preset with the defaults, from positional and keyword arguments; the first
  * `needed` of `names` (NULL at the end) must be given. */
 int bind_parse_arguments(const char *function, const char *const *names, int needed,

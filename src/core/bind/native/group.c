@@ -6,11 +6,7 @@
 
 static PyObject *group_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    if (PyTuple_GET_SIZE(args) || (kwargs && PyDict_GET_SIZE(kwargs))) {
-        PyErr_Format(PyExc_TypeError, "%s() takes no arguments", type->tp_name);
-        return NULL;
-    }
-    PyObject *self = type->tp_alloc(type, 0);
+    PyObject *self = bind_new_empty(type, args, kwargs);
     if (self == NULL)
         return NULL;
     s_scope_init(SELF);

@@ -91,11 +91,7 @@ const c_with_methods bind_lock_with = {lock_enter, lock_exit};
 
 static PyObject *lock_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    if (PyTuple_GET_SIZE(args) || (kwargs && PyDict_GET_SIZE(kwargs))) {
-        PyErr_SetString(PyExc_TypeError, "Lock() takes no arguments");
-        return NULL;
-    }
-    PyObject *self = type->tp_alloc(type, 0);
+    PyObject *self = bind_new_empty(type, args, kwargs);
     if (self != NULL)
         y_lock_init(SELF);
     return self;

@@ -33,5 +33,5 @@ PyTypeObject bind_pinned_type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "loomlet._core.Pinned",
     .tp_basicsize = sizeof(PyObject),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-    .tp_new = PyType_GenericNew,
+    .tp_new = bind_new_empty,
 };

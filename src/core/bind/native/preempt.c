@@ -15,15 +15,6 @@ typedef struct {
 
 #define SELF ((nopreempt *)self)
 
-static PyObject *nopreempt_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
-{
-    if (PyTuple_GET_SIZE(args) || (kwargs && PyDict_GET_SIZE(kwargs))) {
-        PyErr_SetString(PyExc_TypeError, "nopreempt() takes no arguments");
-        return NULL;
-    }
-    return type->tp_alloc(type, 0);
-}
-
 static PyObject *nopreempt_enter(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -99,7 +90,7 @@ PyTypeObject bind_nopreempt_type = {
         "RuntimeError when another tasklet is inside the same object."),
     .tp_basicsize = sizeof(nopreempt),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
-    .tp_new = nopreempt_new,
+    .tp_new = bind_new_empty,
     .tp_methods = methods,
     .tp_traverse = nopreempt_traverse,
     .tp_clear = nopreempt_clear,
