@@ -323,6 +323,8 @@ typedef struct {
 int c_peek_frames(PyThreadState *ts, const c_state *state, c_location *found, int room, int *more);
 /* The innermost frame of the running thread: 1, or 0 if the thread runs no frame. */
 int c_peek_innermost(PyThreadState *ts, c_location *found);
+/* The frame in which that thread runs, as an address; for the thread itself, attached or not. */
+const void *c_peek_frame(PyThreadState *ts);
 int c_peek_line(const c_location *location);
 PyObject *c_peek_function(const c_location *location);
 PyObject *c_peek_file(const c_location *location);

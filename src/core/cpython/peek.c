@@ -47,6 +47,11 @@ int c_peek_innermost(PyThreadState *ts, c_location *found)
     return 1;
 }
 
+const void *c_peek_frame(PyThreadState *ts)
+{
+    return thread_frame(ts);
+}
+
 int c_peek_line(const c_location *location)
 {
     return PyCode_Addr2Line((PyCodeObject *)location->code, location->offset);

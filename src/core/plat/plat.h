@@ -386,6 +386,12 @@ int p_file_identity(int fd, p_file_id *id);
  * import it, or not by a word that can be changed. */
 int p_library_replace_import(const void *inside, const char *name, void *function);
 
+/* ---- functions of libraries (library_posix.c) ----------------------------------------- */
+
+/* The addresses of these functions of a library that is loaded, or of one that it is linked with;
+ * NULL: of the program.  -1 unless all are found. */
+int p_library_functions(const char *path, const char *const *names, void **found, int count);
+
 /* ---- threads ----------------------------------------------------------------- */
 
 /* A short lock for plain C sections; never held while Python code may run. */

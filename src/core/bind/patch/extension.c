@@ -46,8 +46,10 @@ static PyObject *exec_and_look(PyObject *module, PyObject *const *args, Py_ssize
 {
     (void)module;
     PyObject *done = PyObject_Vectorcall(exec_kept.original, args, (size_t)nargs, NULL);
-    if (done != NULL && nargs > 0)
+    if (done != NULL && nargs > 0) {
         bind_keep_ident_in(args[0]);
+        bind_patch_sqlite_loaded(args[0]);
+    }
     look_at_libraries();
     return done;
 }

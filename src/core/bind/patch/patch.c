@@ -12,7 +12,8 @@ static int installed;
 static int (*const parts[])(int install) = {
     bind_patch_time,     bind_patch_sockets,    bind_patch_select,     bind_patch_ssl,
     bind_patch_resolver, bind_patch_children,   bind_patch_files,      bind_patch_buffers,
-    bind_patch_queues,   bind_patch_file_locks, bind_patch_semaphores, patch_locals_install};
+    bind_patch_queues,   bind_patch_file_locks, bind_patch_semaphores, bind_patch_sqlite,
+    patch_locals_install};
 
 /* A tasklet that waits in a patched call may hold a builtin lock, which must know tasklets. */
 static int patch_all(int install)
