@@ -63,7 +63,7 @@ static PyObject *try_last(patch_sqlite_call *call)
 
 static int has_same_connection(const patch_sqlite_call *call)
 {
-    return call->args == NULL || c_sqlite_connection(call->self) == call->connection;
+    return call->self == call->connection || c_sqlite_connection(call->self) == call->connection;
 }
 
 static PyObject *try_again(patch_sqlite_call *call)

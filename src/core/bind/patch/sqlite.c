@@ -1,9 +1,9 @@
 /* _sqlite3.Connection and _sqlite3.Cursor: arguments, and installing.  What it does is in
  * patch/sqlite.c.
  *
- * The methods execute() and executemany() of a connection call those of a cursor.  A module that
- * is imported after install() is replaced when it has been loaded (extension.c).  Where the library
- * or the types are not as expected, the originals stay.
+ * The methods execute() and executemany() of a connection do not call those of a cursor, so both
+ * are replaced.  A module that is imported after install() is replaced when it has been loaded
+ * (extension.c).  Where the library or the types are not as expected, the originals stay.
  *
  * `with connection` commits, and undoes what could not be committed.  The original does both in
  * one function, so the commit is ours, and only what is left of it the original's.
@@ -13,7 +13,10 @@
 #include "bind/patch/patch.h"
 
 static c_sqlite_types types;
-static PyCFunction execute_original, executemany_original, commit_original, exit_original;
+static struct {
+    PyCFunction execute, executemany;
+} of_cursor, of_connection;
+static PyCFunction commit_original, exit_original;
 static int wanted, replaced;
 
 static PyObject *call_fast(PyCFunction original, PyObject *self, PyObject *const *args,
@@ -29,38 +32,52 @@ static int may_wait_with(PyObject *connection)
            c_sqlite_database(connection) != NULL && patch_scheduler() != NULL;
 }
 
-static PyObject *cursor_execute(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *execute(PyObject *self, PyObject *connection, PyCFunction original,
+                         PyObject *const *args, Py_ssize_t nargs)
 {
-    PyObject *connection = c_sqlite_connection(self);
     if (nargs < 1 || !PyUnicode_Check(args[0]) || !may_wait_with(connection))
-        return call_fast(execute_original, self, args, nargs);
-    patch_sqlite_call call = {.self = self,
-                              .connection = connection,
-                              .original = execute_original,
-                              .args = args,
-                              .nargs = nargs};
+        return call_fast(original, self, args, nargs);
+    patch_sqlite_call call = {
+        .self = self, .connection = connection, .original = original, .args = args, .nargs = nargs};
     return patch_sqlite_run(&call);
 }
 
-static PyObject *cursor_executemany(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *execute_rows(PyObject *self, PyObject *connection, PyCFunction original,
+                              PyObject *const *args, Py_ssize_t nargs)
 {
-    PyObject *connection = c_sqlite_connection(self);
     if (nargs != 2 || !PyUnicode_Check(args[0]) || !may_wait_with(connection))
-        return call_fast(executemany_original, self, args, nargs);
+        return call_fast(original, self, args, nargs);
     PyObject *ours[2] = {args[0]};
-    patch_sqlite_call call = {.self = self,
-                              .connection = connection,
-                              .original = executemany_original,
-                              .args = ours,
-                              .nargs = 2};
+    patch_sqlite_call call = {
+        .self = self, .connection = connection, .original = original, .args = ours, .nargs = 2};
     call.rows = ours[1] = patch_sqlite_rows_new(args[1], &call);
     if (call.rows == NULL) {
         PyErr_Clear();
-        return call_fast(executemany_original, self, args, nargs);
+        return call_fast(original, self, args, nargs);
     }
     PyObject *done = patch_sqlite_run(&call);
     Py_DECREF(call.rows);
     return done;
+}
+
+static PyObject *cursor_execute(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    return execute(self, c_sqlite_connection(self), of_cursor.execute, args, nargs);
+}
+
+static PyObject *cursor_executemany(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    return execute_rows(self, c_sqlite_connection(self), of_cursor.executemany, args, nargs);
+}
+
+static PyObject *connection_execute(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    return execute(self, self, of_connection.execute, args, nargs);
+}
+
+static PyObject *connection_executemany(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    return execute_rows(self, self, of_connection.executemany, args, nargs);
 }
 
 static PyObject *connection_commit(PyObject *self, PyObject *unused)
@@ -102,10 +119,12 @@ static PyObject *connection_exit(PyObject *self, PyObject *const *args, Py_ssize
 }
 
 static const c_method_replacement cursor_methods[] = {
-    {"execute", METH_FASTCALL, BIND_FN(cursor_execute), &execute_original},
-    {"executemany", METH_FASTCALL, BIND_FN(cursor_executemany), &executemany_original},
+    {"execute", METH_FASTCALL, BIND_FN(cursor_execute), &of_cursor.execute},
+    {"executemany", METH_FASTCALL, BIND_FN(cursor_executemany), &of_cursor.executemany},
 };
 static const c_method_replacement connection_methods[] = {
+    {"execute", METH_FASTCALL, BIND_FN(connection_execute), &of_connection.execute},
+    {"executemany", METH_FASTCALL, BIND_FN(connection_executemany), &of_connection.executemany},
     {"commit", METH_NOARGS, connection_commit, &commit_original},
     {"__exit__", METH_FASTCALL, BIND_FN(connection_exit), &exit_original},
 };
@@ -134,7 +153,7 @@ static void replace_sqlite(PyObject *module)
     patch_sqlite_error = types.error;
     patch_sqlite_take_sleep();
     replaced = c_methods_replace(types.cursor, cursor_methods, 2) == 0 &&
-               c_methods_replace(types.connection, connection_methods, 2) == 0;
+               c_methods_replace(types.connection, connection_methods, 4) == 0;
     PyErr_Clear();
 }
 
@@ -142,7 +161,7 @@ static void restore_sqlite(void)
 {
     if (replaced) {
         c_methods_restore(types.cursor, cursor_methods, 2);
-        c_methods_restore(types.connection, connection_methods, 2);
+        c_methods_restore(types.connection, connection_methods, 4);
     }
     replaced = 0;
     patch_sqlite_give_sleep();
