@@ -1,0 +1,542 @@
+"""A SQLite connection that waits for another one lets the other tasklets run."""
+
+import contextlib
+import os
+import random
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import loomlet
+from loomlet import patch
+from loomlet.testing import explore
+
+sqlite3 = pytest.importorskip("sqlite3", reason="this interpreter has no sqlite3")
+INSERT = "insert into t values (?)"
+
+
+@pytest.fixture(params=["delete", "wal"])
+def path(request, tmp_path):
+    """Of a database with an empty table t(n), in each journal mode."""
+    path = tmp_path / "data"
+    with contextlib.closing(sqlite3.connect(path)) as made:
+        made.execute(f"pragma journal_mode={request.param}")
+        made.execute("create table t(n)")
+    return path
+
+
+@pytest.fixture
+def rollback(tmp_path):
+    """The same, with a rollback journal only."""
+    path = tmp_path / "data"
+    with contextlib.closing(sqlite3.connect(path)) as made, made:
+        made.execute("create table t(n)")
+    return path
+
+
+@pytest.fixture
+def opened():
+    """Opens a connection for as long as the test runs."""
+    with contextlib.ExitStack() as stack:
+
+        def run(path, **options):
+            return stack.enter_context(contextlib.closing(sqlite3.connect(path, **options)))
+
+        yield run
+
+
+@pytest.fixture
+def held(path, opened):
+    """A connection that writes, and has not committed."""
+    return begun(opened(path))
+
+
+def begun(connection, number=0):
+    """It has a row that is not committed."""
+    connection.execute("begin immediate")
+    connection.execute(INSERT, (number,))
+    return connection
+
+
+def rows(path):
+    """What the file holds, for a new connection."""
+    with contextlib.closing(sqlite3.connect(path)) as reader:
+        return [n for (n,) in reader.execute("select n from t order by n")]
+
+
+def timeout_of(connection):
+    """In milliseconds."""
+    return connection.execute("pragma busy_timeout").fetchone()[0]
+
+
+def waiting(*tasks):
+    """They have begun, and wait."""
+    loomlet.schedule()
+    assert [task.state for task in tasks] == ["blocked"] * len(tasks)
+
+
+def tries_of(connection, word):
+    """A list that gets each statement with this word that the connection begins to execute."""
+    seen = []
+    connection.set_trace_callback(lambda sql: word in sql.lower() and seen.append(sql))
+    return seen
+
+
+WRITES = {
+    "a cursor": lambda c: c.cursor().execute(INSERT, (1,)),
+    "a connection": lambda c: c.execute(INSERT, (1,)),
+    "begin": lambda c: (c.execute("begin immediate"), c.execute(INSERT, (1,))),
+    "rows of a cursor": lambda c: c.cursor().executemany(INSERT, [(1,)]),
+    "rows of a connection": lambda c: c.executemany(INSERT, [(1,)]),
+    "returning": lambda c: c.execute(INSERT + " returning n", (1,)).fetchall(),
+}
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES.keys())
+@pytest.mark.parametrize("level", [None, "DEFERRED", "IMMEDIATE"])
+def test_a_writer_waits_for_another(mode, clock, path, opened, held, level, write):
+    """As a tasklet; it goes on once the other has committed."""
+    connection = opened(path, isolation_level=level)
+    task = loomlet.spawn(write, connection)
+    waiting(task)
+    loomlet.sleep(1)
+    assert task.state == "blocked"
+    assert timeout_of(connection) == 5000
+    held.commit()
+    task.result()
+    connection.commit()
+    assert rows(path) == [0, 1]
+
+
+def test_main_waits_like_any_other(clock, path, opened, held):
+    """A tasklet commits meanwhile."""
+    task = loomlet.spawn(lambda: (loomlet.sleep(1), held.commit()))
+    with opened(path) as connection:
+        connection.execute(INSERT, (1,))
+    task.result()
+    assert rows(path) == [0, 1]
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES.keys())
+@pytest.mark.parametrize("timeout", [0.001, 0.002, 0.034, 0.2, 5.0, 60.0])
+def test_the_timeout_is_the_connections(clock, path, opened, held, caught, timeout, write):
+    """To the millisecond, with the original's error; it is the connection's afterwards too."""
+    connection = opened(path, timeout=timeout)
+    error = caught(write, connection).result()
+    assert isinstance(error, sqlite3.OperationalError)
+    assert str(error) == "database is locked"
+    assert error.sqlite_errorcode == sqlite3.SQLITE_BUSY
+    assert clock() == pytest.approx(timeout)
+    assert timeout_of(connection) == round(timeout * 1000)
+    assert rows(path) == []
+
+
+def test_a_timeout_that_a_pragma_has_set(clock, path, opened, held, caught):
+    """Counts."""
+    connection = opened(path)
+    connection.execute("pragma busy_timeout=777")
+    assert isinstance(caught(WRITES["begin"], connection).result(), sqlite3.OperationalError)
+    assert clock() == pytest.approx(0.777)
+    assert timeout_of(connection) == 777
+
+
+def test_a_connection_without_a_timeout_does_not_wait(clock, path, opened, held, caught):
+    """It is tried once."""
+    connection = opened(path, timeout=0)
+    seen = tries_of(connection, "insert")
+    assert isinstance(caught(WRITES["a cursor"], connection).result(), sqlite3.OperationalError)
+    assert len(seen) == 1
+    assert clock() == 0.0
+
+
+@pytest.mark.parametrize("begin", ["begin", "an open select"])
+def test_what_sqlite_refuses_at_once_fails_at_once(clock, rollback, opened, caught, begin):
+    """A reader that begins to write while another one writes could wait for ever."""
+    connection, other = opened(rollback, isolation_level=None), opened(rollback)
+    if begin == "begin":
+        connection.execute("begin")
+    other.executemany(INSERT, [(1,), (2,)])
+    other.commit()
+    cursor = connection.execute("select n from t")
+    cursor.fetchone()
+    begun(other)
+    seen = tries_of(connection, "insert")
+    error = caught(connection.execute, INSERT, (3,)).result()
+    assert error.sqlite_errorcode == sqlite3.SQLITE_BUSY
+    assert len(seen) == 1
+    assert clock() == 0.0
+
+
+def test_a_stale_snapshot_fails_at_once(clock, tmp_path, opened, caught):
+    """Waiting would not make it fresh."""
+    one, other = (opened(tmp_path / "data", isolation_level=None) for _ in range(2))
+    one.execute("pragma journal_mode=wal")
+    one.execute("create table t(n)")
+    one.execute("begin")
+    one.execute("select n from t").fetchall()
+    other.execute(INSERT, (1,))
+    seen = tries_of(one, "insert")
+    error = caught(one.execute, INSERT, (2,)).result()
+    assert error.sqlite_errorcode == sqlite3.SQLITE_BUSY_SNAPSHOT
+    assert len(seen) == 1
+    assert clock() == 0.0
+
+
+@pytest.mark.parametrize("level", [None, "DEFERRED", "IMMEDIATE"])
+def test_rows_from_a_generator(clock, path, opened, held, level):
+    """Each is taken once and inserted once, and counted."""
+    connection, taken = opened(path, isolation_level=level), []
+
+    def numbers():
+        for n in range(1, 5):
+            taken.append(n)
+            yield (n,)
+
+    task = loomlet.spawn(connection.executemany, INSERT, numbers())
+    waiting(task)
+    loomlet.sleep(1)
+    held.commit()
+    assert task.result().rowcount == 4
+    connection.commit()
+    assert taken == [1, 2, 3, 4]
+    assert rows(path) == [0, 1, 2, 3, 4]
+    assert timeout_of(connection) == 5000
+
+
+def test_rows_without_any(path, opened):
+    """Nothing is inserted."""
+    assert loomlet.spawn(opened(path).executemany, INSERT, iter(())).result().rowcount == 0
+
+
+@pytest.mark.parametrize("wrong", [5, None, [5], [(1, 2)]])
+def test_rows_that_are_none(path, opened, caught, wrong):
+    """The error is the original's."""
+    ours = caught(opened(path).executemany, INSERT, wrong).result()
+    patch.uninstall()
+    stock = caught(opened(path).executemany, INSERT, wrong).result()
+    assert (type(ours), str(ours)) == (type(stock), str(stock))
+
+
+def test_an_error_in_the_iterator(clock, path, opened, held, caught):
+    """Comes out, and is not taken for a busy connection."""
+    connection, error = opened(path), sqlite3.OperationalError("mine")
+    error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+
+    def numbers():
+        raise error
+        yield
+
+    assert caught(connection.executemany, INSERT, numbers()).result() is error
+    assert clock() == 0.0
+
+
+def test_with_commits_when_readers_are_done(clock, rollback, opened):
+    """And returns what the original does."""
+    reader, connection = opened(rollback), opened(rollback)
+    with reader:
+        reader.executemany(INSERT, [(1,), (2,)])
+    cursor = reader.execute("select n from t")
+    cursor.fetchone()
+
+    def write():
+        with connection:
+            connection.execute(INSERT, (3,))
+
+    task = loomlet.spawn(write)
+    waiting(task)
+    assert timeout_of(connection) == 5000
+    cursor.fetchall()
+    task.result()
+    assert not connection.in_transaction
+    assert rows(rollback) == [1, 2, 3]
+    assert connection.__exit__(None, None, None) is False
+
+
+def test_with_undoes_what_cannot_be_committed(clock, rollback, opened, caught):
+    """When its time is over, when it is killed, and when the block fails."""
+    reader, connection = opened(rollback), opened(rollback)
+    with reader:
+        reader.executemany(INSERT, [(1,), (2,)])
+    cursor = reader.execute("select n from t")
+    cursor.fetchone()
+
+    def write(fail=False):
+        with connection:
+            connection.execute(INSERT, (3,))
+            if fail:
+                raise KeyError(3)
+
+    error = caught(write).result()
+    assert error.sqlite_errorcode == sqlite3.SQLITE_BUSY
+    assert clock() == pytest.approx(5)
+    assert not connection.in_transaction
+    task = loomlet.spawn(write)
+    waiting(task)
+    task.kill()
+    assert not connection.in_transaction
+    assert isinstance(caught(write, True).result(), KeyError)
+    cursor.fetchall()
+    assert rows(rollback) == [1, 2]
+
+
+def test_commit_waits_for_readers(mode, clock, rollback, opened, caught):
+    """With the connection's timeout; after that it can be tried again."""
+    reader, connection = opened(rollback), begun(opened(rollback, timeout=2))
+    with contextlib.closing(opened(rollback).cursor()):
+        reader.execute("begin")
+        reader.execute("select n from t").fetchall()
+    error = caught(connection.commit).result()
+    assert error.sqlite_errorcode == sqlite3.SQLITE_BUSY
+    assert clock() == pytest.approx(2)
+    assert connection.in_transaction
+    task = loomlet.spawn(connection.commit)
+    waiting(task)
+    reader.commit()
+    assert task.result() is None
+    assert rows(rollback) == [0]
+
+
+def test_a_waiter_can_be_ended(mode, clock, path, opened, held, caught):
+    """By a kill, a throw or a timeout; its connection is usable, and nothing is written."""
+    killed, thrown, scoped = (opened(path) for _ in range(3))
+
+    def within():
+        with loomlet.timeout(1):
+            scoped.execute(INSERT, (3,))
+
+    tasks = [caught(c.execute, INSERT, (1,)) for c in (killed, thrown)] + [caught(within)]
+    waiting(*tasks)
+    tasks[0].kill()
+    tasks[1].throw(KeyError("x"))
+    assert isinstance(tasks[1].result(), KeyError)
+    assert isinstance(tasks[2].result(), TimeoutError)
+    assert clock() == 1.0
+    assert [timeout_of(c) for c in (killed, thrown, scoped)] == [5000] * 3
+    held.commit()
+    for connection in (killed, thrown, scoped):
+        connection.commit()
+    assert rows(path) == [0]
+
+
+def test_another_tasklet_uses_the_connection_meanwhile(clock, path, opened, held, caught):
+    """It reads, and its own writes wait too; all are in the file."""
+    connection = opened(path, isolation_level=None)
+    tasks = [loomlet.spawn(connection.execute, INSERT, (n,)) for n in (1, 2)]
+    waiting(*tasks)
+    assert connection.execute("select n from t").fetchall() == []
+    held.commit()
+    for task in tasks:
+        task.result()
+    assert rows(path) == [0, 1, 2]
+
+
+def test_another_tasklet_closes_the_connection(clock, path, opened, held, caught):
+    """The error is the original's."""
+    connection = opened(path)
+    task = caught(connection.execute, INSERT, (1,))
+    waiting(task)
+    connection.close()
+    error = task.result()
+    assert isinstance(error, sqlite3.ProgrammingError)
+    assert "closed" in str(error)
+
+
+def test_python_code_inside_the_call_may_wait(clock, path, opened, held):
+    """Rows that another tasklet sends, and functions in SQL that switch."""
+    connection, channel = opened(path, isolation_level=None), loomlet.Channel()
+    connection.create_function("pause", 1, lambda n: (loomlet.sleep(0.1), n)[1])
+    task = loomlet.spawn(connection.executemany, "insert into t values (pause(?))", channel)
+    loomlet.schedule()
+    other = opened(path, timeout=0.2)
+    with pytest.raises(sqlite3.OperationalError):
+        other.execute(INSERT, (9,))
+    loomlet.spawn(lambda: (loomlet.sleep(1), held.commit()))
+    for n in (1, 2, 3):
+        channel.send((n,))
+    channel.close()
+    assert task.result().rowcount == 3
+    assert rows(path) == [0, 1, 2, 3]
+
+
+def test_a_call_within_a_call(clock, path, opened, held, caught):
+    """A function in SQL writes by another connection: only the inner call waits, for its time."""
+    outer, inner = opened(":memory:"), opened(path, timeout=0.3)
+    outer.create_function("write", 0, lambda: inner.execute(INSERT, (1,)).rowcount)
+    seen = tries_of(outer, "select")
+    error = caught(outer.execute, "select write()").result()
+    assert isinstance(error, sqlite3.OperationalError)
+    assert clock() == pytest.approx(0.3)
+    assert len(seen) == 1
+    task = loomlet.spawn(lambda: outer.execute("select write()").fetchone())
+    waiting(task)
+    held.commit()
+    assert task.result() == (1,)
+
+
+def test_a_pragma_waits_as_sqlite_does(tmp_path, opened):
+    """A checkpoint reports that it was busy without an error."""
+    writer, reader = (opened(tmp_path / "data", isolation_level=None) for _ in range(2))
+    connection = opened(tmp_path / "data", timeout=0.01)
+    writer.execute("pragma journal_mode=wal")
+    writer.execute("create table t(n)")
+    reader.execute("begin")
+    reader.execute("select n from t").fetchall()
+    writer.execute(INSERT, (1,))
+    task = loomlet.spawn(lambda: connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone())
+    assert task.result()[0] == 1
+
+
+def test_an_autocommit_statement_is_executed_once(rollback, opened, caught):
+    """One that waits for readers has run: it waits as SQLite does."""
+    reader, calls = opened(rollback), []
+    connection = opened(rollback, timeout=0.01, isolation_level=None)
+    connection.create_function("note", 1, lambda n: calls.append(n) or n)
+    reader.execute("begin")
+    reader.execute("select n from t").fetchall()
+    error = caught(connection.execute, "insert into t values (note(1))").result()
+    assert error.sqlite_errorcode == sqlite3.SQLITE_BUSY
+    assert calls == [1]
+
+
+def random_writes(path, name, committed):
+    """Transactions of one tasklet, of random kinds; the rows whose commit has returned."""
+    timeout, level = random.choice([0.0, 0.02, 1.0, 30.0]), random.choice([None, "DEFERRED", ""])
+    with contextlib.closing(sqlite3.connect(path, timeout=timeout, isolation_level=level)) as own:
+        for n in range(6):
+            numbers = [name * 100 + n * 10 + i for i in range(random.randrange(1, 4))]
+            with contextlib.suppress(sqlite3.OperationalError):
+                write_some(own, numbers)
+                committed.extend(numbers)
+            with contextlib.suppress(sqlite3.OperationalError):
+                own.rollback()
+            loomlet.sleep(random.random() / 100)
+
+
+def write_some(connection, numbers):
+    """One transaction, in one of several ways."""
+    way = random.choice(["with", "immediate", "begin"])
+    many = random.random() < 0.5
+    if way != "with":
+        connection.execute("begin" if way == "begin" else "begin immediate")
+    with connection if way == "with" else contextlib.nullcontext():
+        if way == "with" and not connection.isolation_level:
+            connection.execute("begin")
+        if many:
+            connection.executemany(INSERT, ((n,) for n in numbers))
+        else:
+            for n in numbers:
+                connection.execute(INSERT, (n,))
+                loomlet.sleep(random.random() / 50)
+    connection.commit()
+
+
+def test_the_file_holds_what_was_committed(path):
+    """Exactly the rows whose commit returned, in every order of events."""
+
+    def run():
+        random.seed(seeds.pop())
+        committed = []
+        tasks = [loomlet.spawn(random_writes, path, name, committed) for name in range(1, 7)]
+        for task in tasks:
+            task.result()
+        assert rows(path) == sorted(committed)
+        with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("delete from t")
+
+    seeds = list(range(10))
+    explore(run, range(10))
+
+
+def test_a_plain_thread_waits_in_the_original(path, opened, held):
+    """Beside tasklets that wait for the same file."""
+    done = []
+
+    def write():
+        with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as own:
+            done.append(own.execute(INSERT, (2,)).rowcount)
+
+    connection = opened(path, isolation_level=None)
+    task = loomlet.spawn(connection.execute, INSERT, (1,))
+    waiting(task)
+    thread = loomlet.spawn(loomlet.run_blocking, write)
+    loomlet.schedule()
+    held.commit()
+    task.result()
+    thread.result()
+    assert done == [1]
+    assert rows(path) == [0, 1, 2]
+
+
+def test_a_wait_outlives_uninstall(clock, path, opened, held):
+    """It goes on as a tasklet; what begins afterwards is the original's."""
+    connection, other = opened(path), opened(path, timeout=0.001)
+    task = loomlet.spawn(connection.execute, INSERT, (1,))
+    waiting(task)
+    patch.uninstall()
+    beside = loomlet.spawn(loomlet.schedule)
+    with pytest.raises(sqlite3.OperationalError):
+        other.execute(INSERT, (2,))
+    assert clock() == 0.0
+    assert beside.state != "done"
+    held.commit()
+    task.result()
+    assert timeout_of(connection) == 5000
+
+
+def test_a_module_that_is_imported_later(tmp_path, python):
+    """Is patched when it has been loaded."""
+    done = python(
+        """
+        import sys
+
+        import loomlet
+        from loomlet import patch
+
+        patch.install()
+        assert "_sqlite3" not in sys.modules
+        import sqlite3
+
+        def main():
+            one, two = (sqlite3.connect(sys.argv[1], isolation_level=None) for _ in range(2))
+            one.execute("create table t(n)")
+            one.execute("begin immediate")
+            task = loomlet.spawn(two.execute, "insert into t values (1)")
+            loomlet.schedule()
+            print(task.state)
+            one.commit()
+            print(task.result().rowcount)
+            one.close()
+            two.close()
+
+        loomlet.run(main)
+        """,
+        str(tmp_path / "data"),
+    )
+    assert (done.stdout, done.stderr) == ("blocked\n1\n", "")
+
+
+def test_another_process_writes(path, opened, python):
+    """It is noticed by the next try."""
+    program = textwrap.dedent(
+        """
+        import sqlite3, sys
+        connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+        connection.execute("begin immediate")
+        print("begun", flush=True)
+        sys.stdin.readline()
+        connection.commit()
+        """
+    )
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", program, os.fspath(path)]
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
+        assert process.stdout.readline() == "begun\n"
+        connection = opened(path, isolation_level=None, timeout=60)
+        task = loomlet.spawn(connection.execute, INSERT, (1,))
+        waiting(task)
+        process.stdin.write("\n")
+        process.stdin.close()
+        task.result()
+    assert rows(path) == [1]
