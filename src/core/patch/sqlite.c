@@ -33,7 +33,7 @@
 
 PyObject *patch_sqlite_error;
 
-static PyObject *call_original(const patch_sqlite_call *call)
+static PyObject *call_sqlite_original(const patch_sqlite_call *call)
 {
     if (call->args == NULL)
         return call->original(call->self, NULL);
@@ -42,23 +42,23 @@ static PyObject *call_original(const patch_sqlite_call *call)
 
 /* ---- tries ------------------------------------------------------------------------------- */
 
-static PyObject *try_first(patch_sqlite_call *call)
+static PyObject *make_first_try(patch_sqlite_call *call)
 {
     call->mode = PATCH_SQLITE_SUMS;
     patch_sqlite_enter(call);
-    PyObject *done = call_original(call);
+    PyObject *done = call_sqlite_original(call);
     patch_sqlite_leave(call);
     return done;
 }
 
 /* As without loomlet: the thread waits. */
-static PyObject *try_last(patch_sqlite_call *call)
+static PyObject *make_last_try(patch_sqlite_call *call)
 {
     call->mode = PATCH_SQLITE_WAITS;
     call->must_wait = 1;
     if (call->rows != NULL)
-        patch_sqlite_rows_rewind(call->rows);
-    return call_original(call);
+        patch_sqlite_rows_again(call->rows);
+    return call_sqlite_original(call);
 }
 
 static int has_same_connection(const patch_sqlite_call *call)
@@ -66,30 +66,22 @@ static int has_same_connection(const patch_sqlite_call *call)
     return call->self == call->connection || c_sqlite_connection(call->self) == call->connection;
 }
 
-static PyObject *try_again(patch_sqlite_call *call)
+static PyObject *make_next_try(patch_sqlite_call *call)
 {
     call->database = c_sqlite_database(call->connection);
     if (call->database == NULL || !has_same_connection(call))
-        return try_last(call);
+        return make_last_try(call);
     call->mode = PATCH_SQLITE_FAILS;
     call->refused = 0;
     if (call->rows != NULL)
-        patch_sqlite_rows_rewind(call->rows);
+        patch_sqlite_rows_again(call->rows);
     patch_sqlite_enter(call);
     patch_sqlite_refuse(call);
-    PyObject *done = call_original(call);
+    PyObject *done = call_sqlite_original(call);
     if (call->mode == PATCH_SQLITE_FAILS)
         patch_sqlite_put_back(call);
     patch_sqlite_leave(call);
     return done;
-}
-
-void patch_sqlite_first_done(patch_sqlite_call *call)
-{
-    if (call->mode == PATCH_SQLITE_FAILS)
-        patch_sqlite_put_back(call);
-    call->mode = PATCH_SQLITE_WAITS;
-    call->must_wait = 1;
 }
 
 /* ---- waiting ----------------------------------------------------------------------------- */
@@ -124,20 +116,20 @@ static PyObject *wait_and_try(patch_sqlite_call *call)
         PyErr_Clear();
         if (patch_may_block(s) < 0 || patch_pause(s, pause < left ? pause : left) < 0)
             return NULL;
-        PyObject *done = try_again(call);
+        PyObject *done = make_next_try(call);
         if (done != NULL || !may_try_again(call))
             return done;
         pause = pause * 2 < PAUSE_LONGEST ? pause * 2 : PAUSE_LONGEST;
     }
     PyErr_Clear();
-    return try_last(call);
+    return make_last_try(call);
 }
 
 PyObject *patch_sqlite_run(patch_sqlite_call *call)
 {
     call->database = c_sqlite_database(call->connection);
     Py_INCREF(call->connection);
-    PyObject *done = try_first(call);
+    PyObject *done = make_first_try(call);
     if (done == NULL && may_try_again(call))
         done = wait_and_try(call);
     Py_DECREF(call->connection);

@@ -34,8 +34,6 @@ typedef struct patch_sqlite_call {
 /* The call by the original; while that is busy, the tasklet waits beside it and tries again.  The
  * caller has asked patch_scheduler(). */
 PyObject *patch_sqlite_run(patch_sqlite_call *call);
-/* The first row has been executed: from now on the call waits as SQLite does. */
-void patch_sqlite_first_done(patch_sqlite_call *call);
 /* Whose exceptions say that a connection is busy; set before the first call. */
 extern PyObject *patch_sqlite_error;
 
@@ -55,12 +53,14 @@ void patch_sqlite_leave(patch_sqlite_call *call);
 /* The database refuses to wait for this call, or waits for its own timeout again. */
 void patch_sqlite_refuse(patch_sqlite_call *call);
 void patch_sqlite_put_back(const patch_sqlite_call *call);
+/* The call cannot be tried again: it waits as SQLite does from now on, for its own timeout. */
+void patch_sqlite_must_wait(patch_sqlite_call *call);
 
 /* ---- sqlite_rows.c ------------------------------------------------------------------- */
 
 /* An iterator over `rows` for a call that may be tried again; NULL with an exception. */
 PyObject *patch_sqlite_rows_new(PyObject *rows, patch_sqlite_call *call);
 /* The next try gets the first row once more. */
-void patch_sqlite_rows_rewind(PyObject *rows);
+void patch_sqlite_rows_again(PyObject *rows);
 
 #endif

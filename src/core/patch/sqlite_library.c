@@ -172,6 +172,14 @@ void patch_sqlite_put_back(const patch_sqlite_call *call)
     Py_END_ALLOW_THREADS;
 }
 
+void patch_sqlite_must_wait(patch_sqlite_call *call)
+{
+    if (call->mode == PATCH_SQLITE_FAILS)
+        patch_sqlite_put_back(call);
+    call->mode = PATCH_SQLITE_WAITS;
+    call->must_wait = 1;
+}
+
 void patch_sqlite_take_sleep(void)
 {
     sleep_function *present = __atomic_load_n(&vfs_used->sleep, __ATOMIC_SEQ_CST);

@@ -1,7 +1,7 @@
 /* The rows of executemany(), of which the first one can be had again.
  *
  * The original takes them from an object of this type.  It keeps the first row until the second one
- * is asked for; then the call can no longer be tried again (patch_sqlite_first_done).  While a row
+ * is asked for; then the call can no longer be tried again (patch_sqlite_must_wait).  While a row
  * is taken from the program's own iterator, waits there are not the call's.
  *
  * An object lives as long as its call and belongs to its thread.  The garbage collector does not
@@ -39,7 +39,7 @@ static PyObject *next_of_rows(PyObject *self)
     if (rows->taken == 1) {
         rows->taken = 2;
         Py_CLEAR(rows->first);
-        patch_sqlite_first_done(rows->call);
+        patch_sqlite_must_wait(rows->call);
     }
     return PyIter_Next(rows->iterator);
 }
@@ -76,7 +76,7 @@ PyObject *patch_sqlite_rows_new(PyObject *rows, patch_sqlite_call *call)
     return (PyObject *)made;
 }
 
-void patch_sqlite_rows_rewind(PyObject *rows)
+void patch_sqlite_rows_again(PyObject *rows)
 {
     ((sqlite_rows *)rows)->taken = 0;
 }

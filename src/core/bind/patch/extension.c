@@ -48,7 +48,7 @@ static PyObject *exec_and_look(PyObject *module, PyObject *const *args, Py_ssize
     PyObject *done = PyObject_Vectorcall(exec_kept.original, args, (size_t)nargs, NULL);
     if (done != NULL && nargs > 0) {
         bind_keep_ident_in(args[0]);
-        bind_patch_sqlite_loaded(args[0]);
+        bind_patch_sqlite_module(args[0]);
     }
     look_at_libraries();
     return done;

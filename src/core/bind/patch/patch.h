@@ -24,7 +24,7 @@ int bind_patch_semaphores(int install);
 int bind_patch_sqlite(int install);
 
 /* An extension module has been loaded, after install() perhaps.  Leaves no exception. */
-void bind_patch_sqlite_loaded(PyObject *module);
+void bind_patch_sqlite_module(PyObject *module);
 
 /* Before tasklets are interrupted for the first time: from now on the builtin locks are owned per
  * tasklet, in every thread.  0, or -1 with an exception. */

@@ -32,8 +32,8 @@ static int may_wait_with(PyObject *connection)
            c_sqlite_database(connection) != NULL && patch_scheduler() != NULL;
 }
 
-static PyObject *execute(PyObject *self, PyObject *connection, PyCFunction original,
-                         PyObject *const *args, Py_ssize_t nargs)
+static PyObject *execute_statement(PyObject *self, PyObject *connection, PyCFunction original,
+                                   PyObject *const *args, Py_ssize_t nargs)
 {
     if (nargs < 1 || !PyUnicode_Check(args[0]) || !may_wait_with(connection))
         return call_fast(original, self, args, nargs);
@@ -62,7 +62,7 @@ static PyObject *execute_rows(PyObject *self, PyObject *connection, PyCFunction 
 
 static PyObject *cursor_execute(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
-    return execute(self, c_sqlite_connection(self), of_cursor.execute, args, nargs);
+    return execute_statement(self, c_sqlite_connection(self), of_cursor.execute, args, nargs);
 }
 
 static PyObject *cursor_executemany(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
@@ -72,7 +72,7 @@ static PyObject *cursor_executemany(PyObject *self, PyObject *const *args, Py_ss
 
 static PyObject *connection_execute(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
-    return execute(self, self, of_connection.execute, args, nargs);
+    return execute_statement(self, self, of_connection.execute, args, nargs);
 }
 
 static PyObject *connection_executemany(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
@@ -183,7 +183,7 @@ int bind_patch_sqlite(int install)
     return PyErr_Occurred() ? -1 : 0;
 }
 
-void bind_patch_sqlite_loaded(PyObject *module)
+void bind_patch_sqlite_module(PyObject *module)
 {
     const char *name = PyModule_Check(module) ? PyModule_GetName(module) : NULL;
     PyErr_Clear();
