@@ -1,8 +1,9 @@
 """The standard library for tasklets: its blocking calls let other tasklets run.
 
 install() makes `time.sleep`, builtin sockets, `select`, TLS connections, name lookups, waits for
-child processes, queues, descriptors, and files that are not disk files cooperative, and with them
-everything built on them, for code that knows nothing of loomlet.
+child processes, queues, descriptors, files that are not disk files, and SQLite connections that
+wait for others cooperative, and with them everything built on them, for code that knows nothing of
+loomlet.
 
 Theory.  No class and no name is replaced, only the C functions behind the methods of the
 interpreter's own types.  So the order of imports does not matter, and references that a program

@@ -281,6 +281,42 @@ def test_with_undoes_what_cannot_be_committed(clock, rollback, opened, caught):
     assert rows(rollback) == [1, 2]
 
 
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="newer than this Python")
+def test_with_a_transaction_that_is_always_open(clock, path, opened, held):
+    """autocommit=False: a commit begins the next one."""
+    connection = opened(path, autocommit=False)
+
+    def write():
+        with connection:
+            connection.execute(INSERT, (1,))
+        return connection.in_transaction
+
+    task = loomlet.spawn(write)
+    waiting(task)
+    held.commit()
+    assert task.result() is True
+    assert rows(path) == [0, 1]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="newer than this Python")
+def test_with_no_transactions(clock, path, opened, held):
+    """autocommit=True: `with` does nothing."""
+    connection = opened(path, autocommit=True)
+
+    def write():
+        connection.execute("begin")
+        with connection:
+            connection.execute(INSERT, (1,))
+        return connection.in_transaction
+
+    task = loomlet.spawn(write)
+    waiting(task)
+    held.commit()
+    assert task.result() is True
+    connection.execute("commit")
+    assert rows(path) == [0, 1]
+
+
 def test_commit_waits_for_readers(mode, clock, rollback, opened, caught):
     """With the connection's timeout; after that it can be tried again."""
     reader, connection = opened(rollback), begun(opened(rollback, timeout=2))
