@@ -17,40 +17,55 @@ sqlite3 = pytest.importorskip("sqlite3", reason="this interpreter has no sqlite3
 INSERT = "insert into t values (?)"
 
 
-@pytest.fixture(params=["delete", "wal"])
-def path(request, tmp_path):
-    """Of a database with an empty table t(n), in each journal mode."""
-    path = tmp_path / "data"
-    with contextlib.closing(sqlite3.connect(path)) as made:
-        made.execute(f"pragma journal_mode={request.param}")
+class Data:
+    """A database in a file, with an empty table t(n)."""
+
+    def __init__(self, path, journal):
+        self.path = path
+        self.opened = contextlib.ExitStack()
+        made = self.open(isolation_level=None)
+        made.execute(f"pragma journal_mode={journal}")
         made.execute("create table t(n)")
-    return path
+
+    def open(self, **options):
+        """A connection, for as long as the test runs."""
+        made = sqlite3.connect(self.path, **options)
+        return self.opened.enter_context(contextlib.closing(made))
+
+    def rows(self):
+        """What the file holds, for a new connection."""
+        with contextlib.closing(sqlite3.connect(self.path)) as reader:
+            return [n for (n,) in reader.execute("select n from t order by n")]
+
+
+@pytest.fixture(params=["delete", "wal"])
+def data(request, tmp_path):
+    """In each journal mode."""
+    made = Data(tmp_path / "data", request.param)
+    with made.opened:
+        yield made
 
 
 @pytest.fixture
 def rollback(tmp_path):
-    """The same, with a rollback journal only."""
-    path = tmp_path / "data"
-    with contextlib.closing(sqlite3.connect(path)) as made, made:
-        made.execute("create table t(n)")
-    return path
+    """With a rollback journal."""
+    made = Data(tmp_path / "data", "delete")
+    with made.opened:
+        yield made
 
 
 @pytest.fixture
-def opened():
-    """Opens a connection for as long as the test runs."""
-    with contextlib.ExitStack() as stack:
-
-        def run(path, **options):
-            return stack.enter_context(contextlib.closing(sqlite3.connect(path, **options)))
-
-        yield run
+def wal(tmp_path):
+    """With a write-ahead log."""
+    made = Data(tmp_path / "data", "wal")
+    with made.opened:
+        yield made
 
 
 @pytest.fixture
-def held(path, opened):
+def held(data):
     """A connection that writes, and has not committed."""
-    return begun(opened(path))
+    return begun(data.open())
 
 
 def begun(connection, number=0):
@@ -58,12 +73,6 @@ def begun(connection, number=0):
     connection.execute("begin immediate")
     connection.execute(INSERT, (number,))
     return connection
-
-
-def rows(path):
-    """What the file holds, for a new connection."""
-    with contextlib.closing(sqlite3.connect(path)) as reader:
-        return [n for (n,) in reader.execute("select n from t order by n")]
 
 
 def timeout_of(connection):
@@ -94,11 +103,12 @@ WRITES = {
 }
 
 
+@pytest.mark.usefixtures("mode")
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES.keys())
 @pytest.mark.parametrize("level", [None, "DEFERRED", "IMMEDIATE"])
-def test_a_writer_waits_for_another(mode, clock, path, opened, held, level, write):
+def test_a_writer_waits_for_another(clock, data, held, level, write):
     """As a tasklet; it goes on once the other has committed."""
-    connection = opened(path, isolation_level=level)
+    connection = data.open(isolation_level=level)
     task = loomlet.spawn(write, connection)
     waiting(task)
     loomlet.sleep(1)
@@ -107,44 +117,45 @@ def test_a_writer_waits_for_another(mode, clock, path, opened, held, level, writ
     held.commit()
     task.result()
     connection.commit()
-    assert rows(path) == [0, 1]
+    assert data.rows() == [0, 1]
 
 
-def test_main_waits_like_any_other(clock, path, opened, held):
+def test_main_waits_like_any_other(clock, data, held):
     """A tasklet commits meanwhile."""
     task = loomlet.spawn(lambda: (loomlet.sleep(1), held.commit()))
-    with opened(path) as connection:
+    with data.open() as connection:
         connection.execute(INSERT, (1,))
     task.result()
-    assert rows(path) == [0, 1]
+    assert data.rows() == [0, 1]
 
 
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES.keys())
 @pytest.mark.parametrize("timeout", [0.001, 0.002, 0.034, 0.2, 5.0, 60.0])
-def test_the_timeout_is_the_connections(clock, path, opened, held, caught, timeout, write):
+@pytest.mark.usefixtures("held")
+def test_the_timeout_is_the_connections(clock, data, caught, timeout, write):
     """To the millisecond, with the original's error; it is the connection's afterwards too."""
-    connection = opened(path, timeout=timeout)
+    connection = data.open(timeout=timeout)
     error = caught(write, connection).result()
     assert isinstance(error, sqlite3.OperationalError)
     assert str(error) == "database is locked"
     assert error.sqlite_errorcode == sqlite3.SQLITE_BUSY
     assert clock() == pytest.approx(timeout)
     assert timeout_of(connection) == round(timeout * 1000)
-    assert rows(path) == []
+    assert data.rows() == []
 
 
-def test_a_timeout_that_a_pragma_has_set(clock, path, opened, held, caught):
+def test_a_timeout_that_a_pragma_has_set(clock, data, held, caught):
     """Counts."""
-    connection = opened(path)
+    connection = data.open()
     connection.execute("pragma busy_timeout=777")
     assert isinstance(caught(WRITES["begin"], connection).result(), sqlite3.OperationalError)
     assert clock() == pytest.approx(0.777)
     assert timeout_of(connection) == 777
 
 
-def test_a_connection_without_a_timeout_does_not_wait(clock, path, opened, held, caught):
+def test_a_connection_without_a_timeout_does_not_wait(clock, data, held, caught):
     """It is tried once."""
-    connection = opened(path, timeout=0)
+    connection = data.open(timeout=0)
     seen = tries_of(connection, "insert")
     assert isinstance(caught(WRITES["a cursor"], connection).result(), sqlite3.OperationalError)
     assert len(seen) == 1
@@ -152,9 +163,9 @@ def test_a_connection_without_a_timeout_does_not_wait(clock, path, opened, held,
 
 
 @pytest.mark.parametrize("begin", ["begin", "an open select"])
-def test_what_sqlite_refuses_at_once_fails_at_once(clock, rollback, opened, caught, begin):
+def test_what_sqlite_refuses_at_once_fails_at_once(clock, rollback, caught, begin):
     """A reader that begins to write while another one writes could wait for ever."""
-    connection, other = opened(rollback, isolation_level=None), opened(rollback)
+    connection, other = rollback.open(isolation_level=None), rollback.open()
     if begin == "begin":
         connection.execute("begin")
     other.executemany(INSERT, [(1,), (2,)])
@@ -169,11 +180,9 @@ def test_what_sqlite_refuses_at_once_fails_at_once(clock, rollback, opened, caug
     assert clock() == 0.0
 
 
-def test_a_stale_snapshot_fails_at_once(clock, tmp_path, opened, caught):
+def test_a_stale_snapshot_fails_at_once(clock, wal, caught):
     """Waiting would not make it fresh."""
-    one, other = (opened(tmp_path / "data", isolation_level=None) for _ in range(2))
-    one.execute("pragma journal_mode=wal")
-    one.execute("create table t(n)")
+    one, other = (wal.open(isolation_level=None) for _ in range(2))
     one.execute("begin")
     one.execute("select n from t").fetchall()
     other.execute(INSERT, (1,))
@@ -185,9 +194,9 @@ def test_a_stale_snapshot_fails_at_once(clock, tmp_path, opened, caught):
 
 
 @pytest.mark.parametrize("level", [None, "DEFERRED", "IMMEDIATE"])
-def test_rows_from_a_generator(clock, path, opened, held, level):
+def test_rows_from_a_generator(clock, data, held, level):
     """Each is taken once and inserted once, and counted."""
-    connection, taken = opened(path, isolation_level=level), []
+    connection, taken = data.open(isolation_level=level), []
 
     def numbers():
         for n in range(1, 5):
@@ -201,27 +210,27 @@ def test_rows_from_a_generator(clock, path, opened, held, level):
     assert task.result().rowcount == 4
     connection.commit()
     assert taken == [1, 2, 3, 4]
-    assert rows(path) == [0, 1, 2, 3, 4]
+    assert data.rows() == [0, 1, 2, 3, 4]
     assert timeout_of(connection) == 5000
 
 
-def test_rows_without_any(path, opened):
+def test_rows_without_any(data):
     """Nothing is inserted."""
-    assert loomlet.spawn(opened(path).executemany, INSERT, iter(())).result().rowcount == 0
+    assert loomlet.spawn(data.open().executemany, INSERT, iter(())).result().rowcount == 0
 
 
 @pytest.mark.parametrize("wrong", [5, None, [5], [(1, 2)]])
-def test_rows_that_are_none(path, opened, caught, wrong):
+def test_rows_that_are_none(data, caught, wrong):
     """The error is the original's."""
-    ours = caught(opened(path).executemany, INSERT, wrong).result()
+    ours = caught(data.open().executemany, INSERT, wrong).result()
     patch.uninstall()
-    stock = caught(opened(path).executemany, INSERT, wrong).result()
+    stock = caught(data.open().executemany, INSERT, wrong).result()
     assert (type(ours), str(ours)) == (type(stock), str(stock))
 
 
-def test_an_error_in_the_iterator(clock, path, opened, held, caught):
+def test_an_error_in_the_iterator(clock, data, held, caught):
     """Comes out, and is not taken for a busy connection."""
-    connection, error = opened(path), sqlite3.OperationalError("mine")
+    connection, error = data.open(), sqlite3.OperationalError("mine")
     error.sqlite_errorcode = sqlite3.SQLITE_BUSY
 
     def numbers():
@@ -232,9 +241,9 @@ def test_an_error_in_the_iterator(clock, path, opened, held, caught):
     assert clock() == 0.0
 
 
-def test_with_commits_when_readers_are_done(clock, rollback, opened):
+def test_with_commits_when_readers_are_done(clock, rollback):
     """And returns what the original does."""
-    reader, connection = opened(rollback), opened(rollback)
+    reader, connection = rollback.open(), rollback.open()
     with reader:
         reader.executemany(INSERT, [(1,), (2,)])
     cursor = reader.execute("select n from t")
@@ -250,13 +259,13 @@ def test_with_commits_when_readers_are_done(clock, rollback, opened):
     cursor.fetchall()
     task.result()
     assert not connection.in_transaction
-    assert rows(rollback) == [1, 2, 3]
+    assert rollback.rows() == [1, 2, 3]
     assert connection.__exit__(None, None, None) is False
 
 
-def test_with_undoes_what_cannot_be_committed(clock, rollback, opened, caught):
+def test_with_undoes_what_cannot_be_committed(clock, rollback, caught):
     """When its time is over, when it is killed, and when the block fails."""
-    reader, connection = opened(rollback), opened(rollback)
+    reader, connection = rollback.open(), rollback.open()
     with reader:
         reader.executemany(INSERT, [(1,), (2,)])
     cursor = reader.execute("select n from t")
@@ -278,13 +287,13 @@ def test_with_undoes_what_cannot_be_committed(clock, rollback, opened, caught):
     assert not connection.in_transaction
     assert isinstance(caught(write, True).result(), KeyError)
     cursor.fetchall()
-    assert rows(rollback) == [1, 2]
+    assert rollback.rows() == [1, 2]
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="newer than this Python")
-def test_with_a_transaction_that_is_always_open(clock, path, opened, held):
+def test_with_a_transaction_that_is_always_open(clock, data, held):
     """autocommit=False: a commit begins the next one."""
-    connection = opened(path, autocommit=False)
+    connection = data.open(autocommit=False)
 
     def write():
         with connection:
@@ -295,13 +304,13 @@ def test_with_a_transaction_that_is_always_open(clock, path, opened, held):
     waiting(task)
     held.commit()
     assert task.result() is True
-    assert rows(path) == [0, 1]
+    assert data.rows() == [0, 1]
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="newer than this Python")
-def test_with_no_transactions(clock, path, opened, held):
+def test_with_no_transactions(clock, data, held):
     """autocommit=True: `with` does nothing."""
-    connection = opened(path, autocommit=True)
+    connection = data.open(autocommit=True)
 
     def write():
         connection.execute("begin")
@@ -314,13 +323,14 @@ def test_with_no_transactions(clock, path, opened, held):
     held.commit()
     assert task.result() is True
     connection.execute("commit")
-    assert rows(path) == [0, 1]
+    assert data.rows() == [0, 1]
 
 
-def test_commit_waits_for_readers(mode, clock, rollback, opened, caught):
+@pytest.mark.usefixtures("mode")
+def test_commit_waits_for_readers(clock, rollback, caught):
     """With the connection's timeout; after that it can be tried again."""
-    reader, connection = opened(rollback), begun(opened(rollback, timeout=2))
-    with contextlib.closing(opened(rollback).cursor()):
+    reader, connection = rollback.open(), begun(rollback.open(timeout=2))
+    with contextlib.closing(rollback.open().cursor()):
         reader.execute("begin")
         reader.execute("select n from t").fetchall()
     error = caught(connection.commit).result()
@@ -331,12 +341,13 @@ def test_commit_waits_for_readers(mode, clock, rollback, opened, caught):
     waiting(task)
     reader.commit()
     assert task.result() is None
-    assert rows(rollback) == [0]
+    assert rollback.rows() == [0]
 
 
-def test_a_waiter_can_be_ended(mode, clock, path, opened, held, caught):
+@pytest.mark.usefixtures("mode")
+def test_a_waiter_can_be_ended(clock, data, held, caught):
     """By a kill, a throw or a timeout; its connection is usable, and nothing is written."""
-    killed, thrown, scoped = (opened(path) for _ in range(3))
+    killed, thrown, scoped = (data.open() for _ in range(3))
 
     def within():
         with loomlet.timeout(1):
@@ -353,24 +364,24 @@ def test_a_waiter_can_be_ended(mode, clock, path, opened, held, caught):
     held.commit()
     for connection in (killed, thrown, scoped):
         connection.commit()
-    assert rows(path) == [0]
+    assert data.rows() == [0]
 
 
-def test_another_tasklet_uses_the_connection_meanwhile(clock, path, opened, held, caught):
+def test_another_tasklet_uses_the_connection_meanwhile(clock, data, held, caught):
     """It reads, and its own writes wait too; all are in the file."""
-    connection = opened(path, isolation_level=None)
+    connection = data.open(isolation_level=None)
     tasks = [loomlet.spawn(connection.execute, INSERT, (n,)) for n in (1, 2)]
     waiting(*tasks)
     assert connection.execute("select n from t").fetchall() == []
     held.commit()
     for task in tasks:
         task.result()
-    assert rows(path) == [0, 1, 2]
+    assert data.rows() == [0, 1, 2]
 
 
-def test_another_tasklet_closes_the_connection(clock, path, opened, held, caught):
+def test_another_tasklet_closes_the_connection(clock, data, held, caught):
     """The error is the original's."""
-    connection = opened(path)
+    connection = data.open()
     task = caught(connection.execute, INSERT, (1,))
     waiting(task)
     connection.close()
@@ -379,13 +390,13 @@ def test_another_tasklet_closes_the_connection(clock, path, opened, held, caught
     assert "closed" in str(error)
 
 
-def test_python_code_inside_the_call_may_wait(clock, path, opened, held):
+def test_python_code_inside_the_call_may_wait(clock, data, held):
     """Rows that another tasklet sends, and functions in SQL that switch."""
-    connection, channel = opened(path, isolation_level=None), loomlet.Channel()
+    connection, channel = data.open(isolation_level=None), loomlet.Channel()
     connection.create_function("pause", 1, lambda n: (loomlet.sleep(0.1), n)[1])
     task = loomlet.spawn(connection.executemany, "insert into t values (pause(?))", channel)
     loomlet.schedule()
-    other = opened(path, timeout=0.2)
+    other = data.open(timeout=0.2)
     with pytest.raises(sqlite3.OperationalError):
         other.execute(INSERT, (9,))
     loomlet.spawn(lambda: (loomlet.sleep(1), held.commit()))
@@ -393,12 +404,12 @@ def test_python_code_inside_the_call_may_wait(clock, path, opened, held):
         channel.send((n,))
     channel.close()
     assert task.result().rowcount == 3
-    assert rows(path) == [0, 1, 2, 3]
+    assert data.rows() == [0, 1, 2, 3]
 
 
-def test_a_call_within_a_call(clock, path, opened, held, caught):
+def test_a_call_within_a_call(clock, data, held, caught):
     """A function in SQL writes by another connection: only the inner call waits, for its time."""
-    outer, inner = opened(":memory:"), opened(path, timeout=0.3)
+    outer, inner = data.open(), data.open(timeout=0.3)
     outer.create_function("write", 0, lambda: inner.execute(INSERT, (1,)).rowcount)
     seen = tries_of(outer, "select")
     error = caught(outer.execute, "select write()").result()
@@ -411,12 +422,10 @@ def test_a_call_within_a_call(clock, path, opened, held, caught):
     assert task.result() == (1,)
 
 
-def test_a_pragma_waits_as_sqlite_does(tmp_path, opened):
+def test_a_pragma_waits_as_sqlite_does(wal):
     """A checkpoint reports that it was busy without an error."""
-    writer, reader = (opened(tmp_path / "data", isolation_level=None) for _ in range(2))
-    connection = opened(tmp_path / "data", timeout=0.01)
-    writer.execute("pragma journal_mode=wal")
-    writer.execute("create table t(n)")
+    writer, reader = (wal.open(isolation_level=None) for _ in range(2))
+    connection = wal.open(timeout=0.01)
     reader.execute("begin")
     reader.execute("select n from t").fetchall()
     writer.execute(INSERT, (1,))
@@ -424,10 +433,10 @@ def test_a_pragma_waits_as_sqlite_does(tmp_path, opened):
     assert task.result()[0] == 1
 
 
-def test_an_autocommit_statement_is_executed_once(rollback, opened, caught):
+def test_an_autocommit_statement_is_executed_once(rollback, caught):
     """One that waits for readers has run: it waits as SQLite does."""
-    reader, calls = opened(rollback), []
-    connection = opened(rollback, timeout=0.01, isolation_level=None)
+    reader, calls = rollback.open(), []
+    connection = rollback.open(timeout=0.01, isolation_level=None)
     connection.create_function("note", 1, lambda n: calls.append(n) or n)
     reader.execute("begin")
     reader.execute("select n from t").fetchall()
@@ -436,10 +445,12 @@ def test_an_autocommit_statement_is_executed_once(rollback, opened, caught):
     assert calls == [1]
 
 
-def random_writes(path, name, committed):
+def random_writes(data, name, committed):
     """Transactions of one tasklet, of random kinds; the rows whose commit has returned."""
     timeout, level = random.choice([0.0, 0.02, 1.0, 30.0]), random.choice([None, "DEFERRED", ""])
-    with contextlib.closing(sqlite3.connect(path, timeout=timeout, isolation_level=level)) as own:
+    with contextlib.closing(
+        sqlite3.connect(data.path, timeout=timeout, isolation_level=level)
+    ) as own:
         for n in range(6):
             numbers = [name * 100 + n * 10 + i for i in range(random.randrange(1, 4))]
             with contextlib.suppress(sqlite3.OperationalError):
@@ -468,32 +479,32 @@ def write_some(connection, numbers):
     connection.commit()
 
 
-def test_the_file_holds_what_was_committed(path):
+def test_the_file_holds_what_was_committed(data):
     """Exactly the rows whose commit returned, in every order of events."""
 
     def run():
         random.seed(seeds.pop())
         committed = []
-        tasks = [loomlet.spawn(random_writes, path, name, committed) for name in range(1, 7)]
+        tasks = [loomlet.spawn(random_writes, data, name, committed) for name in range(1, 7)]
         for task in tasks:
             task.result()
-        assert rows(path) == sorted(committed)
-        with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        assert data.rows() == sorted(committed)
+        with contextlib.closing(sqlite3.connect(data.path)) as connection, connection:
             connection.execute("delete from t")
 
     seeds = list(range(10))
     explore(run, range(10))
 
 
-def test_a_plain_thread_waits_in_the_original(path, opened, held):
+def test_a_plain_thread_waits_in_the_original(data, held):
     """Beside tasklets that wait for the same file."""
     done = []
 
     def write():
-        with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as own:
+        with contextlib.closing(sqlite3.connect(data.path, isolation_level=None)) as own:
             done.append(own.execute(INSERT, (2,)).rowcount)
 
-    connection = opened(path, isolation_level=None)
+    connection = data.open(isolation_level=None)
     task = loomlet.spawn(connection.execute, INSERT, (1,))
     waiting(task)
     thread = loomlet.spawn(loomlet.run_blocking, write)
@@ -502,12 +513,12 @@ def test_a_plain_thread_waits_in_the_original(path, opened, held):
     task.result()
     thread.result()
     assert done == [1]
-    assert rows(path) == [0, 1, 2]
+    assert data.rows() == [0, 1, 2]
 
 
-def test_a_wait_outlives_uninstall(clock, path, opened, held):
+def test_a_wait_outlives_uninstall(clock, data, held):
     """It goes on as a tasklet; what begins afterwards is the original's."""
-    connection, other = opened(path), opened(path, timeout=0.001)
+    connection, other = data.open(), data.open(timeout=0.001)
     task = loomlet.spawn(connection.execute, INSERT, (1,))
     waiting(task)
     patch.uninstall()
@@ -553,7 +564,7 @@ def test_a_module_that_is_imported_later(tmp_path, python):
     assert (done.stdout, done.stderr) == ("blocked\n1\n", "")
 
 
-def test_another_process_writes(path, opened, python):
+def test_another_process_writes(data, python):
     """It is noticed by the next try."""
     program = textwrap.dedent(
         """
@@ -566,13 +577,13 @@ def test_another_process_writes(path, opened, python):
         """
     )
     pipe = subprocess.PIPE
-    command = [sys.executable, "-c", program, os.fspath(path)]
+    command = [sys.executable, "-c", program, os.fspath(data.path)]
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
         assert process.stdout.readline() == "begun\n"
-        connection = opened(path, isolation_level=None, timeout=60)
+        connection = data.open(isolation_level=None, timeout=60)
         task = loomlet.spawn(connection.execute, INSERT, (1,))
         waiting(task)
         process.stdin.write("\n")
         process.stdin.close()
         task.result()
-    assert rows(path) == [1]
+    assert data.rows() == [1]
