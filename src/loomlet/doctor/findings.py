@@ -59,7 +59,7 @@ BLOCKING = "run_blocking() each call"
 KNOWN = {
     "MySQLdb": f"waits in its client library: {BLOCKING}, or use pymysql",
     "_curses": "waits for the terminal: use it in one thread of its own",
-    "_sqlite3": f"waits for the disk, and sometimes for others: {BLOCKING} that may take long",
+    "_sqlite3": f"waits for the disk (for other writers as a tasklet): {BLOCKING} that may be slow",
     "grpc": "waits on threads of its own: run_blocking() calls, or use grpc.aio by loomlet.aio",
     "gevent": "has a scheduler of its own, which one tasklet of a thread may use",
     "greenlet._greenlet": "works in one tasklet of a thread: compat.install('greenlet') allows all",
