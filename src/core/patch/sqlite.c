@@ -12,8 +12,8 @@
  *   tries.  So another tasklet may use it, or close it, meanwhile.
  * - Of executemany() only the first row is executed by tries.  Before the second one is taken, the
  *   connection gets its own timeout back, and waits as SQLite does.
- * - The first try learns the timeout, without changing the connection.  A call that finds nothing
- *   in its way costs an entry in a list.
+ * - The first try learns the timeout, without changing the connection; only a long timeout is known
+ *   before.  A call that finds nothing in its way costs an entry in a list.
  *
  * Nothing reports that a database is free, so the pauses grow to 20 ms, which is what another
  * process notices too.  Audit hooks, trace callbacks and adapters see each try.
@@ -129,7 +129,8 @@ PyObject *patch_sqlite_run(patch_sqlite_call *call)
 {
     call->database = c_sqlite_database(call->connection);
     Py_INCREF(call->connection);
-    PyObject *done = make_first_try(call);
+    call->timeout = patch_sqlite_long_timeout(call);
+    PyObject *done = call->timeout > 0 ? make_next_try(call) : make_first_try(call);
     if (done == NULL && may_try_again(call))
         done = wait_and_try(call);
     Py_DECREF(call->connection);

@@ -50,6 +50,9 @@ void patch_sqlite_give_sleep(void);
 /* A try begins and ends in this thread. */
 void patch_sqlite_enter(patch_sqlite_call *call);
 void patch_sqlite_leave(patch_sqlite_call *call);
+/* The connection's own timeout, if it is so long that it is better not to add it up, and the call
+ * can do without; else 0. */
+int patch_sqlite_long_timeout(const patch_sqlite_call *call);
 /* The database refuses to wait for this call, or waits for its own timeout again. */
 void patch_sqlite_refuse(patch_sqlite_call *call);
 void patch_sqlite_put_back(const patch_sqlite_call *call);

@@ -8,6 +8,10 @@
  * For a call that FAILS the handler itself is ours for the time of one try, and answers that the
  * connection shall not wait.
  *
+ * To add up takes a look at the lock for every 100 ms, so a long timeout is read from the sqlite3
+ * object before, and the first try FAILS too.  Where in that object it is, is found by trying; if
+ * it is not found, long timeouts are added up as well.
+ *
  * SQLite refuses to wait where that could be a deadlock; then neither of them is asked.
  *
  * Invariants.
@@ -31,9 +35,10 @@
  * runs does not outlive the call.  That lock may be another thread's that waits for the GIL, so it
  * is taken without the GIL.
  *
- * Rejected: reading the timeout from the sqlite3 object, whose fields are private; a PRAGMA before
- * each call, three times as slow as an insert into memory; comparing tasklets in place of frames,
- * which takes Python code inside the call for the call itself.
+ * Rejected: reading short timeouts too and setting the handler for each call, which costs more than
+ * adding up, and changes connections that nobody waits for; a PRAGMA before each call, three times
+ * as slow as an insert into memory; comparing tasklets in place of frames, which takes Python code
+ * inside the call for the call itself.
  */
 #include <limits.h>
 
@@ -41,6 +46,7 @@
 
 #define NOT_IN_TRANSACTION 0 /* SQLITE_TXN_NONE */
 #define STEP 5               /* milliseconds that a handler of ours sleeps at a time */
+#define LONG 10000           /* milliseconds of a timeout that is not added up */
 
 /* struct sqlite3_vfs, version 1, which never changes. */
 typedef struct sqlite_vfs {
@@ -58,11 +64,13 @@ typedef int sleep_function(sqlite_vfs *vfs, int microseconds);
 static int (*set_busy_handler)(void *database, busy_handler *handler, void *arg);
 static int (*set_busy_timeout)(void *database, int milliseconds);
 static int (*transaction_state)(void *database, const char *schema);
+static uint64_t (*size_of_memory)(void *memory);
 static int (*add_extension)(void (*entry)(void));
 static int (*remove_extension)(void (*entry)(void));
 
 static sqlite_vfs *vfs_used;
 static sleep_function *sleep_original;
+static size_t timeout_offset;                  /* in a sqlite3 object; 0: not found */
 static __thread patch_sqlite_call *calls_here; /* in progress, the latest first */
 
 /* ---- calls in progress ------------------------------------------------------------------ */
@@ -115,6 +123,15 @@ static int may_refuse(patch_sqlite_call *call)
                                has_pragma(call->args[0])))
         call->must_wait = 1;
     return !call->must_wait;
+}
+
+int patch_sqlite_long_timeout(const patch_sqlite_call *call)
+{
+    const char *database = call->database;
+    int timeout = 0;
+    if (timeout_offset != 0 && database != NULL)
+        memcpy(&timeout, database + timeout_offset, sizeof(timeout));
+    return timeout > LONG && !(call->args != NULL && has_pragma(call->args[0])) ? timeout : 0;
 }
 
 /* ---- what SQLite calls ------------------------------------------------------------------ */
@@ -209,6 +226,24 @@ static int note_database(void *database, char **message, const void *api)
     return 0;
 }
 
+static int follows_timeout(const char *database, size_t offset, int milliseconds)
+{
+    int found;
+    set_busy_timeout((void *)database, milliseconds);
+    memcpy(&found, database + offset, sizeof(found));
+    return found == milliseconds;
+}
+
+/* The first field that is what the timeout is set to. */
+static void find_timeout_offset_of(const char *database)
+{
+    size_t end = (size_t)size_of_memory((void *)database);
+    timeout_offset = 0;
+    for (size_t at = sizeof(int); at + sizeof(int) <= end && timeout_offset == 0; at += sizeof(int))
+        if (follows_timeout(database, at, 123457) && follows_timeout(database, at, 7654321))
+            timeout_offset = at;
+}
+
 static int is_database_first(const c_sqlite_types *types)
 {
     void (*entry)(void) = (void (*)(void))note_database;
@@ -218,6 +253,8 @@ static int is_database_first(const c_sqlite_types *types)
     PyObject *made = PyObject_CallFunction((PyObject *)types->connection, "s", ":memory:");
     remove_extension(entry);
     int right = made != NULL && opened_here != NULL && c_sqlite_database(made) == opened_here;
+    if (right)
+        find_timeout_offset_of(opened_here);
     PyObject *closed = made != NULL ? PyObject_CallMethod(made, "close", NULL) : NULL;
     Py_XDECREF(closed);
     Py_XDECREF(made);
@@ -227,10 +264,14 @@ static int is_database_first(const c_sqlite_types *types)
 
 int patch_sqlite_find(const char *path, const c_sqlite_types *types)
 {
-    enum { HANDLER, TIMEOUT, STATE, FIND_VFS, ADD, REMOVE, COUNT };
-    static const char *const names[COUNT] = {
-        "sqlite3_busy_handler", "sqlite3_busy_timeout",   "sqlite3_txn_state",
-        "sqlite3_vfs_find",     "sqlite3_auto_extension", "sqlite3_cancel_auto_extension"};
+    enum { HANDLER, TIMEOUT, STATE, FIND_VFS, SIZE, ADD, REMOVE, COUNT };
+    static const char *const names[COUNT] = {"sqlite3_busy_handler",
+                                             "sqlite3_busy_timeout",
+                                             "sqlite3_txn_state",
+                                             "sqlite3_vfs_find",
+                                             "sqlite3_msize",
+                                             "sqlite3_auto_extension",
+                                             "sqlite3_cancel_auto_extension"};
     void *found[COUNT];
     sqlite_vfs *(*find_vfs)(const char *name);
     if (p_library_functions(path, names, found, COUNT) < 0)
@@ -239,6 +280,7 @@ int patch_sqlite_find(const char *path, const c_sqlite_types *types)
     memcpy(&set_busy_timeout, &found[TIMEOUT], sizeof(void *));
     memcpy(&transaction_state, &found[STATE], sizeof(void *));
     memcpy(&find_vfs, &found[FIND_VFS], sizeof(void *));
+    memcpy(&size_of_memory, &found[SIZE], sizeof(void *));
     memcpy(&add_extension, &found[ADD], sizeof(void *));
     memcpy(&remove_extension, &found[REMOVE], sizeof(void *));
     vfs_used = find_vfs(NULL);

@@ -144,13 +144,16 @@ def test_the_timeout_is_the_connections(clock, data, caught, timeout, write):
     assert data.rows() == []
 
 
-def test_a_timeout_that_a_pragma_has_set(clock, data, held, caught):
+@pytest.mark.usefixtures("held")
+@pytest.mark.parametrize("own", [0.001, 60.0])
+@pytest.mark.parametrize("timeout", [777, 33333])
+def test_a_timeout_that_a_pragma_has_set(clock, data, caught, own, timeout):
     """Counts."""
-    connection = data.open()
-    connection.execute("pragma busy_timeout=777")
+    connection = data.open(timeout=own)
+    connection.execute(f"pragma busy_timeout={timeout}")
     assert isinstance(caught(WRITES["begin"], connection).result(), sqlite3.OperationalError)
-    assert clock() == pytest.approx(0.777)
-    assert timeout_of(connection) == 777
+    assert clock() == pytest.approx(timeout / 1000)
+    assert timeout_of(connection) == timeout
 
 
 def test_a_connection_without_a_timeout_does_not_wait(clock, data, held, caught):
@@ -226,6 +229,20 @@ def test_rows_that_are_none(data, caught, wrong):
     patch.uninstall()
     stock = caught(data.open().executemany, INSERT, wrong).result()
     assert (type(ours), str(ours)) == (type(stock), str(stock))
+
+
+@pytest.mark.parametrize("timeout", [5, 60])
+def test_rows_that_close_the_connection(data, caught, timeout):
+    """The error is the original's."""
+    connection = data.open(timeout=timeout)
+
+    class Rows:
+        def __iter__(self):
+            connection.close()
+            return iter([(1,)])
+
+    cursor = connection.cursor()
+    assert isinstance(caught(cursor.executemany, INSERT, Rows()).result(), sqlite3.ProgrammingError)
 
 
 def test_an_error_in_the_iterator(clock, data, held, caught):

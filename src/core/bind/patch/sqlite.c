@@ -50,13 +50,14 @@ static PyObject *execute_rows(PyObject *self, PyObject *connection, PyCFunction 
     PyObject *ours[2] = {args[0]};
     patch_sqlite_call call = {
         .self = self, .connection = connection, .original = original, .args = ours, .nargs = 2};
+    Py_INCREF(connection);
     call.rows = ours[1] = patch_sqlite_rows_new(args[1], &call);
-    if (call.rows == NULL) {
+    if (call.rows == NULL)
         PyErr_Clear();
-        return call_fast(original, self, args, nargs);
-    }
-    PyObject *done = patch_sqlite_run(&call);
-    Py_DECREF(call.rows);
+    PyObject *done =
+        call.rows != NULL ? patch_sqlite_run(&call) : call_fast(original, self, args, nargs);
+    Py_XDECREF(call.rows);
+    Py_DECREF(connection);
     return done;
 }
 
