@@ -2,40 +2,17 @@
 
 import contextlib
 import os
-import random
 import subprocess
 import sys
 import textwrap
 
 import pytest
+from helpers_sqlite import INSERT, Data
 
 import loomlet
 from loomlet import patch
-from loomlet.testing import explore
 
 sqlite3 = pytest.importorskip("sqlite3", reason="this interpreter has no sqlite3")
-INSERT = "insert into t values (?)"
-
-
-class Data:
-    """A database in a file, with an empty table t(n)."""
-
-    def __init__(self, path, journal):
-        self.path = path
-        self.opened = contextlib.ExitStack()
-        made = self.open(isolation_level=None)
-        made.execute(f"pragma journal_mode={journal}")
-        made.execute("create table t(n)")
-
-    def open(self, **options):
-        """A connection, for as long as the test runs."""
-        made = sqlite3.connect(self.path, **options)
-        return self.opened.enter_context(contextlib.closing(made))
-
-    def rows(self):
-        """What the file holds, for a new connection."""
-        with contextlib.closing(sqlite3.connect(self.path)) as reader:
-            return [n for (n,) in reader.execute("select n from t order by n")]
 
 
 @pytest.fixture(params=["delete", "wal"])
@@ -460,57 +437,6 @@ def test_an_autocommit_statement_is_executed_once(rollback, caught):
     error = caught(connection.execute, "insert into t values (note(1))").result()
     assert error.sqlite_errorcode == sqlite3.SQLITE_BUSY
     assert calls == [1]
-
-
-def random_writes(data, name, committed):
-    """Transactions of one tasklet, of random kinds; the rows whose commit has returned."""
-    timeout, level = random.choice([0.0, 0.02, 1.0, 30.0]), random.choice([None, "DEFERRED", ""])
-    with contextlib.closing(
-        sqlite3.connect(data.path, timeout=timeout, isolation_level=level)
-    ) as own:
-        for n in range(6):
-            numbers = [name * 100 + n * 10 + i for i in range(random.randrange(1, 4))]
-            with contextlib.suppress(sqlite3.OperationalError):
-                write_some(own, numbers)
-                committed.extend(numbers)
-            with contextlib.suppress(sqlite3.OperationalError):
-                own.rollback()
-            loomlet.sleep(random.random() / 100)
-
-
-def write_some(connection, numbers):
-    """One transaction, in one of several ways."""
-    way = random.choice(["with", "immediate", "begin"])
-    many = random.random() < 0.5
-    if way != "with":
-        connection.execute("begin" if way == "begin" else "begin immediate")
-    with connection if way == "with" else contextlib.nullcontext():
-        if way == "with" and not connection.isolation_level:
-            connection.execute("begin")
-        if many:
-            connection.executemany(INSERT, ((n,) for n in numbers))
-        else:
-            for n in numbers:
-                connection.execute(INSERT, (n,))
-                loomlet.sleep(random.random() / 50)
-    connection.commit()
-
-
-def test_the_file_holds_what_was_committed(data):
-    """Exactly the rows whose commit returned, in every order of events."""
-
-    def run():
-        random.seed(seeds.pop())
-        committed = []
-        tasks = [loomlet.spawn(random_writes, data, name, committed) for name in range(1, 7)]
-        for task in tasks:
-            task.result()
-        assert data.rows() == sorted(committed)
-        with contextlib.closing(sqlite3.connect(data.path)) as connection, connection:
-            connection.execute("delete from t")
-
-    seeds = list(range(10))
-    explore(run, range(10))
 
 
 def test_a_plain_thread_waits_in_the_original(data, held):
