@@ -1,10 +1,12 @@
 """A SQLite connection that waits for another one lets the other tasklets run."""
 
+import _thread
 import contextlib
 import os
 import subprocess
 import sys
 import textwrap
+import time
 
 import pytest
 from helpers_sqlite import INSERT, Data
@@ -414,6 +416,40 @@ def test_a_call_within_a_call(clock, data, held, caught):
     waiting(task)
     held.commit()
     assert task.result() == (1,)
+
+
+def test_a_wait_inside_a_call_is_not_the_calls(data):
+    """A function in SQL runs a script: SQLite waits for a plain thread, and the script is done."""
+    outer, inner = data.open(), data.open(timeout=60)
+    held = begun(data.open(check_same_thread=False))
+    done = []
+
+    def let_go():
+        time.sleep(0.05)
+        held.commit()
+        done.append(held)
+
+    def script():
+        _thread.start_new_thread(let_go, ())
+        inner.executescript("insert into t values (1)")
+        return 7
+
+    outer.create_function("script", 0, script)
+    task = loomlet.spawn(lambda: outer.execute("select script()").fetchone())
+    assert task.result() == (7,)
+    while not done:
+        os.sched_yield()
+    assert data.rows() == [0, 1]
+
+
+@pytest.mark.usefixtures("held")
+def test_a_statement_that_contains_pragma_is_tried_once(data, caught):
+    """It could be one that must not be tried again."""
+    connection = data.open(timeout=0.01)
+    seen = tries_of(connection, "insert")
+    error = caught(connection.execute, "insert into t values (1) -- Pragma").result()
+    assert error.sqlite_errorcode == sqlite3.SQLITE_BUSY
+    assert len(seen) == 1
 
 
 def test_a_pragma_waits_as_sqlite_does(wal):
