@@ -52,7 +52,9 @@
  *   - the end of its function: the dispatcher finds that the scheduler is not here;
  *   - the end of its thread, and of the interpreter.
  * It never stops in a deallocator or inside an operation: those use s_self_here(), which is
- * NULL on the thread of a sitter, as on any other thread without a scheduler.
+ * NULL on the thread of a sitter, as on any other thread without a scheduler.  Nor does it stop
+ * while its call runs a sub-interpreter, whose code uses the same patched functions, but under
+ * another thread state.
  * At the meeting the sitter is saved, softly where its instruction allows that, else on its stack,
  * and sent to the scheduler as mail, which also ends its sleep.  Then the thread goes to its base.
  * A second call before the meeting (map() over C functions) changes nothing: it sits on.

@@ -14,10 +14,11 @@ s_carrier_thread *s_try_take(s_carrier_thread *c);
 void s_hang_bell(s_carrier_thread *c);
 /* The calling thread's sitter stops here, if there is one, until the scheduler is here. */
 void s_meet(void);
+/* Not while the call that it sits in runs a sub-interpreter, whose thread state is another one. */
 static inline int s_must_meet(void)
 {
     const s_carrier_thread *c = s_carrier_here_;
-    return c != NULL && s_handoff_must_meet(&c->carrier);
+    return c != NULL && s_handoff_must_meet(&c->carrier) && c->ts == c_thread_state();
 }
 void s_meet_at_end(void);
 /* Main waits until nobody sits. */
