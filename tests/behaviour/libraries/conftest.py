@@ -17,7 +17,7 @@ import helpers_simultaneous_waits
 import pytest
 from helpers_servers import Address
 
-from loomlet import patch
+from loomlet import _core, patch
 
 
 def _server(name: str) -> Iterator[Address]:
@@ -86,17 +86,37 @@ def alone(request: pytest.FixtureRequest) -> Callable[..., str]:
 def run_program(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Writes a program into a file and runs it under `python -m loomlet run`."""
 
-    def run(text: str, *args: str, typed: str = "") -> subprocess.CompletedProcess[str]:
+    def run(
+        text: str, *args: str, typed: str = "", options: tuple[str, ...] = ()
+    ) -> subprocess.CompletedProcess[str]:
         path = tmp_path / "program.py"
         path.write_text(textwrap.dedent(text))
         return subprocess.run(
-            [sys.executable, "-m", "loomlet", "run", str(path), *args],
+            [sys.executable, "-m", "loomlet", "run", *options, str(path), *args],
             input=typed,
             capture_output=True,
             text=True,
             check=False,
             timeout=120,
         )
+
+    return run
+
+
+@pytest.fixture
+def run_with_handoff(
+    run_program: Callable[..., subprocess.CompletedProcess[str]],
+) -> Callable[..., str]:
+    """Runs a program under `python -m loomlet run --handoff`; returns what it printed."""
+    if not _core._can_hand_over():
+        pytest.skip("handoff needs 3.13 or 3.14 with the GIL")
+    if "switch" in os.environ.get("LOOMLET_TORTURE", ""):
+        pytest.skip("all tasklets keep a stack by turns here, and wait for who sits beside them")
+
+    def run(text: str, *args: str) -> str:
+        done = run_program(text, *args, options=("--handoff",))
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     return run
 
