@@ -24,6 +24,7 @@
 
 #include "cpython/builtin_lock.h"
 #include "cpython/builtin_thread.h"
+#include "sched/carrier.h"
 #include "sync/builtin_lock.h"
 
 #define PAUSE_FIRST 500000
@@ -155,6 +156,7 @@ static s_tasklet *new_thread(s_sched *s, PyObject *module, PyObject *function, P
 static void start_thread(s_sched *s, s_tasklet *t)
 {
     t->identity->is_thread = 1;
+    s_set_apart(s, t);
     __atomic_add_fetch(&alive, 1, __ATOMIC_RELAXED);
     s_ready(s, t);
 }

@@ -1,9 +1,14 @@
 /* Where a tasklet runs: anywhere, where it keeps its stack, at home, or apart.
  *
  * A tasklet that sits in C keeps its thread, and with it all that are kept there: at home main,
- * event loops, and whatever waits below C code.  So the functions of which a call was handed over
- * lately are remembered, and a tasklet that runs one of them goes to a carrier that keeps nothing
- * before it continues.  There it may sit, and home takes the scheduler back at once.
+ * event loops, and whatever waits below C code.  So some run only on a carrier that keeps nothing.
+ * There they may sit, and home takes the scheduler back at once.  These are:
+ *   - those that were started as threads, always.  What ends the call of a thread may come from
+ *     main or from any other one, and would never come if that were kept where it sits.  A turn of
+ *     main and a thread is two switches of the system's threads then, as it is without us; and each
+ *     thread that waits for a lock keeps a carrier, because such a wait is hard;
+ *   - other tasklets that run a function of which a call was handed over lately.  For these the
+ *     first such call may hold up main; in return they and main take turns on one thread.
  *
  * A function is known by the address of its code, in a small table without locks: what two of them
  * share in one slot is a hint, and a wrong hint costs a journey.  After a second without another
@@ -46,18 +51,43 @@ void s_learn_apart(s_sched *s, const s_tasklet *t)
     s->carriers->apart_until = until;
 }
 
-int s_any_apart(const s_sched *s)
+static int learned_lately(const s_sched *s)
 {
     return (int32_t)(s->carriers->apart_until - s->coarse_now) > 0;
 }
 
-int s_is_apart(const s_sched *s, const s_tasklet *t)
+int s_any_apart(const s_sched *s)
 {
-    if (t->is_main || t->pinned || t->func == NULL || !s_any_apart(s))
+    return (s->any_apart && s->carriers->on) || learned_lately(s);
+}
+
+int s_may_handoff(const s_sched *s, const s_tasklet *t)
+{
+    if (t->is_main || t->pinned || t->func == NULL || !learned_lately(s))
         return 0;
     const void *function = function_of(t);
     size_t slot = slot_of(function);
     return learned[slot].function == function && (int32_t)(learned[slot].until - s->coarse_now) > 0;
+}
+
+int s_is_apart(const s_sched *s, const s_tasklet *t)
+{
+    return !t->pinned && ((t->apart && s->carriers->on) || s_may_handoff(s, t));
+}
+
+void s_refresh_apart(s_sched *s)
+{
+    if (s->at == NULL || s->travels || !s_any_apart(s))
+        return;
+    s->travels = 1;
+    s->soft = s_soft_mode(s, s->soft);
+}
+
+void s_set_apart(s_sched *s, s_tasklet *t)
+{
+    t->apart = 1;
+    s->any_apart = 1;
+    s_refresh_apart(s);
 }
 
 /* ---- where it runs ---------------------------------------------------------------------- */
@@ -82,9 +112,9 @@ s_carrier *s_route(s_carriers *all, const s_tasklet *t)
     return where;
 }
 
-int s_is_apart_at_home(const s_sched *s, const s_tasklet *t)
+int s_must_leave(const s_sched *s, const s_tasklet *t)
 {
-    return !s->away && t->saved_as != S_C_STACK && s_is_apart(s, t);
+    return s->at->carrier.kept > 0 && t->saved_as != S_C_STACK && s_is_apart(s, t);
 }
 
 int s_belongs_here(s_sched *s, const s_tasklet *t)
@@ -93,5 +123,10 @@ int s_belongs_here(s_sched *s, const s_tasklet *t)
         s->travels = 0;
         s->soft = s_soft_mode(s, s->soft);
     }
-    return t != s->idler && !s_is_apart_at_home(s, t) && s_route(s->carriers, t) == &s->at->carrier;
+    return t != s->idler && !s_must_leave(s, t) && s_route(s->carriers, t) == &s->at->carrier;
+}
+
+int s_may_share(s_sched *s, const s_tasklet *t)
+{
+    return s_belongs_here(s, t) && !s_is_apart(s, t);
 }

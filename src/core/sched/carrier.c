@@ -147,10 +147,10 @@ static s_tasklet *settle_next(s_carrier_thread *c)
         if (next == NULL)
             next = s_next(s);
         s_carrier *where = s_route(all, next);
-        if (where == &c->carrier && s_is_apart_at_home(s, next))
+        if (where == &c->carrier && s_must_leave(s, next))
             where = start_carrier(all);
         if (where == &c->carrier && next != s->idler) {
-            s->hurries = s->away && s_is_apart(s, next);
+            s->hurries = s->away && s_may_handoff(s, next);
             return next;
         }
         if (where == NULL) {
@@ -383,13 +383,16 @@ int s_handoff_turn_on(s_sched *s, int on)
     }
     if (s->at != NULL) {
         s->carriers->on = 1;
+        s_refresh_apart(s);
         return S_OK;
     }
     if (s->carriers == NULL && !c_out_of_memory())
         s->carriers = PyMem_RawCalloc(1, sizeof(*s->carriers));
     int code = s->carriers != NULL ? become_home(s, s->carriers) : S_E_MEMORY;
-    if (code == S_OK)
+    if (code == S_OK) {
         s->carriers->on = 1;
+        s_refresh_apart(s);
+    }
     return code;
 }
 

@@ -110,16 +110,25 @@ int s_run_from_base(s_carrier_thread *c, s_tasklet *next);
 
 /* A call of the tasklet was handed over: what runs the same function runs apart for a while. */
 void s_learn_apart(s_sched *s, const s_tasklet *t);
+/* Whether it runs such a function. */
+int s_may_handoff(const s_sched *s, const s_tasklet *t);
+/* The same, and what s_set_apart() was called for. */
 int s_is_apart(const s_sched *s, const s_tasklet *t);
+/* From now on the tasklet, which has not begun, runs apart. */
+void s_set_apart(s_sched *s, s_tasklet *t);
 /* Whether there is any such tasklet still. */
 int s_any_apart(const s_sched *s);
+/* From now on the slow way of a switch asks where to run, if there is any. */
+void s_refresh_apart(s_sched *s);
 /* The one where the tasklet must run: it keeps its stack there, or is pinned; or NULL. */
 s_carrier_thread *s_keeper_of(s_carriers *all, const s_tasklet *t);
 /* Where a tasklet runs: a carrier, or NULL: not now. */
 s_carrier *s_route(s_carriers *all, const s_tasklet *t);
-/* It is to run apart, and the scheduler is at home. */
-int s_is_apart_at_home(const s_sched *s, const s_tasklet *t);
+/* It is to run apart, and the present carrier keeps something. */
+int s_must_leave(const s_sched *s, const s_tasklet *t);
 /* While s->travels: whether a tasklet that keeps no stack runs where the scheduler is. */
 int s_belongs_here(s_sched *s, const s_tasklet *t);
+/* The same when the current tasklet is about to keep its stack here. */
+int s_may_share(s_sched *s, const s_tasklet *t);
 
 #endif

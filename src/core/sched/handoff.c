@@ -9,7 +9,8 @@
  * runs no tasklet: a stack of its own, and a sleep.  A *sitter* is a tasklet that was current when
  * the scheduler was taken from its thread: it is inside C, or on its way to the *meeting*, where it
  * stops and becomes a tasklet like others.  *Apart* are tasklets that shall not sit on a thread
- * that keeps hard ones, because a call of theirs was handed over lately.
+ * that keeps hard ones: threads that are tasklets, and those of which a call was handed over
+ * lately.
  *
  * Where the scheduler is:   at a carrier, whose thread runs the current tasklet or the dispatcher;
  *                           in transit: given to a carrier whose thread is not awake yet.

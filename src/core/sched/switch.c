@@ -176,7 +176,7 @@ static B_NORETURN B_COLD void leave_while_travelling(s_sched *s, s_tasklet *next
         leave_for_kept(s, next);
     }
     if (here) {
-        s->hurries = s->away && s_is_apart(s, next);
+        s->hurries = s->away && s_may_handoff(s, next);
         restart_on_stack(mine);
     }
     s_stack_give(s, mine);
@@ -382,7 +382,7 @@ static B_COLD PyObject *transfer_slow(s_sched *s, s_tasklet *me, s_tasklet *next
     if (why == C_NESTED && c_chunk_nearly_full(s->ts, &me->c))
         s_chunk_outgrown(me);
     p_stack *fresh = NULL;
-    if (next->saved_as != S_C_STACK && (B_LIKELY(!s->travels) || s_belongs_here(s, next)) &&
+    if (next->saved_as != S_C_STACK && (B_LIKELY(!s->travels) || s_may_share(s, next)) &&
         (fresh = s_stack_take(s)) == NULL)
         return undo_switch(s, me, next);
     if (B_UNLIKELY(me->attached | next->attached))

@@ -143,6 +143,7 @@ struct s_tasklet {
     unsigned char due : 1;     /* a preemption was withheld and is still wanted */
     unsigned char in_ring : 1; /* a ring that it was part of has been reported */
     unsigned char garbage : 1; /* its finalizer ended it */
+    unsigned char apart : 1;   /* it never sits on a thread that keeps something: apart.c */
     unsigned char cancelled;   /* every blocking call raises Cancelled */
     unsigned char owned;       /* a group takes its failure */
     unsigned char attached;    /* what it has of guests: events.h */
@@ -202,7 +203,8 @@ struct s_sched {
     struct s_carrier_thread *at; /* what it is at: carrier.h; NULL: it was never handed over */
     s_tasklet *heading;          /* it was chosen, and runs where it is kept: carrier.c */
     int away;                    /* it is at another thread than its own */
-    int travels;                 /* away, or lately handed over: the slow way asks where to run */
+    int travels;                 /* away, or some run apart: the slow way asks where to run */
+    int any_apart;               /* some tasklets are to run apart, always: apart.c */
     int hurries;    /* the current tasklet is one whose calls were handed over lately */
     int untakeable; /* code that is detached uses it: see handoff.c */
     unsigned long count_soft, count_hard, count_why[C_HARD_REASON_COUNT];

@@ -2,7 +2,7 @@
 
 Its waits are in C: while one tasklet waits, the others of its thread do (`python -m loomlet doctor`
 says so).  Threads that are tasklets (`python -m loomlet run`) can therefore not serve and ask in
-one process.
+one process without handoff; with it: test_c_code_that_waits.py.
 """
 
 import pytest

@@ -1,0 +1,136 @@
+"""A thread that is a tasklet waits in C for main, or for a thread that keeps a stack.
+
+Each program would wait for ever if such a thread sat where main is kept, or another thread.
+"""
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+BEGIN = f"""
+import os, sys, threading
+sys.settrace(None)
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from helpers_c_calls import Gate, libc, run, where
+from loomlet import patch
+
+def start(*functions):
+    threads = [threading.Thread(target=function) for function in functions]
+    for thread in threads:
+        thread.start()
+    return threads
+
+def join(threads):
+    for thread in threads:
+        thread.join()
+
+patch.install(threads=True)
+"""
+
+
+@pytest.fixture
+def program(python):
+    """Runs a program that begins with the lines above; returns what it printed."""
+
+    def run_it(text):
+        done = python(BEGIN + textwrap.dedent(text))
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    return run_it
+
+
+def test_the_first_one_waits_for_main(program):
+    """Main has started it, and goes on."""
+    printed = program(
+        """
+        def main():
+            with Gate() as gate:
+                threads = start(gate.wait)
+                gate.open()
+                join(threads)
+
+        run(main)
+        print("over")
+        """
+    )
+    assert printed == "over\n"
+
+
+def test_main_answers_each_of_their_calls(program):
+    """Three threads ask main in turns, and wait in C for each answer."""
+    printed = program(
+        """
+        import queue
+
+        def main():
+            asked = queue.Queue()
+
+            def ask():
+                with Gate() as gate:
+                    for _ in range(5):
+                        asked.put(gate)
+                        gate.wait()
+
+            threads = start(ask, ask, ask)
+            for _ in range(15):
+                asked.get().open()
+            join(threads)
+
+        run(main)
+        print("over")
+        """
+    )
+    assert printed == "over\n"
+
+
+def test_those_that_wait_for_a_lock_are_not_held(program):
+    """A wait for a lock keeps a stack; what then sits in C, sits elsewhere."""
+    printed = program(
+        """
+        def main():
+            gates, lock, count = [Gate() for _ in range(4)], threading.Lock(), 4
+
+            def sit(gate):
+                with lock:
+                    pass
+                gate.wait()
+                with lock:
+                    log.append(gate)
+
+            def open_last_first():
+                with lock:
+                    pass
+                for gate in reversed(gates):
+                    gate.open()
+                    while gate not in log:
+                        turn.wait(0.001)
+
+            log, turn = [], threading.Event()
+            with lock:
+                threads = start(*[lambda gate=gate: sit(gate) for gate in gates], open_last_first)
+            join(threads)
+            for gate in gates:
+                gate.__exit__()
+            return log == gates[::-1]
+
+        print(run(main))
+        """
+    )
+    assert printed == "True\n"
+
+
+def test_they_share_a_thread_while_nobody_keeps_a_stack(program):
+    """A hundred threads that come and go need no hundred of the system's."""
+    printed = program(
+        """
+        def main():
+            seen = set()
+            join(start(*[lambda: seen.add(where())] * 100))
+            return len(seen) < 10
+
+        print(run(main))
+        """
+    )
+    assert printed == "True\n"
