@@ -118,6 +118,7 @@ static s_tasklet *stop_hard(s_carrier_thread *c)
 {
     PyObject *pending = PyErr_GetRaisedException();
     s_tasklet *t = c->carrier.sitter;
+    B_CHECK(t != NULL || c->carrier.state == S_CARRIER_LOST);
     if (t == NULL)
         stop_for_ever(c);
     p_stack *mine = c->stack;
