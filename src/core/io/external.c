@@ -172,6 +172,7 @@ void i_external_closed(s_sched *s, int fd, const PyObject *owner)
     s_tasklet *t;
     if (fd < 0)
         return;
+    s_meet_again();
     while ((t = claim_by_owner(fd, owner)) != NULL)
         wake_to_retry(s, t);
 }

@@ -228,6 +228,7 @@ PyObject *patch_descriptor_close(int fd, PyObject *original, PyObject *const *ar
     i_external_claim(ours, &waiting);
     patch_lock_close_begin(&locks, ours);
     PyObject *done = PyObject_Vectorcall(original, args, (size_t)nargs, kwnames);
+    s_meet_again();
     s_wake_all(s, &waiting, Py_None);
     patch_lock_close_end(s, &locks);
     return done;

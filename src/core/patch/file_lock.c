@@ -128,6 +128,7 @@ void patch_lock_close_begin(patch_lock_close *closing, int fd)
 
 void patch_lock_close_end(s_sched *s, patch_lock_close *closing)
 {
+    s_meet_again();
     s_wake_all(s, &closing->waiting, Py_None);
     if (!closing->known)
         return;

@@ -37,6 +37,7 @@ s_tasklet *patch_tasklet(void)
 int patch_wait(s_sched *s, int fd, unsigned what, PyObject *owner, int64_t until)
 {
     int code;
+    s_meet_again();
     PyObject *done = i_external_wait(s, fd, what, owner, until, &code);
     if (done == NULL) {
         patch_raise(s, code);
@@ -49,6 +50,7 @@ int patch_wait(s_sched *s, int fd, unsigned what, PyObject *owner, int64_t until
 int patch_pause(s_sched *s, int64_t nanoseconds)
 {
     int code;
+    s_meet_again();
     PyObject *done = s_sleep(s, nanoseconds, NULL, &code);
     if (done == NULL)
         patch_raise(s, code);

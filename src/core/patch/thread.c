@@ -344,6 +344,7 @@ PyObject *patch_thread_join(s_sched *s, PyObject *handle, PyObject *args, int64_
 {
     if (check_join(handle) < 0)
         return NULL;
+    s_meet_again();
     PyObject *end = end_lock_of(handle);
     if (is_own_end(end)) {
         Py_DECREF(end);

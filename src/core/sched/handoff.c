@@ -49,7 +49,8 @@
  *     carrier first, and leaves the call in the queue while others sit; when a thread stops serving
  *     the queue every sitter's bit is set again.  An exception that a signal handler or the call
  * has set is put away and comes back with the tasklet;
- *   - its next operation of loomlet, through s_self() or s_self_if_any();
+ *   - its next operation of loomlet, through s_self() or s_self_if_any(); or, where a function of
+ *     ours has called other code since it asked, through s_meet_again();
  *   - the end of its function: the dispatcher finds that the scheduler is not here;
  *   - the end of its thread, and of the interpreter.
  * It never stops in a deallocator or inside an operation: those use s_self_here(), which is
@@ -68,7 +69,9 @@
  *     lost the scheduler (the dispatcher, the inside of an operation) or must not wait
  *     (deallocators).
  * An operation asks once, when it begins.  The scheduler cannot be taken inside it: there it is
- * attached, or taking is forbidden.
+ * attached, or taking is forbidden.  What replaces a function of the interpreter calls the original
+ * in between, which may be handed over like any other C call: so each function that such code calls
+ * with its scheduler begins with s_meet_again().
  *
  * Travelling.  When the next tasklet is kept elsewhere, the scheduler goes there: in transit, the
  * other thread is woken, this one goes to its base *and detaches only there*, because the stack

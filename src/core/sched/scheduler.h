@@ -26,6 +26,14 @@ static inline s_sched *s_self(void)
     return __builtin_expect(s != NULL, 1) ? s : s_self_make();
 }
 
+/* For an operation that a caller asks for which has called other code since it asked for its
+ * scheduler: that code may have been handed over, and its tasklet meets the scheduler here.  It is
+ * the same one. */
+static inline void s_meet_again(void)
+{
+    (void)s_self_if_any();
+}
+
 /* Ends every tasklet of this scheduler but the current one; their `finally` runs. */
 int s_kill_all(s_sched *s);
 /* In the child of a fork.  0: that is done already, by the hooks of another tasklet of its that was

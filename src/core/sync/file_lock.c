@@ -43,6 +43,7 @@ static void join_list(s_tasklet *me, y_file_lock_request *request)
 
 PyObject *y_file_lock_wait(s_sched *s, y_file_lock_request *request, int64_t until, int *code)
 {
+    s_meet_again();
     *code = s_may_block(s);
     if (*code == S_OK)
         *code = s_deadline_set(s, s->current, until);
@@ -98,6 +99,7 @@ void y_file_lock_released(s_sched *s, const p_file_id *file, int range)
     b_link claimed;
     if (!y_file_lock_any())
         return;
+    s_meet_again();
     claim_by_file(file, range, &claimed);
     s_wake_all(s, &claimed, Py_True);
 }

@@ -57,6 +57,7 @@ static int queue_unless_notified(s_tasklet *me, notify_wait *w, uint64_t ticket)
 PyObject *y_notify_wait(s_sched *s, PyObject *object, uint64_t ticket, int64_t until, int *code)
 {
     notify_wait w = {.object = object};
+    s_meet_again();
     *code = s_may_block(s);
     if (*code == S_OK)
         *code = s_deadline_set(s, s->current, until);
@@ -92,6 +93,7 @@ static s_tasklet *claim_first(const PyObject *object)
 
 void y_notify_one(s_sched *s, PyObject *object)
 {
+    s_meet_again();
     c_lock_take(&guard);
     __atomic_add_fetch(&count, 1, __ATOMIC_SEQ_CST);
     s_tasklet *t = claim_first(object);

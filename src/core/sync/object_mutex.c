@@ -28,6 +28,7 @@ void y_object_mutex_begin(y_object_mutex *mutex, PyObject *object)
 
 void y_object_mutex_end(s_sched *s, y_object_mutex *mutex)
 {
+    s_meet_again();
     b_unlink(&mutex->link);
     for (b_link *at; (at = b_first(&mutex->waiters)) != NULL;) {
         s_tasklet *t = s_dequeue(at);

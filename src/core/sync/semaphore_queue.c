@@ -164,6 +164,7 @@ static int take_signal_or_queue(y_semaphore_waiter *w)
 int y_semaphore_sleep(y_semaphore_waiter *w, int64_t until)
 {
     s_sched *s = w->s;
+    s_meet_again();
     int code = s_may_block(s);
     if (code == S_OK)
         code = s_deadline_set(s, s->current, end_of_pause(w, until));
@@ -185,6 +186,7 @@ int y_semaphore_sleep(y_semaphore_waiter *w, int64_t until)
 void y_semaphore_leave(y_semaphore_waiter *w)
 {
     s_tasklet *first = NULL, *beside = NULL;
+    s_meet_again();
     c_lock_take(&guard);
     if (b_linked(&w->link)) {
         b_unlink(&w->link);
@@ -203,6 +205,7 @@ void y_semaphore_released(s_sched *s, const void *semaphore)
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (__atomic_load_n(&waiters, __ATOMIC_SEQ_CST) == 0)
         return;
+    s_meet_again();
     c_lock_take(&guard);
     s_tasklet *t = signal_waiter(first_in_line(semaphore, NULL));
     c_lock_give(&guard);
