@@ -31,7 +31,8 @@ class pinned(_core.Pinned):
     functions, whose bodies do not run in the call.
 
     Entering waits until that thread is free. TaskletError when the tasklet is elsewhere and
-    cannot leave, because Python code below a C function enters it: use it around that call.
+    cannot leave, because Python code below a C function enters it: use it around that call. Blocks
+    nest 255 times at most, else TaskletError too.
     SwitchTrapped inside a callback of the scheduler.
     """
 

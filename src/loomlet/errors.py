@@ -346,6 +346,10 @@ _makers: dict[str, _Maker] = {
         "cannot be pinned here: C code that it is inside of runs in another thread; enter pinned() "
         "around the call of that code",
     ),
+    "TOO_DEEP": _state(
+        TaskletError,
+        "is inside pinned() 255 times already; leave a block before it enters another one",
+    ),
     "NOT_PINNED": _state(
         TaskletError, "is not inside pinned(); leave the block in the tasklet that entered it"
     ),

@@ -65,10 +65,10 @@ int n_restore_channel(s_sched *s, n_channel *ch, PyObject *values, const n_chann
 static const s_wait_kind *kind_of(const s_tasklet *t, int sends, int iterates)
 {
     if (sends)
-        return t->stackless.rules ? &n_stackless_sending : &n_sending;
+        return t->stackless_rules ? &n_stackless_sending : &n_sending;
     if (iterates)
-        return t->stackless.rules ? &n_stackless_iterating : &n_iterating;
-    return t->stackless.rules ? &n_stackless_receiving : &n_receiving;
+        return t->stackless_rules ? &n_stackless_iterating : &n_iterating;
+    return t->stackless_rules ? &n_stackless_receiving : &n_receiving;
 }
 
 /* It does not wait: its call returns `value` (stolen) or raises `error` (stolen); with neither

@@ -44,7 +44,8 @@
     X(GREENLETS, "another tasklet of the thread uses the extension module greenlet")               \
     X(FORKED, "in the child of a fork: the function's thread is not here")                         \
     X(AWAY, "C frames hold the tasklet in a thread that is not its scheduler's own")               \
-    X(NOT_PINNED, "the tasklet is not inside pinned()")
+    X(NOT_PINNED, "the tasklet is not inside pinned()")                                            \
+    X(TOO_DEEP, "the tasklet is inside pinned() as often as can be counted")
 
 #define S_ERROR_POSITION(name, text) S_POSITION_##name,
 enum { S_OK, S_ERROR_CODES(S_ERROR_POSITION) };

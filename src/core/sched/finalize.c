@@ -44,7 +44,7 @@ static void exit_now(s_sched *s, s_tasklet *t, PyObject *error)
 /* Its C stack is all that keeps it. */
 static int refuses_to_end(const s_tasklet *t)
 {
-    return t->stackless.rules && t->saved_as == S_C_STACK && t->state == S_PAUSED;
+    return t->stackless_rules && t->saved_as == S_C_STACK && t->state == S_PAUSED;
 }
 
 static void insist_on_end(s_sched *s, s_tasklet *t)
@@ -69,7 +69,7 @@ void s_finalize(s_tasklet *t)
     s_sched *s = s_self();
     PyObject *pending = PyErr_GetRaisedException(), *error = NULL;
     if (s != NULL) {
-        if (!t->stackless.rules)
+        if (!t->stackless_rules)
             s_hook.abandoned(t);
         error = s_hook.error(S_E_KILLED, (PyObject *)t);
     }

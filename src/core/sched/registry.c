@@ -81,7 +81,7 @@ static void retype_mains(void *arg)
         if (s->ended || s->main == NULL)
             continue;
         Py_SET_TYPE((PyObject *)s->main, type);
-        s->main->stackless.rules = 1;
+        s->main->stackless_rules = 1;
     }
 }
 
@@ -203,13 +203,13 @@ static b_link *list_for(s_sched *s, const s_tasklet *t)
 /* Native ones leave the registry when they end, and are counted. */
 static void link_tasklet(s_sched *s, s_tasklet *t)
 {
-    s->natives += !t->stackless.rules;
+    s->natives += !t->stackless_rules;
     b_append(list_for(s, t), &t->all);
 }
 
 static void unlink_tasklet(s_sched *s, s_tasklet *t)
 {
-    s->natives -= !t->stackless.rules;
+    s->natives -= !t->stackless_rules;
     b_unlink(&t->all);
 }
 

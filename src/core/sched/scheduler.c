@@ -145,7 +145,7 @@ s_sched *s_self_make(void)
     }
     s_main_init(s, s->main);
     s->main->id = s_new_id();
-    s->main->stackless.rules = s_hook.main_type != NULL;
+    s->main->stackless_rules = s_hook.main_type != NULL;
     s->current = (s_tasklet *)Py_NewRef((PyObject *)s->main);
     s->closed = 0;
     __atomic_store_n(&s->arrived, NULL, __ATOMIC_RELEASE);
@@ -183,7 +183,7 @@ typedef struct {
 /* A thread that never calls run() may spawn and end.  (run() names such tasklets itself.) */
 static void name_if_late(const s_sched *s, s_tasklet *t, first_error *first)
 {
-    int late = t->state == S_READY && !t->started && !t->stackless.rules && !s->running;
+    int late = t->state == S_READY && !t->started && !t->stackless_rules && !s->running;
     if (late && first->named++ < NAMED)
         s_hook.abandoned(t);
 }

@@ -255,7 +255,7 @@ static B_COLD void store_failure(s_sched *s, s_tasklet *t)
     if (silent || has_observer)
         return;
     s->reporting = s->trap;
-    if (t->stackless.rules)
+    if (t->stackless_rules)
         s_report_failed(s, t, failure);
     else if (is_for_main(failure))
         s_raise_in(s, s->main, Py_NewRef(failure));
@@ -319,7 +319,7 @@ void s_finish(s_sched *s, s_tasklet *t, PyObject *result)
     Py_XSETREF(t->func, Py_XNewRef(c_function_name(t->func))); /* what its name is made of */
     Py_CLEAR(t->scope);
     Py_CLEAR(t->spawner);
-    if (t->stackless.rules)
+    if (t->stackless_rules)
         forget_outcome(t);
     if (B_UNLIKELY(s_announcing))
         s_report_departed(s, t);

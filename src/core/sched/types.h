@@ -99,7 +99,6 @@ typedef struct s_timer {
 
 /* What only the Stackless API needs of a tasklet. */
 typedef struct {
-    unsigned char rules;          /* made by that API, whose rules it follows */
     unsigned char atomic;         /* never preempted */
     unsigned char ignore_nesting; /* run() with a budget may interrupt it inside C callers */
     unsigned char block_trap;     /* an operation that would wait raises instead */
@@ -140,21 +139,22 @@ struct s_tasklet {
 
     unsigned char state, saved_as;
     unsigned char started : 1, is_main : 1;
-    unsigned char due : 1;     /* a preemption was withheld and is still wanted */
-    unsigned char in_ring : 1; /* a ring that it was part of has been reported */
-    unsigned char garbage : 1; /* its finalizer ended it */
-    unsigned char apart : 1;   /* it never sits on a thread that keeps something: apart.c */
-    unsigned char cancelled;   /* every blocking call raises Cancelled */
-    unsigned char owned;       /* a group takes its failure */
-    unsigned char attached;    /* what it has of guests: events.h */
-    unsigned char queued;      /* its node is in the queue it waits in; under that queue's lock */
-    unsigned char round;       /* of s_kill_all that killed it last */
-    unsigned char why;         /* the last switch was hard: C_... of cpython.h */
-    unsigned char held;        /* claimed for rebinding: owner.c */
-    unsigned char observed;    /* what ended it was raised by a join, too */
+    unsigned char due : 1;             /* a preemption was withheld and is still wanted */
+    unsigned char in_ring : 1;         /* a ring that it was part of has been reported */
+    unsigned char garbage : 1;         /* its finalizer ended it */
+    unsigned char stackless_rules : 1; /* made by the Stackless API, whose rules it follows */
+    unsigned char apart : 1;           /* it never sits on a thread that keeps something: apart.c */
+    unsigned char cancelled;           /* every blocking call raises Cancelled */
+    unsigned char owned;               /* a group takes its failure */
+    unsigned char attached;            /* what it has of guests: events.h */
+    unsigned char queued;   /* its node is in the queue it waits in; under that queue's lock */
+    unsigned char round;    /* of s_kill_all that killed it last */
+    unsigned char why;      /* the last switch was hard: C_... of cpython.h */
+    unsigned char held;     /* claimed for rebinding: owner.c */
+    unsigned char observed; /* what ended it was raised by a join, too */
     c_lock lock;
+    unsigned char pinned;      /* how often it is inside pinned() */
     unsigned short nopreempt;  /* how often it is inside nopreempt() */
-    unsigned short pinned;     /* how often it is inside pinned() */
     unsigned short spawned_at; /* where in `spawner`: c_caller_code */
     uint32_t since; /* when it began or ceased to run, in coarse milliseconds (s_coarse_ms) */
 };

@@ -38,6 +38,22 @@ def test_exceptions_leave_the_block():
         block.__exit__(None, None, None)
 
 
+def test_blocks_do_not_nest_without_end():
+    """The error says so, and the blocks outside are left as ever."""
+
+    @pinned()
+    def nest(depth):
+        return depth if depth == 0 else nest(depth - 1)
+
+    def main():
+        assert nest(254) == 0
+        with pytest.raises(TaskletError, match=r"is inside pinned\(\) 255 times already; leave a"):
+            nest(255)
+        return nest(254)
+
+    assert loomlet.run(main) == 0
+
+
 def test_a_block_belongs_to_its_tasklet():
     """A generator that another tasklet continues cannot leave it there."""
 

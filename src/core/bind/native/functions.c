@@ -164,7 +164,7 @@ static PyObject *native_is_coroutine_function(PyObject *module, PyObject *callab
 /* A daemon thread may be late too, and the interpreter does not mind. */
 static int never_ran(const s_tasklet *t)
 {
-    return t->state == S_READY && !t->started && !t->stackless.rules && !s_is_thread(t);
+    return t->state == S_READY && !t->started && !t->stackless_rules && !s_is_thread(t);
 }
 
 /* _never_ran() -> the tasklets of this thread that are runnable and have not begun. */

@@ -128,7 +128,7 @@ static PyObject *tasklet_empty(PyObject *module, PyObject *object)
         return PyErr_Format(PyExc_TypeError, "expected a type of tasklets, found %R", object);
     s_tasklet *t = (s_tasklet *)type->tp_alloc(type, 0);
     if (t != NULL) {
-        t->stackless.rules = PyType_IsSubtype(type, &bind_stackless_tasklet_type);
+        t->stackless_rules = PyType_IsSubtype(type, &bind_stackless_tasklet_type);
         s_unbound_init(s, t);
     }
     return (PyObject *)t;

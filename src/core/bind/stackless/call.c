@@ -135,7 +135,7 @@ PyObject *bind_stackless_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     s_sched *s = s_self();
     PyObject *self = s != NULL ? type->tp_alloc(type, 0) : NULL;
     if (self != NULL) {
-        SELF->stackless.rules = 1;
+        SELF->stackless_rules = 1;
         s_unbound_init(s, SELF);
     }
     return self;

@@ -20,7 +20,7 @@ typedef struct {
 
 static int may_outlive(const departure *d, const s_tasklet *t)
 {
-    return t->stackless.rules && t->owner == d->s && t->state != S_DONE &&
+    return t->stackless_rules && t->owner == d->s && t->state != S_DONE &&
            (s_is_soft(t) || t->saved_as == S_NOT_STARTED);
 }
 

@@ -10,6 +10,8 @@
  */
 #include "sched/guests/pinned.h"
 
+#include <limits.h>
+
 #include "sched/internal.h"
 
 /* An exception came before it was at home: it does not enter. */
@@ -25,10 +27,12 @@ PyObject *s_pin(s_sched *s, const c_call_site *site, int *code)
 {
     s_tasklet *me = s->current;
     *code = S_OK;
-    if (s->away && s->trap) {
+    if (me->pinned == UCHAR_MAX)
+        *code = S_E_TOO_DEEP;
+    else if (s->away && s->trap)
         *code = S_E_TRAPPED;
+    if (*code < 0)
         return NULL;
-    }
     me->pinned++;
     if (!s->away)
         return Py_NewRef(Py_True);

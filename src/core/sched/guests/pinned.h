@@ -5,8 +5,8 @@
 #include "sched/types.h"
 
 /* The current tasklet is pinned from now on, until as many s_unpin: True when it is at home.  NULL:
- * *code is S_E_AWAY, if C frames hold it elsewhere, or S_E_TRAPPED; or an exception was thrown into
- * it. */
+ * *code is S_E_AWAY, if C frames hold it elsewhere, S_E_TRAPPED or S_E_TOO_DEEP; or an exception
+ * was thrown into it. */
 PyObject *s_pin(s_sched *s, const c_call_site *site, int *code);
 /* S_OK, or S_E_NOT_PINNED. */
 int s_unpin(s_tasklet *t);

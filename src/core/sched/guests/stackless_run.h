@@ -30,7 +30,7 @@ static inline int s_is_run_caller(const s_tasklet *t)
  * loomlet.run(). */
 static inline int s_follows_stackless(const s_sched *s, const s_tasklet *t)
 {
-    return t->stackless.rules && !(t->is_main && s->running);
+    return t->stackless_rules && !(t->is_main && s->running);
 }
 
 /* Whether a wait of the calling thread of control must let other tasklets run; `s` is NULL without
