@@ -46,57 +46,59 @@ print("soft", _core.soft(), task.result())
 """
 
 
-def compile_room(copy, out, room):
-    """Objects of one room of a copy of the sources, with its sub-rooms."""
+def compile_source(source, target, copy=CORE):
+    """An object of one source, with the headers of `copy`."""
     include = ["-I", str(copy), "-I", sysconfig.get_path("include")]
-    objects = []
-    for source in sorted((copy / room).rglob("*.[cS]")):
-        target = out / f"{'_'.join(source.relative_to(copy).with_suffix('').parts)}.o"
-        command = ["cc", *FLAGS, *include, "-c", str(source), "-o", str(target)]
-        subprocess.run(command, check=True, capture_output=True)
-        objects.append(target)
-    return objects
+    command = ["cc", *FLAGS, *include, "-c", str(source), "-o", str(target)]
+    subprocess.run(command, check=True, capture_output=True)
+    return target
 
 
 @pytest.fixture(scope="module")
-def others(tmp_path_factory):
-    """Objects of all rooms but the one of CPython's internals, built once."""
-    out = tmp_path_factory.mktemp("others")
-    rooms = [path.name for path in CORE.iterdir() if path.is_dir() and path.name != "cpython"]
-    return [target for room in rooms for target in compile_room(CORE, out, room)]
+def objects(tmp_path_factory):
+    """The object of each source, by its path below src/core; built once."""
+    out = tmp_path_factory.mktemp("objects")
+    sources = sorted(CORE.rglob("*.[cS]"))
+    return {
+        source.relative_to(CORE): compile_source(source, out / f"{number}.o")
+        for number, source in enumerate(sources)
+    }
 
 
 def included(name):
     """A file of the room and all headers of the room that it includes."""
     text = (CORE / "cpython" / name).read_text()
-    found = re.findall(r'#include "cpython/(py\w+\.h)"', text)
-    return {name}.union(*map(included, found))
+    return {name}.union(*map(included, set(re.findall(r'#include "cpython/(\w+\.h)"', text))))
 
 
-def build(tmp_path, others, file, pattern, replacement):
-    """A package whose core has one line of the room changed."""
-    copy = tmp_path / "core"
-    shutil.copytree(CORE, copy)
-    broken = 0
-    for name in included(file):
+def change(copy, file, pattern, replacement):
+    """Changes the line, in the file or in a header of the room that it includes; returns where."""
+    changed = []
+    for name in sorted(included(file)):
         path = copy / "cpython" / name
         text, count = re.subn(pattern, replacement, path.read_text(), count=1)
         path.write_text(text)
-        broken += count
-    assert broken == 1, f"the line to be broken is gone from {file} and what it includes"
+        changed += [name] * count
+    assert len(changed) == 1, f"the line to be broken is gone from {file} and what it includes"
+    return changed[0]
+
+
+def build(tmp_path, objects, file, pattern, replacement):
+    """A package whose core has one line of the room changed; only what has that is compiled."""
+    copy = tmp_path / "core"
+    shutil.copytree(CORE, copy)
+    changed = change(copy, file, pattern, replacement)
     package = tmp_path / "loomlet"
     shutil.copytree(
         ROOT / "src" / "loomlet", package, ignore=shutil.ignore_patterns("*.so", "__pycache__")
     )
-    objects = compile_room(copy, tmp_path, "cpython")
-    suffix = sysconfig.get_config_var("EXT_SUFFIX")
-    command = [
-        "cc",
-        "-shared",
-        *map(str, [*objects, *others]),
-        "-o",
-        str(package / f"_core{suffix}"),
-    ]
+    others = dict(objects)
+    for source in sorted((copy / "cpython").rglob("*.[cS]")):
+        if changed in included(source.name):
+            target = tmp_path / f"{source.stem}.o"
+            others[source.relative_to(copy)] = compile_source(source, target, copy)
+    module = package / f"_core{sysconfig.get_config_var('EXT_SUFFIX')}"
+    command = ["cc", "-shared", *map(str, others.values()), "-o", str(module)]
     subprocess.run(command, check=True, capture_output=True)
 
 
@@ -126,9 +128,9 @@ MOVED = {
 
 
 @pytest.mark.parametrize("field", MOVED)
-def test_a_moved_field_is_an_import_error(field, tmp_path, others):
+def test_a_moved_field_is_an_import_error(field, tmp_path, objects):
     """The error names the field and says to rebuild."""
-    build(tmp_path, others, *MOVED[field])
+    build(tmp_path, objects, *MOVED[field])
     done = run(tmp_path)
     assert done.returncode == 1, done
     assert "ImportError" in done.stderr and "rebuild loomlet" in done.stderr
@@ -147,9 +149,9 @@ WRONG = {
 
 @pytest.mark.skipif(not _core.SOFT_SUPPORTED, reason="no soft switching on this interpreter")
 @pytest.mark.parametrize("what", WRONG)
-def test_a_wrong_rule_turns_soft_switching_off(what, tmp_path, others):
+def test_a_wrong_rule_turns_soft_switching_off(what, tmp_path, objects):
     """A warning says what was wrong, and the program works, hard."""
-    build(tmp_path, others, *WRONG[what])
+    build(tmp_path, objects, *WRONG[what])
     done = run(tmp_path)
     assert done.returncode == 0, done
     assert done.stdout.split() == ["soft", "False", "41"]

@@ -9,18 +9,18 @@ import pytest
 
 
 @pytest.fixture(scope="session")
-def with_pybind11(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+def with_pybind11() -> ModuleType:
     """A module of pybind11."""
-    return helpers_extensions.pybind11_module(tmp_path_factory.mktemp("pybind11"))
+    return helpers_extensions.pybind11_module()
 
 
 @pytest.fixture(scope="session")
-def with_cython(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+def with_cython() -> ModuleType:
     """A module of Cython."""
-    return helpers_extensions.cython_module(tmp_path_factory.mktemp("cython"))
+    return helpers_extensions.cython_module()
 
 
 @pytest.fixture(scope="session")
-def with_nanobind(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+def with_nanobind() -> ModuleType:
     """A module of nanobind."""
-    return helpers_extensions.nanobind_module(tmp_path_factory.mktemp("nanobind"))
+    return helpers_extensions.nanobind_module()

@@ -1,17 +1,27 @@
-"""Builds small extension modules with a library's compiler headers, once per run of the tests."""
+"""Builds small extension modules with the headers of libraries that bind C++ to Python.
+
+What is built stays in build/test-extensions under a name made of everything that it is made of, so
+that interpreters, compilers and libraries have their own and nothing is compiled twice.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import importlib.util
 import os
 import shutil
 import subprocess
+import sys
 import sysconfig
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+CACHE = Path(__file__).resolve().parents[3] / "build" / "test-extensions"
 PYBIND11 = r"""
 #include <pybind11/functional.h>
 #include <pybind11/pybind11.h>
@@ -86,23 +96,49 @@ NB_MODULE(NAME, m) {
 
 
 def _run(command: list[str], folder: Path) -> None:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    clean = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
+    done = subprocess.run(
+        command, cwd=folder, env=clean, capture_output=True, text=True, check=False
+    )
     if done.returncode:
         pytest.skip(f"{command[0]} cannot build it: {done.stderr[-300:]}")
 
 
-def _compile(folder: Path, name: str, sources: list[str], includes: list[str]) -> Path:
-    compiler = os.environ.get("CXX", "c++")
-    if shutil.which(compiler) is None:
-        pytest.skip("no C++ compiler")
-    target = folder / (name + str(sysconfig.get_config_var("EXT_SUFFIX")))
+def _compiler(name: str) -> list[str]:
     flags = ["-O1", "-std=c++17", "-shared", "-fPIC", "-fvisibility=hidden", f"-DNAME={name}"]
-    flags += ["-DNB_FREE_THREADED"] if sysconfig.get_config_var("Py_GIL_DISABLED") else []
-    folders = [sysconfig.get_path("include"), *includes]
-    _run(
-        [compiler, *flags, *[f"-I{each}" for each in folders], *sources, "-o", str(target)], folder
-    )
-    return target
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        flags.append("-DNB_FREE_THREADED")
+    return [os.environ.get("CXX", "c++"), *flags, f"-I{sysconfig.get_path('include')}"]
+
+
+def _file(name: str) -> str:
+    return f"{name}{sysconfig.get_config_var('EXT_SUFFIX')}"
+
+
+def _compile(folder: Path, name: str, sources: list[str], includes: list[str]) -> None:
+    command = _compiler(name)
+    if shutil.which(command[0]) is None:
+        pytest.skip("no C++ compiler")
+    command += [f"-I{each}" for each in includes] + sources
+    _run([*command, "-o", _file(name)], folder)
+
+
+def _module(library: str, build: Callable[[Path, str], None]) -> ModuleType:
+    """The module that `build(folder, name)` makes with the library, unless it is in the cache."""
+    version = pytest.importorskip(library).__version__
+    name = f"with_{library.lower()}"
+    made_of = [version, _file(name), *_compiler(name), Path(__file__).read_text()]
+    kept = CACHE / hashlib.sha256(repr(made_of).encode()).hexdigest()[:16]
+    if not kept.exists():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(dir=CACHE))
+        try:
+            build(folder, name)
+            with contextlib.suppress(OSError):  # another run has been faster
+                folder.rename(kept)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    return _load(kept / _file(name))
 
 
 def _load(path: Path) -> ModuleType:
@@ -113,33 +149,39 @@ def _load(path: Path) -> ModuleType:
     return module
 
 
-def build_pybind11(folder: Path, name: str) -> Path:
-    """An extension module `name` of the source above."""
-    pybind11 = pytest.importorskip("pybind11")
+def _build_pybind11(folder: Path, name: str) -> None:
+    import pybind11
+
     (folder / f"{name}.cpp").write_text(PYBIND11)
-    return _compile(folder, name, [f"{name}.cpp"], [pybind11.get_include()])
+    _compile(folder, name, [f"{name}.cpp"], [pybind11.get_include()])
 
 
-def pybind11_module(folder: Path) -> ModuleType:
-    """The module of the source above."""
-    return _load(build_pybind11(folder, "with_pybind11"))
+def _build_cython(folder: Path, name: str) -> None:
+    (folder / f"{name}.pyx").write_text(CYTHON)
+    _run([sys.executable, "-m", "cython", "-3", "--cplus", f"{name}.pyx"], folder)
+    _compile(folder, name, [f"{name}.cpp"], [])
 
 
-def cython_module(folder: Path) -> ModuleType:
-    """The same functions by Cython."""
-    pytest.importorskip("Cython")
-    (folder / "with_cython.pyx").write_text(CYTHON)
-    import sys
+def _build_nanobind(folder: Path, name: str) -> None:
+    import nanobind
 
-    _run([sys.executable, "-m", "cython", "-3", "--cplus", "with_cython.pyx"], folder)
-    return _load(_compile(folder, "with_cython", ["with_cython.cpp"], []))
-
-
-def nanobind_module(folder: Path) -> ModuleType:
-    """The same functions by nanobind."""
-    nanobind = pytest.importorskip("nanobind")
-    (folder / "with_nanobind.cpp").write_text(NANOBIND)
+    (folder / f"{name}.cpp").write_text(NANOBIND)
     root = Path(nanobind.include_dir()).parent
-    sources = ["with_nanobind.cpp", str(root / "src" / "nb_combined.cpp")]
+    sources = [f"{name}.cpp", str(root / "src" / "nb_combined.cpp")]
     robin = root / "ext" / "robin_map" / "include"
-    return _load(_compile(folder, "with_nanobind", sources, [str(root / "include"), str(robin)]))
+    _compile(folder, name, sources, [str(root / "include"), str(robin)])
+
+
+def pybind11_module() -> ModuleType:
+    """Functions in C++ that call a Python function, by pybind11."""
+    return _module("pybind11", _build_pybind11)
+
+
+def cython_module() -> ModuleType:
+    """The same by Cython."""
+    return _module("Cython", _build_cython)
+
+
+def nanobind_module() -> ModuleType:
+    """The same by nanobind."""
+    return _module("nanobind", _build_nanobind)

@@ -7,8 +7,8 @@ import re
 import subprocess
 import sys
 import time
+from types import ModuleType
 
-import helpers_extensions
 import pytest
 
 import loomlet
@@ -16,6 +16,13 @@ from loomlet.compat.greenlet import getcurrent, greenlet
 from loomlet.doctor import findings
 
 KINDS = ("call", "call_released", "call_acquired")
+
+
+def finding(module: ModuleType) -> dict[str, str]:
+    """An environment in which programs can import the module too."""
+    folder = os.path.dirname(str(module.__file__))
+    path = os.pathsep.join([folder, os.environ.get("PYTHONPATH", "")])
+    return {**os.environ, "PYTHONPATH": path}
 
 
 def compute(rounds: int) -> int:
@@ -159,25 +166,24 @@ def test_a_slice_does_not_interrupt_below_it(with_pybind11) -> None:
 
 
 @pytest.mark.slow
-def test_the_report_of_a_stall_names_the_library(tmp_path) -> None:
+def test_the_report_of_a_stall_names_the_library(with_pybind11) -> None:
     """With the hot loop's line."""
-    path = helpers_extensions.build_pybind11(tmp_path, "holds_others")
     program = """if True:
-        import time, loomlet, holds_others
+        import time, loomlet, with_pybind11
         def hot(n):
             end = time.monotonic() + 1.5
             while time.monotonic() < end:
                 pass
             return n
         def main():
-            first = loomlet.spawn(holds_others.call, hot, 1)
+            first = loomlet.spawn(with_pybind11.call, hot, 1)
             loomlet.spawn(int)
             first.join()
         loomlet.run(main)
     """
     done = subprocess.run(
         [sys.executable, "-c", program],
-        env={**os.environ, "PYTHONPATH": str(tmp_path), "LOOMLET_STALL": "0.2"},
+        env={**finding(with_pybind11), "LOOMLET_STALL": "0.2"},
         capture_output=True,
         text=True,
         check=False,
@@ -186,24 +192,22 @@ def test_the_report_of_a_stall_names_the_library(tmp_path) -> None:
     assert done.returncode == 0, done.stderr
     assert "has held its thread" in done.stderr
     assert " in hot" in done.stderr
-    assert re.search(rf"not interrupted below {re.escape(path.name)}, which needs", done.stderr), (
-        done.stderr
-    )
+    library = re.escape(os.path.basename(with_pybind11.__file__))
+    assert re.search(rf"not interrupted below {library}, which needs", done.stderr), done.stderr
 
 
-def test_threads_under_loomlet_run(tmp_path) -> None:
+def test_threads_under_loomlet_run(tmp_path, with_pybind11) -> None:
     """A program with threads that knows nothing of loomlet."""
-    helpers_extensions.build_pybind11(tmp_path, "with_threads")
     script = tmp_path / "program.py"
     script.write_text(
         """if True:
-        import threading, time, with_threads
+        import threading, time, with_pybind11
         def work(n):
             time.sleep(0.001)
             return sum(1 for _ in range(20000)) and n
         found = []
         def call():
-            found.append(with_threads.call(work, 5))
+            found.append(with_pybind11.call(work, 5))
         threads = [threading.Thread(target=call) for _ in range(8)]
         for thread in threads: thread.start()
         for thread in threads: thread.join()
@@ -211,17 +215,22 @@ def test_threads_under_loomlet_run(tmp_path) -> None:
     """
     )
     command = [sys.executable, "-m", "loomlet", "run", str(script)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(
+        command,
+        env=finding(with_pybind11),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
     assert done.stdout == f"{[10] * 8}\n", done.stderr
 
 
 def test_the_doctor_names_such_modules(with_pybind11) -> None:
     """With advice; that alone is nothing to complain about."""
-    folder = os.path.dirname(with_pybind11.__file__)
-    path = os.pathsep.join([folder, os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
         [sys.executable, "-m", "loomlet", "doctor", "with_pybind11", "json"],
-        env={**os.environ, "PYTHONPATH": path},
+        env=finding(with_pybind11),
         capture_output=True,
         text=True,
         check=False,

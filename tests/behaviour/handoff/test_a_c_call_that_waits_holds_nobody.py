@@ -36,7 +36,7 @@ def test_main_sits():
             gate.wait()
         return where() == home
 
-    assert run(main)
+    assert run(main, preempted=True)
 
 
 def test_fifty_sit_at_once():
@@ -66,7 +66,7 @@ def test_fifty_sit_at_once():
         return log, len(threads)
 
     log, threads = run(main)
-    assert log[:50] == list(range(50))
+    assert sorted(log[:50]) == list(range(50))
     assert sorted(log[50:]) == sorted(-n for n in range(50))
     assert threads > 1
 
@@ -284,7 +284,7 @@ def test_while_tracing_nothing_is_handed_over():
         finally:
             sys.settrace(before)
 
-    assert run(main) == 0
+    assert run(main, preempted=True) == 0
 
 
 def test_an_idle_scheduler_is_not_taken():

@@ -7,7 +7,7 @@ import pytest
 from helpers_c_calls import Gate, libc, run, sit, teach, where
 
 import loomlet
-from loomlet import TaskletError, TaskletExit, TaskletKilled, pinned, schedule, spawn
+from loomlet import TaskletError, TaskletExit, TaskletKilled, nopreempt, pinned, schedule, spawn
 
 
 def test_it_goes_home():
@@ -86,14 +86,15 @@ def test_it_waits_until_home_is_free():
 
             teach(visit, gate)
             log.clear()
-            tasks = [spawn(visit, gate), spawn(end)]
-            spawn(gate.open)
+            with nopreempt():
+                tasks = [spawn(visit, gate), spawn(end)]
+                spawn(gate.open)
             other.wait()
             for task in tasks:
                 task.join()
         return log
 
-    assert run(main) == ["entering", "opening", True]
+    assert run(main, preempted=True) == ["entering", "opening", True]
 
 
 def test_a_kill_that_comes_first_is_raised_outside():
@@ -123,15 +124,16 @@ def test_a_kill_that_comes_first_is_raised_outside():
 
             teach(visit, gate)
             log.clear()
-            victim = spawn(visit, gate)
-            spawn(end, victim)
-            spawn(gate.open)
+            with nopreempt():
+                victim = spawn(visit, gate)
+                spawn(end, victim)
+                spawn(gate.open)
             other.wait()
             with pytest.raises(TaskletKilled):
                 victim.join()
         return log
 
-    assert run(main) == ["entering"]
+    assert run(main, preempted=True) == ["entering"]
 
 
 def test_below_c_code_in_another_thread_it_is_refused():

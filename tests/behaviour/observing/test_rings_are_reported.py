@@ -26,12 +26,12 @@ def heartbeat(seconds):
 
 
 def reported(capsys):
-    """What is written about a ring, and in the three seconds after it: a second report too."""
+    """What is written about a ring, and by the next look, a second later: a second report too."""
     text, end = "", loomlet.now() + 60
     while not text and loomlet.now() < end:
         sleep(0.05)
         text = capsys.readouterr().err
-    heartbeat(3)
+    heartbeat(1.5)
     return text + capsys.readouterr().err
 
 
@@ -150,7 +150,7 @@ def test_beside_a_signal_handler(python):
             def stop(number, frame):
                 raise KeyError("stopped")
             signal.signal(signal.SIGALRM, stop)
-            signal.setitimer(signal.ITIMER_REAL, 6)
+            signal.setitimer(signal.ITIMER_REAL, 3)
             left, right = Lock(), Lock()
             task = spawn(work, left, right)
             spawn(work, right, left)
