@@ -195,7 +195,7 @@ def _warn_of_cprofile() -> None:
 
 
 def _warn_of_survivors() -> None:
-    left = _core.tasklets()[1:]
+    left = _core._survivors()
     if left:
         found = ", ".join(_waits.describe(tasklet) for tasklet in left[:NAMED])
         words = f"tasklets have survived every kill at the end of run(): {found}"

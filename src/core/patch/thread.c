@@ -153,9 +153,10 @@ static s_tasklet *new_thread(s_sched *s, PyObject *module, PyObject *function, P
 }
 
 /* From now on it is a thread, and runs. */
-static void start_thread(s_sched *s, s_tasklet *t)
+static void start_thread(s_sched *s, s_tasklet *t, int daemon)
 {
     t->identity->is_thread = 1;
+    t->daemon = daemon != 0;
     s_set_apart(s, t);
     __atomic_add_fetch(&alive, 1, __ATOMIC_RELAXED);
     s_ready(s, t);
@@ -173,7 +174,7 @@ PyObject *patch_thread_start(s_sched *s, PyObject *module, PyObject *function, P
     if (t == NULL)
         return NULL;
     PyObject *ident = Py_NewRef(t->identity->key);
-    start_thread(s, t);
+    start_thread(s, t, 1);
     return ident;
 }
 
@@ -188,7 +189,7 @@ static int assign_handle(s_tasklet *t, PyObject *handle)
 }
 
 PyObject *patch_thread_start_joinable(s_sched *s, PyObject *module, PyObject *function,
-                                      PyObject *handle)
+                                      PyObject *handle, int daemon)
 {
     handle = handle != Py_None ? Py_NewRef(handle)
                                : PyObject_CallNoArgs((PyObject *)c_thread_handle_type);
@@ -200,7 +201,7 @@ PyObject *patch_thread_start_joinable(s_sched *s, PyObject *module, PyObject *fu
         Py_XDECREF(handle);
         return NULL;
     }
-    start_thread(s, t);
+    start_thread(s, t, daemon);
     return handle;
 }
 

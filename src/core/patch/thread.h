@@ -26,7 +26,7 @@ PyObject *patch_thread_start(s_sched *s, PyObject *module, PyObject *function, P
                              PyObject *kwargs);
 /* Starts function(): its handle, which is `handle` unless that is None (3.13 on). */
 PyObject *patch_thread_start_joinable(s_sched *s, PyObject *module, PyObject *function,
-                                      PyObject *handle);
+                                      PyObject *handle, int daemon);
 /* Whether the exception that ended `t`, a thread, needs no report. */
 int patch_thread_ends_silently(s_tasklet *t, PyObject *exception);
 

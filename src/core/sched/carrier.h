@@ -34,7 +34,7 @@ typedef struct s_carriers {
     p_signals signals;    /* what home blocks */
     int on;               /* it may be taken */
     uint32_t apart_until; /* coarse milliseconds: until then some tasklets run apart: apart.c */
-    int sitting;          /* how many sitters have not met it */
+    int sitting;          /* how many sitters have not met it; those that are daemons not counted */
     s_tasklet *awaiter;   /* main, waiting for that to be 0 */
 } s_carriers;
 

@@ -14,6 +14,10 @@
  *
  * An exception that is thrown into a sitter waits in t->error.  The bell raises it when the
  * tasklet runs again; at another meeting point it is thrown once more.
+ *
+ * The end of a run waits for the calls of all sitters, as it waits for tasklets that clean up; but
+ * not for those of daemons, for which the end of a program does not wait either.  Such a sitter may
+ * meet the scheduler in a later run, and ends then; or never.
  */
 #include "sched/sitter.h"
 
@@ -37,7 +41,7 @@ static void sitter_arrived(s_tasklet *t)
     s_carriers *all = t->owner->carriers;
     if (c->all == all)
         b_append_all(&all->s->ready, &c->aside);
-    all->sitting--;
+    all->sitting -= !t->daemon;
     s_tasklet *awaiter = all->awaiter;
     if (all->sitting > 0 || awaiter == NULL)
         return;
@@ -47,6 +51,11 @@ static void sitter_arrived(s_tasklet *t)
 }
 
 const s_wait_kind s_sitting = {.name = "C call", .detach = never_leaves, .arrived = sitter_arrived};
+
+int s_sits_as_daemon(const s_tasklet *t)
+{
+    return t->daemon && t->state == S_BLOCKED && t->kind == &s_sitting;
+}
 
 /* ---- taking -------------------------------------------------------------------------------- */
 
@@ -80,7 +89,7 @@ s_carrier_thread *s_try_take(s_carrier_thread *c)
     s_end_interval(s, t);
     c_state_save(s->ts, &t->c);
     from->stack = s->stack;
-    all->sitting++;
+    all->sitting += !t->daemon;
     s_learn_apart(s, t);
     s_handoff_take(&all->protocol, &c->carrier, t);
     *from->self = NULL;

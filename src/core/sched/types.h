@@ -144,6 +144,7 @@ struct s_tasklet {
     unsigned char garbage : 1;         /* its finalizer ended it */
     unsigned char stackless_rules : 1; /* made by the Stackless API, whose rules it follows */
     unsigned char apart : 1;           /* it never sits on a thread that keeps something: apart.c */
+    unsigned char daemon : 1;          /* the end of a run does not wait for its calls: sitter.c */
     unsigned char cancelled;           /* every blocking call raises Cancelled */
     unsigned char owned;               /* a group takes its failure */
     unsigned char attached;            /* what it has of guests: events.h */

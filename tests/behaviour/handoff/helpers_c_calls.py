@@ -61,8 +61,9 @@ def sit(gate: Gate) -> int:
 
 def teach(function: Callable[[Gate], T], gate: Gate) -> T:
     """After this, tasklets of `function` sit apart from those that keep a stack."""
-    task = loomlet.spawn(function, gate)
-    loomlet.spawn(gate.open)
+    with loomlet.nopreempt():
+        task = loomlet.spawn(function, gate)
+        loomlet.spawn(gate.open)
     return task.result()
 
 

@@ -134,3 +134,48 @@ def test_they_share_a_thread_while_nobody_keeps_a_stack(program):
         """
     )
     assert printed == "True\n"
+
+
+DAEMON = """
+log = []
+
+def daemon(gate):
+    try:
+        log.append("sits")
+        gate.wait()
+        while True:
+            pass
+    finally:
+        log.append("ended")
+
+def main(gate):
+    threading.Thread(target=daemon, args=(gate,), daemon=True).start()
+    while not log:
+        turn.wait(0.001)
+
+turn = threading.Event()
+gate = Gate()
+run(main, gate)
+"""
+
+
+def test_the_end_does_not_wait_for_a_daemon(program):
+    """Neither that of run(), nor that of the program."""
+    assert program(DAEMON + "print(log)") == "['sits']\n"
+
+
+def test_a_daemon_ends_when_its_call_has(program):
+    """In a later run: it was killed at the end of the first."""
+    printed = program(
+        DAEMON
+        + """
+def later():
+    gate.open()
+    while "ended" not in log:
+        turn.wait(0.001)
+
+run(later)
+print(log)
+"""
+    )
+    assert printed == "['sits', 'ended']\n"

@@ -174,6 +174,18 @@ static PyObject *native_never_ran(PyObject *module, PyObject *unused)
     return bind_tasklets(never_ran);
 }
 
+static int survived(const s_tasklet *t)
+{
+    return !t->is_main && !s_sits_as_daemon(t);
+}
+
+/* _survivors() -> the tasklets of this thread that have not ended, though they were killed. */
+static PyObject *native_survivors(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return bind_tasklets(survived);
+}
+
 /* _run_begin(): enters run(). */
 static PyObject *native_run_begin(PyObject *module, PyObject *unused)
 {
@@ -233,6 +245,7 @@ PyMethodDef bind_native_functions[] = {
     {"_forget_tasklets", native_forget_tasklets, METH_NOARGS, NULL},
     {"_is_coroutine_function", native_is_coroutine_function, METH_O, NULL},
     {"_never_ran", native_never_ran, METH_NOARGS, NULL},
+    {"_survivors", native_survivors, METH_NOARGS, NULL},
     {"_run_begin", native_run_begin, METH_NOARGS, NULL},
     {"_run_end", native_run_end, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},

@@ -212,10 +212,11 @@ static PyObject *thread_start_joinable(PyObject *module, PyObject *args, PyObjec
         PyErr_Clear();
         return original(module, args, kwargs);
     }
-    if (PySys_Audit("_thread.start_joinable_thread", "OiO", function, PyObject_IsTrue(daemon),
-                    handle) < 0)
+    int is_daemon = PyObject_IsTrue(daemon);
+    if (is_daemon < 0 || PySys_Audit("_thread.start_joinable_thread", "OiO", function, is_daemon,
+                                     handle) < 0)
         return NULL;
-    return patch_thread_start_joinable(s, module, function, handle);
+    return patch_thread_start_joinable(s, module, function, handle, is_daemon);
 }
 
 /* ---- what loomlet asks ---------------------------------------------------------------------- */
