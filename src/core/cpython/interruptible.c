@@ -10,7 +10,8 @@
  *     that it calls may be interrupted);
  *   - code of threading.py, in the same way: a tasklet that was interrupted in
  *     Condition.__enter__() and is killed there would hold the lock without being inside `with`,
- *     and nothing would ever release it;
+ *     and nothing would ever release it.  But Thread.run() may be: what it calls may be a function
+ *     in C, and then it is the innermost code for as long as the thread lives;
  *   - code of asyncio's event loop itself, whose queues a tasklet may add to;
  *   - the gap that some versions have between a manager's __enter__() and the block of its `with`,
  *     or between the block and __exit__(), for the same reason.
@@ -21,17 +22,26 @@
  */
 #include "cpython/layout.h"
 
-static PyObject *del_name, *bootstrap, *threading, *loops, *own_files, *own_but;
+static PyObject *del_name, *bootstrap, *threading, *thread_run, *loops, *own_files, *own_but;
 
-static PyObject *file_of_function(const char *in, const char *name)
+/* That of a module's function, or of a method of its class `type`. */
+static PyObject *code_of_function(const char *in, const char *type, const char *name)
 {
     PyObject *module = PyImport_ImportModule(in);
-    PyObject *function = module ? PyObject_GetAttrString(module, name) : NULL;
+    PyObject *holder =
+        module && type ? PyObject_GetAttrString(module, type) : Py_XNewRef(module);
+    PyObject *function = holder ? PyObject_GetAttrString(holder, name) : NULL;
     PyObject *code = function ? PyObject_GetAttrString(function, "__code__") : NULL;
+    Py_XDECREF(function);
+    Py_XDECREF(holder);
+    Py_XDECREF(module);
+    return code;
+}
+
+static PyObject *file_of_code(PyObject *code)
+{
     PyObject *file = code ? PyObject_GetAttrString(code, "co_filename") : NULL;
     Py_XDECREF(code);
-    Py_XDECREF(function);
-    Py_XDECREF(module);
     return file;
 }
 
@@ -40,9 +50,13 @@ int c_interruptible_init(PyObject *own, PyObject *but)
     if (c_interned_name(&del_name, "__del__") == NULL)
         return -1;
     if (bootstrap == NULL &&
-        (bootstrap = file_of_function("importlib._bootstrap", "_find_and_load")) == NULL)
+        (bootstrap = file_of_code(
+             code_of_function("importlib._bootstrap", NULL, "_find_and_load"))) == NULL)
         return -1;
-    if (threading == NULL && (threading = file_of_function("threading", "current_thread")) == NULL)
+    if (thread_run == NULL &&
+        (thread_run = code_of_function("threading", "Thread", "run")) == NULL)
+        return -1;
+    if (threading == NULL && (threading = file_of_code(Py_NewRef(thread_run))) == NULL)
         return -1;
     Py_XSETREF(own_files, Py_NewRef(own));
     Py_XSETREF(own_but, Py_NewRef(but));
@@ -63,7 +77,7 @@ static int is_uninterruptible_file(PyCodeObject *code)
 {
     PyObject *file = code->co_filename;
     if (file == threading || file == loops)
-        return 1;
+        return (PyObject *)code != thread_run;
     return own_files != NULL && path_starts_with(file, own_files) &&
            !path_starts_with(file, own_but);
 }

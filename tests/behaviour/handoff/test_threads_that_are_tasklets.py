@@ -58,6 +58,24 @@ def test_the_first_one_waits_for_main(program):
     assert printed == "over\n"
 
 
+def test_its_function_is_one_in_c(program):
+    """So that all of its Python code is that of threading."""
+    printed = program(
+        """
+        def main():
+            with Gate() as gate:
+                thread = threading.Thread(target=libc.read, args=(gate.reader, gate.buffer, 1))
+                thread.start()
+                gate.open()
+                thread.join()
+
+        run(main)
+        print("over")
+        """
+    )
+    assert printed == "over\n"
+
+
 def test_main_answers_each_of_their_calls(program):
     """Three threads ask main in turns, and wait in C for each answer."""
     printed = program(
