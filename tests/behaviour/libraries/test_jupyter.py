@@ -50,7 +50,7 @@ ASK = """
 
 
 def test_a_kernel_answers(kernel):
-    """It executes what a client asks, and ends when it is told to."""
+    """It executes what a client asks for, and shuts down on request."""
     pytest.importorskip("jupyter_client")
     process, file = kernel
     client = subprocess.run(

@@ -65,6 +65,13 @@ def waiting(*tasks):
     assert [task.state for task in tasks] == ["blocked"] * len(tasks)
 
 
+def released(task, held):
+    """The result of a task that waits until `held` has committed."""
+    waiting(task)
+    held.commit()
+    return task.result()
+
+
 def tries_of(connection, word):
     """A list that gets each statement with this word that the connection begins to execute."""
     seen = []
@@ -296,10 +303,7 @@ def test_with_a_transaction_that_is_always_open(clock, data, held):
             connection.execute(INSERT, (1,))
         return connection.in_transaction
 
-    task = loomlet.spawn(write)
-    waiting(task)
-    held.commit()
-    assert task.result() is True
+    assert released(loomlet.spawn(write), held) is True
     assert data.rows() == [0, 1]
 
 
@@ -314,10 +318,7 @@ def test_with_no_transactions(clock, data, held):
             connection.execute(INSERT, (1,))
         return connection.in_transaction
 
-    task = loomlet.spawn(write)
-    waiting(task)
-    held.commit()
-    assert task.result() is True
+    assert released(loomlet.spawn(write), held) is True
     connection.execute("commit")
     assert data.rows() == [0, 1]
 
@@ -464,7 +465,7 @@ def test_a_pragma_waits_as_sqlite_does(wal):
 
 
 def test_an_autocommit_statement_is_executed_once(rollback, caught):
-    """One that waits for readers has run: it waits as SQLite does."""
+    """By the time it finds readers it has run, so it waits as SQLite does."""
     reader, calls = rollback.open(), []
     connection = rollback.open(timeout=0.01, isolation_level=None)
     connection.create_function("note", 1, lambda n: calls.append(n) or n)
