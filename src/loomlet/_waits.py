@@ -14,7 +14,7 @@ from types import CodeType
 
 from loomlet import _core
 
-__all__ = ["describe", "describe_all", "report_ring", "rings"]
+__all__ = ["describe", "describe_all", "report_aside", "report_ring", "rings"]
 
 LISTED = 100
 """How many lines a Deadlock has at most."""
@@ -57,13 +57,31 @@ def report_ring(tasklets: list[_core.Tasklet]) -> None:
     each."""
     if sys.stderr is None:
         return
-    names = _names()
     number = "a tasklet waits" if len(tasklets) == 1 else f"{len(tasklets)} tasklets wait"
     text = f"loomlet: {number} for each other; only a cancel, a kill or a timeout can end that:\n"
-    lines = [f"  {describe(tasklet, names)}\n" for tasklet in tasklets[:LISTED]]
+    sys.stderr.write("".join([text, *_listed(tasklets, _names())]))
+
+
+def report_aside(tasklets: list[_core.Tasklet]) -> None:
+    """Prints on stderr that a tasklet, the first, sits in C in the thread in which the others must
+    run; the core calls this once for each call that does not return."""
+    if sys.stderr is None:
+        return
+    names = _names()
+    sitter, *held = tasklets
+    one = len(held) == 1
+    number, kept = (
+        ("a tasklet is", "its stack") if one else (f"{len(held)} tasklets are", "their stacks")
+    )
+    text = f"loomlet: {number} held up by a C call in the thread that keeps {kept}:\n"
+    call = f"  the call: {describe(sitter, names)}\n"
+    sys.stderr.write("".join([text, call, *_listed(held, names, "held up: ")]))
+
+
+def _listed(tasklets: list[_core.Tasklet], names: dict[int, str], what: str = "") -> list[str]:
+    lines = [f"  {what}{describe(tasklet, names)}\n" for tasklet in tasklets[:LISTED]]
     left = len(tasklets) - len(lines)
-    lines += [f"  ... and {left} more tasklets\n"] if left else []
-    sys.stderr.write("".join([text, *lines]))
+    return lines + ([f"  ... and {left} more tasklets\n"] if left else [])
 
 
 def rings(waits: dict[int, list[int]]) -> list[list[int]]:
@@ -183,4 +201,4 @@ def _short(target: object) -> str:
     return repr(target)
 
 
-_core._set_ring_callback(report_ring)
+_core._set_wait_callbacks(report_ring, report_aside)

@@ -109,7 +109,7 @@ static int add_functions(PyObject *module)
                                              bind_extension_functions,
                                              bind_event_loop_functions,
                                              bind_debug_socket_functions,
-                                             bind_ring_functions,
+                                             bind_wait_report_functions,
                                              bind_snapshot_functions,
                                              bind_snapshot_part_functions,
                                              bind_builtin_lock_functions,

@@ -28,8 +28,7 @@ static PyObject *del_name, *bootstrap, *threading, *thread_run, *loops, *own_fil
 static PyObject *code_of_function(const char *in, const char *type, const char *name)
 {
     PyObject *module = PyImport_ImportModule(in);
-    PyObject *holder =
-        module && type ? PyObject_GetAttrString(module, type) : Py_XNewRef(module);
+    PyObject *holder = module && type ? PyObject_GetAttrString(module, type) : Py_XNewRef(module);
     PyObject *function = holder ? PyObject_GetAttrString(holder, name) : NULL;
     PyObject *code = function ? PyObject_GetAttrString(function, "__code__") : NULL;
     Py_XDECREF(function);
@@ -49,12 +48,10 @@ int c_interruptible_init(PyObject *own, PyObject *but)
 {
     if (c_interned_name(&del_name, "__del__") == NULL)
         return -1;
-    if (bootstrap == NULL &&
-        (bootstrap = file_of_code(
-             code_of_function("importlib._bootstrap", NULL, "_find_and_load"))) == NULL)
+    if (bootstrap == NULL && (bootstrap = file_of_code(code_of_function(
+                                  "importlib._bootstrap", NULL, "_find_and_load"))) == NULL)
         return -1;
-    if (thread_run == NULL &&
-        (thread_run = code_of_function("threading", "Thread", "run")) == NULL)
+    if (thread_run == NULL && (thread_run = code_of_function("threading", "Thread", "run")) == NULL)
         return -1;
     if (threading == NULL && (threading = file_of_code(Py_NewRef(thread_run))) == NULL)
         return -1;

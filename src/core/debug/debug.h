@@ -5,7 +5,8 @@
  *
  *   dump.c          all tasklets of the process, as lines that loomlet.observe parses
  *   stall_report.c  one tasklet that does not let the others run, as text on stderr
- *   ring_report.c         tasklets that wait for each other while others run on
+ *   ring_report.c   tasklets that wait for each other while others run on
+ *   aside_report.c   tasklets that wait for the thread in which another one sits in C
  *   debug_socket.c  the thread that answers `python -m loomlet dump PID`
  *
  * Threads.  d_socket_open, d_socket_close and d_socket_after_fork: attached threads, one at a time.
@@ -26,12 +27,15 @@ void d_dump(int fd, int64_t asked_at);
  * 0: never.  Atomic. */
 extern int64_t d_report_after;
 
-/* Finds rings among the tasklets of the calling thread that have waited for a second, and reports
- * each once.  Python code may run. */
+/* Finds rings among the tasklets of the calling thread that have waited for a second, and tasklets
+ * that wait for their thread, and reports each once.  Python code may run. */
 void d_find_ring(s_sched *s);
-/* Reports a ring, a list of tasklets; no exception may leave it.  NULL: nothing is reported. */
-typedef void d_ring_handler(PyObject *tasklets);
-extern d_ring_handler *d_report_ring;
+/* The second of these: 1 when some have not waited long enough, so look again. */
+int d_find_aside(s_sched *s);
+/* Report a ring, a list of tasklets, and a list of one that sits in C and of those that wait for
+ * its thread; no exception may leave them.  NULL: nothing is reported. */
+typedef void d_wait_handler(PyObject *tasklets);
+extern d_wait_handler *d_report_ring, *d_report_aside;
 
 /* From now on a thread answers at `path`: 0, S_E_MEMORY without a thread, S_E_SYSTEM - errno. */
 int d_socket_open(const char *path);

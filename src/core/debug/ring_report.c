@@ -33,7 +33,7 @@
 
 enum { NONE = -1, UNKNOWN = -2 };
 
-d_ring_handler *d_report_ring;
+d_wait_handler *d_report_ring;
 
 typedef struct {
     uint64_t id, holder; /* holder 0: it waits for a group */
@@ -250,6 +250,6 @@ void d_find_ring(s_sched *s)
     collect_rings(&graph);
     uint32_t pause = s_coarse_ms((p_now() - began) * SHARE);
     s->rings_due = s->coarse_now + (pause > PERIOD ? pause : PERIOD);
-    if (graph.young)
+    if (d_find_aside(s) || graph.young)
         s->tasklet_waits_seen--;
 }

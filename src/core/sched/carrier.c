@@ -156,6 +156,7 @@ static s_tasklet *settle_next(s_carrier_thread *c)
         if (where == NULL) {
             next->state = S_READY;
             b_append(&s_keeper_of(all, next)->aside, &next->wait.link);
+            s->tasklet_waits++;
         } else if (where != &c->carrier) {
             depart_to(c, where, next != s->idler ? next : NULL);
             return NULL;

@@ -18,8 +18,9 @@ typedef struct s_carrier_thread {
     p_stack *base;     /* where the thread stands between tasklets: that, or (home) a pooled one */
     void *base_sp, *base_fake;
     c_state base_state;
-    p_stack *stack; /* the sitter's */
-    b_link aside;   /* ready tasklets that are kept here while somebody sits here */
+    p_stack *stack;     /* the sitter's */
+    b_link aside;       /* ready tasklets that are kept here while somebody sits here */
+    int aside_reported; /* that they wait has been reported */
     p_work work;
     struct s_carrier_thread *next;
 } s_carrier_thread;

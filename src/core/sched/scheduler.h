@@ -37,7 +37,7 @@ static inline void s_meet_again(void)
 /* Ends every tasklet of this scheduler but the current one; their `finally` runs. */
 int s_kill_all(s_sched *s);
 /* It is inside a C call for which s_kill_all does not wait: a daemon's. */
-int s_sits_as_daemon(const s_tasklet *t);
+int s_is_daemon_sitter(const s_tasklet *t);
 /* In the child of a fork.  0: that is done already, by the hooks of another tasklet of its that was
  * about to fork too, and let the rest of this one's wait. */
 int s_after_fork(void);

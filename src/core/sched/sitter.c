@@ -52,7 +52,7 @@ static void sitter_arrived(s_tasklet *t)
 
 const s_wait_kind s_sitting = {.name = "C call", .detach = never_leaves, .arrived = sitter_arrived};
 
-int s_sits_as_daemon(const s_tasklet *t)
+int s_is_daemon_sitter(const s_tasklet *t)
 {
     return t->daemon && t->state == S_BLOCKED && t->kind == &s_sitting;
 }
@@ -89,6 +89,7 @@ s_carrier_thread *s_try_take(s_carrier_thread *c)
     s_end_interval(s, t);
     c_state_save(s->ts, &t->c);
     from->stack = s->stack;
+    from->aside_reported = 0;
     all->sitting += !t->daemon;
     s_learn_apart(s, t);
     s_handoff_take(&all->protocol, &c->carrier, t);

@@ -5,6 +5,8 @@ no C stack (main does: test_main_and_others_that_keep_a_stack.py).
 """
 
 import contextvars
+import functools
+import operator
 import sys
 
 import pytest
@@ -274,16 +276,17 @@ def test_while_tracing_nothing_is_handed_over():
                 count[0] += 1
                 loomlet.sleep(0.001)
 
+        look = functools.partial(operator.getitem, count, 0)
+        sleep = functools.partial(libc.usleep, 30_000)  # 30 slices
         spawn(tick)
         schedule()
-        before = sys.gettrace()
+        tracer = sys.gettrace()
         sys.settrace(lambda *event: None)
         try:
-            seen = count[0]
-            libc.usleep(30_000)
-            return count[0] - seen
+            before, _, after = map(operator.call, [look, sleep, look])
+            return after - before
         finally:
-            sys.settrace(before)
+            sys.settrace(tracer)
 
     assert run(main, preempted=True) == 0
 

@@ -367,3 +367,41 @@ def test_signals_reach_python(python):
         """
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted\n", "")
+
+
+def test_that_they_wait_for_their_thread_is_reported(python):
+    """Once for each call that does not return: who sits there, where, and who waits for it."""
+    done = python(
+        """
+        import ctypes, io, os, sys, loomlet
+        sys.settrace(None)
+        libc, buffer = ctypes.CDLL(None), ctypes.create_string_buffer(1)
+        reader, writer = os.pipe()
+        channel = loomlet.Channel()
+        shown, sys.stderr = sys.stderr, io.StringIO()
+
+        def sit():
+            channel.send(None)
+            libc.read(reader, buffer, 1)
+
+        def end():
+            while not sys.stderr.getvalue():
+                loomlet.sleep(0.01)
+            os.write(writer, b"x")
+
+        def main():
+            loomlet.spawn(sit).name = "ann"
+            loomlet.spawn(end)
+            channel.receive()
+
+        loomlet.run(main, slice=0.001, handoff=True)
+        print(sys.stderr.getvalue(), end="")
+        sys.stderr = shown
+        """
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    reported, call, held = done.stdout.splitlines()
+    words = "a tasklet is held up by a C call in the thread that keeps its stack"
+    assert reported == f"loomlet: {words}:"
+    assert call.startswith("  the call: ann: C call at ") and call.endswith(" in sit")
+    assert held.startswith("  held up: main: runnable at ")

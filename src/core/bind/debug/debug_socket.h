@@ -5,6 +5,6 @@
 #include "bind/bind.h"
 
 extern PyMethodDef bind_debug_socket_functions[];
-extern PyMethodDef bind_ring_functions[]; /* ring_report.c */
+extern PyMethodDef bind_wait_report_functions[]; /* wait_report.c */
 
 #endif

@@ -174,16 +174,16 @@ static PyObject *native_never_ran(PyObject *module, PyObject *unused)
     return bind_tasklets(never_ran);
 }
 
-static int survived(const s_tasklet *t)
+static int has_survived(const s_tasklet *t)
 {
-    return !t->is_main && !s_sits_as_daemon(t);
+    return !t->is_main && !s_is_daemon_sitter(t);
 }
 
 /* _survivors() -> the tasklets of this thread that have not ended, though they were killed. */
 static PyObject *native_survivors(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    return bind_tasklets(survived);
+    return bind_tasklets(has_survived);
 }
 
 /* _run_begin(): enters run(). */

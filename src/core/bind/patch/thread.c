@@ -213,8 +213,8 @@ static PyObject *thread_start_joinable(PyObject *module, PyObject *args, PyObjec
         return original(module, args, kwargs);
     }
     int is_daemon = PyObject_IsTrue(daemon);
-    if (is_daemon < 0 || PySys_Audit("_thread.start_joinable_thread", "OiO", function, is_daemon,
-                                     handle) < 0)
+    if (is_daemon < 0 ||
+        PySys_Audit("_thread.start_joinable_thread", "OiO", function, is_daemon, handle) < 0)
         return NULL;
     return patch_thread_start_joinable(s, module, function, handle, is_daemon);
 }
