@@ -72,11 +72,11 @@ def test_others_do_not_run(tool, wait):
     seen = []
 
     def watch():
+        loomlet.spawn(seen.append, "other")
         wait()
         seen.append("waited")
 
     def body():
-        loomlet.spawn(seen.append, "other")
         call_by(tool, watch)
         loomlet.schedule()
 
