@@ -11,18 +11,19 @@ from loomlet import net
 
 COUNT = 10
 LATE = 1000  # a number that the server does not count
+WAIT = 0.2  # seconds, in which a connection is made and begins to wait
 
 
 def late(ask):
     """loomlet.timeout; nothing else ends the request."""
-    with pytest.raises(TimeoutError, match="block timed out"), loomlet.timeout(0.05):
+    with pytest.raises(TimeoutError, match="block timed out"), loomlet.timeout(WAIT):
         ask(LATE)
 
 
 def cancelled(ask):
     """A scope that another tasklet cancels."""
     with loomlet.CancelScope() as scope:
-        canceller = loomlet.spawn(lambda: (loomlet.sleep(0.05), scope.cancel()))
+        canceller = loomlet.spawn(lambda: (loomlet.sleep(WAIT), scope.cancel()))
         ask(LATE)
     canceller.join()
     assert scope.cancelled_caught
@@ -31,7 +32,7 @@ def cancelled(ask):
 def killed(ask):
     """A tasklet that ends in the middle."""
     victim = loomlet.spawn(ask, LATE)
-    loomlet.sleep(0.05)
+    loomlet.sleep(WAIT)
     victim.kill()
     with pytest.raises(loomlet.TaskletKilled):
         victim.join()
