@@ -86,8 +86,8 @@ s_carrier_thread *s_try_take(s_carrier_thread *c)
     t->kind = &s_sitting;
     t->on = from;
     t->state = S_BLOCKED;
+    c_state_save(s->ts, &t->c); /* before its interval is noted, with the line where it sits */
     s_end_interval(s, t);
-    c_state_save(s->ts, &t->c);
     from->stack = s->stack;
     from->aside_reported = 0;
     all->sitting += !t->daemon;

@@ -1,7 +1,6 @@
 """Inside a switch trap a wait for a lock holds up the thread, and ends like any other."""
 
 import threading
-import time
 
 import pytest
 
@@ -25,16 +24,16 @@ def trap():
 
 @pytest.fixture(params=LOCKS, ids=["Lock", "RLock"])
 def held(request):
-    """hold(seconds): a lock that another thread holds for so long."""
-    threads = []
+    """hold(seconds): a lock that another thread holds for so long; None: until the test is over."""
+    threads, over = [], threading.Event()
 
-    def hold(seconds):
+    def hold(seconds=None):
         lock, is_held = request.param(), threading.Event()
 
         def holder():
             with lock:
                 is_held.set()
-                time.sleep(seconds)
+                over.wait(seconds)
 
         threads.append(threading.Thread(target=holder))
         threads[0].start()
@@ -42,6 +41,7 @@ def held(request):
         return lock
 
     yield hold
+    over.set()
     for thread in threads:
         thread.join()
 
@@ -71,13 +71,13 @@ def test_it_is_ours_as_often_as_it_was_taken(trap):
 
 def test_the_time_is_over(held, trap):
     """False, as always."""
-    assert held(MOMENT).acquire(timeout=MOMENT / 10) is False
+    assert held().acquire(timeout=MOMENT) is False
 
 
 def test_it_is_never_released(held, trap):
     """After a second without a release it is an error instead of a program that hangs."""
     with pytest.raises(loomlet.SwitchTrapped):
-        held(1.5).acquire()
+        held().acquire()
 
 
 def test_a_tasklet_of_this_thread_holds_it(trap):

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from loomlet import observe
+from loomlet import _core, observe
 
 STUCK = {
     "C code that keeps the GIL": "ctypes.PyDLL(None).sleep(60)",
@@ -170,6 +170,38 @@ def test_the_longest_run_interval_is_shown(begin, look):
     assert not found.threads[0].running
 
 
+@pytest.mark.skipif(not _core._can_hand_over(), reason="handoff needs 3.13 or 3.14 with the GIL")
+def test_the_longest_run_interval_ends_in_a_call_that_is_handed_over(begin, look):
+    """With the place where the tasklet sits, not with that where it waited last."""
+    process = begin(
+        """
+        import ctypes
+        import time
+        import loomlet
+
+        def pause():
+            loomlet.schedule()
+
+        def long():
+            pause()
+            end = time.monotonic() + 0.1
+            while time.monotonic() < end:
+                pass
+            ctypes.CDLL(None).usleep(100_000)  # meanwhile main waits for a time
+
+        def main():
+            loomlet.spawn(long).name = "long"
+            loomlet.sleep(0.25)
+            print("ready", flush=True)
+            loomlet.sleep(60)
+
+        loomlet.run(main, slice=0.001, handoff=True)
+        """
+    )
+    longest = look(process.pid, lambda dump: not dump.threads[0].running).threads[0].longest
+    assert (longest.name, longest.function) == ("long", "long")
+
+
 def test_a_sleep_is_no_run_interval(begin, look):
     """A sleeping thread runs no tasklet, and its sleep is not counted afterwards."""
     process = begin(
@@ -271,7 +303,7 @@ def test_two_may_ask_at_once(begin):
         """
     )
     text = (
-        "import sys; from loomlet import observe; d = observe.dump(int(sys.argv[1]));"
+        "import sys; from loomlet import _core, observe; d = observe.dump(int(sys.argv[1]));"
         "print(d.whole, len(list(d.tasks())))"
     )
     line = [sys.executable, "-c", text, str(process.pid)]
@@ -285,7 +317,7 @@ def test_a_process_may_ask_itself(begin):
         """
         import os
         import loomlet
-        from loomlet import observe
+        from loomlet import _core, observe
 
         def main():
             print("ready", flush=True)
