@@ -1,6 +1,7 @@
 """group.spawn(): when it is allowed, and what it says when it is not."""
 
 import contextvars
+import os
 import threading
 
 import pytest
@@ -157,7 +158,7 @@ def test_from_another_thread_without_memory():
     """The thread gets MemoryError, and the group does not wait for a child that never runs."""
     seen = []
 
-    def elsewhere():
+    def spawn():
         for number in range(1, 100):
             _core._fail_allocation(number)
             try:
@@ -169,10 +170,22 @@ def test_from_another_thread_without_memory():
             finally:
                 _core._fail_allocation(0)
 
+    def elsewhere():
+        os.read(begins[0], 1)
+        try:
+            spawn()
+        finally:
+            os.write(ends[1], b"x")
+
+    begins, ends = os.pipe(), os.pipe()
     with TaskGroup() as group:
         thread = threading.Thread(target=elsewhere)
         thread.start()
-        thread.join()  # nothing else may run: the allocations of all threads are counted
+        os.write(begins[1], b"x")
+        os.read(ends[0], 1)  # allocates nothing: the allocations of all threads are counted
+        thread.join()
+    for descriptor in begins + ends:
+        os.close(descriptor)
     assert seen[-1] == "ran"
     assert seen.count("no memory") == len(seen) - 1 > 0
 
