@@ -6,7 +6,7 @@
  *   dump.c          all tasklets of the process, as lines that loomlet.observe parses
  *   stall_report.c  one tasklet that does not let the others run, as text on stderr
  *   ring_report.c   tasklets that wait for each other while others run on
- *   aside_report.c   tasklets that wait for the thread in which another one sits in C
+ *   aside_report.c  tasklets that wait for the thread in which another one sits in C
  *   debug_socket.c  the thread that answers `python -m loomlet dump PID`
  *
  * Threads.  d_socket_open, d_socket_close and d_socket_after_fork: attached threads, one at a time.

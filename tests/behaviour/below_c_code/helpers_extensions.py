@@ -1,7 +1,7 @@
 """Builds small extension modules with the headers of libraries that bind C++ to Python.
 
-What is built stays in build/test-extensions under a name made of everything that it is made of, so
-that interpreters, compilers and libraries have their own and nothing is compiled twice.
+Each module is kept in build/test-extensions, named by a hash of its source, its compiler's command
+line and its library's version: so each interpreter has its own, and none is compiled twice.
 """
 
 from __future__ import annotations

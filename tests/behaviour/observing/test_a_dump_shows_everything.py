@@ -303,7 +303,7 @@ def test_two_may_ask_at_once(begin):
         """
     )
     text = (
-        "import sys; from loomlet import _core, observe; d = observe.dump(int(sys.argv[1]));"
+        "import sys; from loomlet import observe; d = observe.dump(int(sys.argv[1]));"
         "print(d.whole, len(list(d.tasks())))"
     )
     line = [sys.executable, "-c", text, str(process.pid)]
@@ -317,7 +317,7 @@ def test_a_process_may_ask_itself(begin):
         """
         import os
         import loomlet
-        from loomlet import _core, observe
+        from loomlet import observe
 
         def main():
             print("ready", flush=True)

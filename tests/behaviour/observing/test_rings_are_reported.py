@@ -26,7 +26,7 @@ def heartbeat(seconds):
 
 
 def reported(capsys):
-    """What is written about a ring, and by the next look, a second later: a second report too."""
+    """All reports of a ring until after the next look, which would show a second one."""
     text, end = "", loomlet.now() + 60
     while not text and loomlet.now() < end:
         sleep(0.05)

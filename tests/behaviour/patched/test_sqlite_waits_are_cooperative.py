@@ -414,9 +414,7 @@ def test_a_call_within_a_call(clock, data, held, caught):
     assert clock() == pytest.approx(0.3)
     assert len(seen) == 1
     task = loomlet.spawn(lambda: outer.execute("select write()").fetchone())
-    waiting(task)
-    held.commit()
-    assert task.result() == (1,)
+    assert released(task, held) == (1,)
 
 
 def test_a_wait_inside_a_call_is_not_the_calls(data):
