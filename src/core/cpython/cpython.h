@@ -180,6 +180,9 @@ void c_stack_base_enter(PyThreadState *ts, void **cell);
  * point->top is -1 when the stack depth is unknown. */
 int c_soft_point_find(PyThreadState *ts, const c_state *state, const c_call_site *site,
                       c_soft_point *point);
+/* Slots in use with the operands of the current call, which a hard-suspended frame shows to the
+ * collector; -1 when unknown. */
+int c_call_top(PyThreadState *ts, const c_call_site *site);
 /* Both steps at once for the common kind of call: 1 when it was suspended, 0 when c_soft_point_find
  * must decide. */
 int c_suspend_call(PyThreadState *ts, c_state *state, const c_call_site *site);

@@ -86,8 +86,8 @@ static inline int find_stack_top(c_frame *f, PyCodeObject *code, int op, const c
 }
 
 /* `names`: 1 when the tuple of keyword names lies above the arguments. */
-static inline int check_call(c_frame *f, PyCodeObject *code, int operands, int names,
-                             const c_call_site *site, c_soft_point *out)
+static B_INLINE int check_call(c_frame *f, PyCodeObject *code, int operands, int names,
+                               const c_call_site *site, c_soft_point *out)
 {
     int base = out->top - operands;
     if (base < code->co_nlocalsplus)
@@ -186,7 +186,7 @@ static inline int find_activation_bottom(PyThreadState *ts, const c_state *state
     return C_SOFT;
 }
 
-static inline int check_instruction(c_frame *f, const c_call_site *site, c_soft_point *out)
+static B_INLINE int check_instruction(c_frame *f, const c_call_site *site, c_soft_point *out)
 {
     _Py_CODEUNIT *ip = frame_ip(f);
     int op = ip_opcode(ip);
@@ -246,8 +246,7 @@ int c_suspend_call(PyThreadState *ts, c_state *state, const c_call_site *site)
     return 1;
 }
 
-int c_soft_point_find(PyThreadState *ts, const c_state *state, const c_call_site *site,
-                      c_soft_point *out)
+static B_INLINE int find_call(PyThreadState *ts, const c_call_site *site, c_soft_point *out)
 {
     out->top = -1;
     c_frame *f = thread_frame(ts);
@@ -255,16 +254,29 @@ int c_soft_point_find(PyThreadState *ts, const c_state *state, const c_call_site
         return C_NO_FRAME;
     int why = B_UNLIKELY(site->kind == C_SAFEPOINT) ? c_safepoint_find(ts, f, site, out)
                                                     : check_instruction(f, site, out);
-    if (B_UNLIKELY(why != C_SOFT)) {
-        if (why != C_COPIED_OPERANDS)
-            out->top = -1;
+    if (B_UNLIKELY(why != C_SOFT && why != C_COPIED_OPERANDS))
+        out->top = -1;
+    return why;
+}
+
+int c_soft_point_find(PyThreadState *ts, const c_state *state, const c_call_site *site,
+                      c_soft_point *out)
+{
+    int why = find_call(ts, site, out);
+    if (B_UNLIKELY(why != C_SOFT))
         return why;
-    }
     if (B_UNLIKELY(thread_in_critical_section(ts)))
         return C_CRITICAL_SECTION;
     if (B_UNLIKELY(thread_in_dealloc(ts)))
         return C_DEALLOC;
-    return find_activation_bottom(ts, state, f, out);
+    return find_activation_bottom(ts, state, thread_frame(ts), out);
+}
+
+int c_call_top(PyThreadState *ts, const c_call_site *site)
+{
+    c_soft_point point;
+    find_call(ts, site, &point);
+    return point.top;
 }
 
 #else
@@ -275,24 +287,24 @@ int c_suspend_call(PyThreadState *ts, c_state *state, const c_call_site *site)
     return 0;
 }
 
-/* Slots in use if the eval loop called us with operands in place, else -1. */
-static int operands_top(const c_frame *f, const c_call_site *site)
+int c_call_top(PyThreadState *ts, const c_call_site *site)
 {
-    const PyCodeObject *code = frame_code(f);
-    slot *base = (slot *)f->localsplus + code->co_nlocalsplus, *args = (slot *)site->args;
-    if (args < base + 2 || args + site->nargs > base + code->co_stacksize ||
+    c_frame *f = thread_frame(ts);
+    if (f == NULL)
+        return -1;
+    slot *base = (slot *)f->localsplus + frame_code(f)->co_nlocalsplus;
+    slot *args = (slot *)site->args;
+    if (args < base + 2 || args + site->nargs > base + frame_code(f)->co_stacksize ||
         !is_called_function(C_CALL_TARGET(args - 2), site) || !C_CALL_FITS(args - 2, site))
         return -1;
     return (int)(args - f->localsplus + site->nargs);
 }
 
-/* Only for the garbage collector, which then sees the operands of a hard-suspended call. */
 int c_soft_point_find(PyThreadState *ts, const c_state *state, const c_call_site *site,
                       c_soft_point *out)
 {
-    c_frame *f = thread_frame(ts);
     (void)state;
-    out->top = f != NULL ? operands_top(f, site) : -1;
+    out->top = c_call_top(ts, site);
     return C_NEVER;
 }
 

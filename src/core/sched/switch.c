@@ -345,38 +345,57 @@ static B_COLD void report_switch(s_sched *s, s_tasklet *me, s_tasklet *next)
     s_report_enter(s, next);
 }
 
-/* Every way but the most common one: rarer soft calls, and hard switching. */
-static B_COLD PyObject *transfer_slow(s_sched *s, s_tasklet *me, s_tasklet *next,
-                                      const c_call_site *site)
+/* Suspends `me` softly and leaves its stack; `point` says where. */
+static B_NORETURN void leave_at_point(s_sched *s, s_tasklet *me, s_tasklet *next,
+                                      const c_call_site *site, const c_soft_point *point)
 {
-    c_soft_point point;
+    if (B_UNLIKELY(me->attached | next->attached))
+        report_switch(s, me, next);
+    c_suspend(s->ts, &me->c, point);
+    if (s_torture & S_TORTURE_MOVE && next->saved_as != S_C_STACK)
+        move_stack(s);
+    me->saved_as = site->kind == C_SAFEPOINT ? S_FRAMES_AT_SAFEPOINT : S_FRAMES;
+    if (B_UNLIKELY(s->travels)) {
+        count_soft_leave(s, me);
+        make_current(s, next);
+        leave_while_travelling(s, next);
+    }
+    leave_softly(s, me, next);
+}
+
+/* Leaves softly where the rules allow it.  Else gives the reason, and in `top` the slots in use. */
+static B_INLINE int refuse_or_leave(s_sched *s, s_tasklet *me, s_tasklet *next,
+                                    const c_call_site *site, int *top)
+{
+    int why = C_NEVER;
+    *top = -1;
+    if (s->only_hard)
+        return s->only_hard;
+    if (me->is_main || site == NULL)
+        return me->is_main ? C_MAIN : C_FROM_C;
+    if (s->soft) {
+        c_soft_point point;
+        why = c_soft_point_find(s->ts, &me->c, site, &point);
+        if (why == C_SOFT && !(s->soft == 2 && refuse_soft(s)))
+            leave_at_point(s, me, next, site, &point);
+        *top = point.top;
+    } else {
+        *top = c_call_top(s->ts, site);
+    }
+    return site->kind == C_SAFEPOINT ? C_FROM_C : why;
+}
+
+/* Every way but the most common one: rarer soft calls, and hard switching. */
+static B_NOINLINE PyObject *transfer_slow(s_sched *s, s_tasklet *me, s_tasklet *next,
+                                          const c_call_site *site)
+{
+    int top;
     if (B_UNLIKELY(s_announcing))
         s_report_announce(s, me, next);
     if (B_UNLIKELY(c_trace_is_set(s->ts)))
         s_report_traced(s, me);
     s->profiled |= c_trace_by_profiler(s->ts);
-    int why = me->is_main ? C_MAIN : site == NULL ? C_FROM_C : C_NEVER;
-    point.top = -1;
-    if (s->only_hard) {
-        why = s->only_hard;
-    } else if (!me->is_main && site != NULL) {
-        why = c_soft_point_find(s->ts, &me->c, site, &point);
-        if (why == C_SOFT && s->soft && !(s->soft == 2 && refuse_soft(s))) {
-            if (B_UNLIKELY(me->attached | next->attached))
-                report_switch(s, me, next);
-            c_suspend(s->ts, &me->c, &point);
-            if (s_torture & S_TORTURE_MOVE && next->saved_as != S_C_STACK)
-                move_stack(s);
-            me->saved_as = site->kind == C_SAFEPOINT ? S_FRAMES_AT_SAFEPOINT : S_FRAMES;
-            if (B_UNLIKELY(s->travels)) {
-                count_soft_leave(s, me);
-                make_current(s, next);
-                leave_while_travelling(s, next);
-            }
-            leave_softly(s, me, next);
-        }
-        why = site->kind == C_SAFEPOINT ? C_FROM_C : s->soft ? why : C_NEVER;
-    }
+    int why = refuse_or_leave(s, me, next, site, &top);
     s->count_why[why]++;
     me->why = (unsigned char)why;
     if (why == C_NESTED && c_chunk_nearly_full(s->ts, &me->c))
@@ -387,7 +406,7 @@ static B_COLD PyObject *transfer_slow(s_sched *s, s_tasklet *me, s_tasklet *next
         return undo_switch(s, me, next);
     if (B_UNLIKELY(me->attached | next->attached))
         report_switch(s, me, next);
-    return suspend_hard(s, me, next, fresh, point.top);
+    return suspend_hard(s, me, next, fresh, top);
 }
 
 PyObject *s_transfer(s_sched *s, s_tasklet *next, const c_call_site *site)
