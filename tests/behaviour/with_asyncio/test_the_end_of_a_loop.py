@@ -291,8 +291,8 @@ print(aio.await_(asyncio.sleep(0, "now")))
 """
 
 
-def test_without_descriptors_a_loop_cannot_begin(python):
+def test_without_descriptors_a_loop_cannot_begin(mode, python):
     """OSError, and nothing is left half made; it takes a set and a pair of sockets."""
-    done = python(WITHIN)
+    done = python(WITHIN, LOOMLET_SOFT="1" if mode == "soft" else "0")
     full = errno.EMFILE
     assert done.stdout == f"{[full, full, full, 'begun']}\nnow\n", done.stderr
