@@ -18,14 +18,20 @@ from loomlet import Channel
 def begin(name):
     """A tasklet that runs a chain and waits for its first value."""
     task = loomlet.spawn(helpers_chains.chains()[name], Channel())
-    loomlet.schedule()
+    run_to_a_wait(task)
     return task
 
 
 def go_on(task, value):
     """Gives a blocked tasklet its value and lets it run to its next wait or its end."""
     task.waiting_for.send(value)
-    loomlet.schedule()
+    run_to_a_wait(task)
+
+
+def run_to_a_wait(task):
+    """Lets it run until it waits or ends, however often it is preempted on its way."""
+    while task.state == "runnable":
+        loomlet.schedule()
 
 
 def thawed_step(data, value):
