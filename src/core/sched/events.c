@@ -14,7 +14,21 @@
     if ((t)->attached & g->bit)
 
 int s_announcing;
+static int ignore_empty_queue(s_sched *s)
+{
+    (void)s;
+    return 0;
+}
+
+static void ignore_sleep(s_sched *s)
+{
+    (void)s;
+}
+
 s_ended *s_report_child_ended;
+int (*s_report_empty_queue)(s_sched *s) = ignore_empty_queue;
+void (*s_report_sleep)(s_sched *s) = ignore_sleep;
+void (*s_report_wake)(s_sched *s) = ignore_sleep;
 
 static const s_guest *guests[MOST + 1]; /* NULL after the last */
 
@@ -29,6 +43,12 @@ void s_register_guest(const s_guest *guest)
     guests[count] = guest;
     if (guest->child_ended != NULL)
         s_report_child_ended = guest->child_ended;
+    if (guest->queue_is_empty != NULL)
+        s_report_empty_queue = guest->queue_is_empty;
+    if (guest->sleep != NULL)
+        s_report_sleep = guest->sleep;
+    if (guest->wake != NULL)
+        s_report_wake = guest->wake;
 }
 
 void s_report_leave(s_sched *s, s_tasklet *t)
@@ -145,16 +165,6 @@ s_tasklet *s_report_overdue(s_sched *s)
     return NULL;
 }
 
-int s_report_empty_queue(s_sched *s)
-{
-    FOR_EACH(g, queue_is_empty)
-    {
-        if (g->queue_is_empty(s))
-            return 1;
-    }
-    return 0;
-}
-
 int s_report_deadlock(s_sched *s)
 {
     FOR_EACH(g, deadlock)
@@ -169,18 +179,6 @@ void s_report_refresh(s_sched *s)
 {
     FOR_EACH(g, refresh)
     g->refresh(s);
-}
-
-void s_report_sleep(s_sched *s)
-{
-    FOR_EACH(g, sleep)
-    g->sleep(s);
-}
-
-void s_report_wake(s_sched *s)
-{
-    FOR_EACH(g, wake)
-    g->wake(s);
 }
 
 void s_report_moved(s_sched *s)

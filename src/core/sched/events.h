@@ -78,13 +78,13 @@ typedef struct s_guest {
     void (*picked)(s_sched *s, s_tasklet *next);
     /* While s->overdue: the tasklet that runs next (owned), or NULL. */
     s_tasklet *(*overdue)(s_sched *s);
-    /* The run queue is empty: 1 when a tasklet that waited for that was made ready. */
+    /* The run queue is empty: 1 when a tasklet that waited for that was made ready.  One guest. */
     int (*queue_is_empty)(s_sched *s);
     /* No tasklet will ever be ready: 1 when one was given an error for it. */
     int (*deadlock)(s_sched *s);
     /* All tasklets of the thread must look whether they are cancelled (s_post_refresh). */
     void (*refresh)(s_sched *s);
-    /* It begins to sleep; it has woken. */
+    /* It begins to sleep; it has woken.  One guest. */
     void (*sleep)(s_sched *s);
     void (*wake)(s_sched *s);
     /* It goes on in another OS thread (handoff.c): s->ts is that one's. */
@@ -107,7 +107,11 @@ int s_report_visit(s_tasklet *t, visitproc visit, void *arg);
 int s_report_traced_spawn(s_sched *s, s_tasklet *t);
 void s_report_traced(s_sched *s, s_tasklet *t);
 void s_report_failed(s_sched *s, s_tasklet *t, PyObject *failure);
-extern s_ended *s_report_child_ended; /* called often, so it is the guest's own function */
+/* What is called often is the guest's own function. */
+extern s_ended *s_report_child_ended;
+extern int (*s_report_empty_queue)(s_sched *s);
+extern void (*s_report_sleep)(s_sched *s);
+extern void (*s_report_wake)(s_sched *s);
 void s_report_departed(s_sched *s, s_tasklet *t);
 void s_report_thread_begins(s_sched *s);
 void s_report_thread_ending(s_sched *s);
@@ -115,11 +119,8 @@ void s_report_thread_ended(s_sched *s);
 void s_report_announce(s_sched *s, s_tasklet *from, s_tasklet *to);
 void s_report_picked(s_sched *s, s_tasklet *next);
 s_tasklet *s_report_overdue(s_sched *s);
-int s_report_empty_queue(s_sched *s);
 int s_report_deadlock(s_sched *s);
 void s_report_refresh(s_sched *s);
-void s_report_sleep(s_sched *s);
-void s_report_wake(s_sched *s);
 void s_report_moved(s_sched *s);
 
 #endif
