@@ -24,7 +24,7 @@ import io
 import os
 import sys
 from importlib.machinery import ModuleSpec
-from types import CodeType, ModuleType, TracebackType
+from types import CodeType, FunctionType, ModuleType, TracebackType
 
 import loomlet
 from loomlet import _core, _greenlet_import, patch
@@ -125,7 +125,7 @@ def _outcome(code: CodeType, module: ModuleType, ended: list[BaseException | Non
     Adds that exception to `ended`, or None.
     """
     try:
-        exec(code, module.__dict__)
+        FunctionType(code, module.__dict__)()  # no C code below the program, as exec() would be
     except SystemExit as error:
         ended.append(error)
         if isinstance(error, TaskletExit) and error.reason is not None:
@@ -136,6 +136,8 @@ def _outcome(code: CodeType, module: ModuleType, ended: list[BaseException | Non
         ended.append(error)
     else:
         ended.append(None)
+    if ended[0] is not None and _core._is_run_lost():
+        raise ended[0] if isinstance(ended[0], SystemExit) else SystemExit(FAILED)
 
 
 def prepare(*, threads: bool) -> None:

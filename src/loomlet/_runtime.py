@@ -14,7 +14,7 @@ import threading
 import traceback
 import warnings
 from collections.abc import Callable, Coroutine
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
 from loomlet import _core, _pseudo_threads, _selftest, _sequence, _waits, errors
 from loomlet._debug import server
@@ -52,8 +52,8 @@ def run(
     their exceptions in an ExceptionGroup.
 
     `handoff`: while a tasklet is inside a C call that has released the GIL for longer than a slice,
-    the others go on in another thread.  None: if LOOMLET_HANDOFF=1 is set.  CPython 3.13 and 3.14
-    with the GIL, else RuntimeError; ValueError without slices.
+    the others, main too, go on in another thread.  None: if LOOMLET_HANDOFF=1 is set.  CPython 3.13
+    and 3.14 with the GIL, else RuntimeError; ValueError without slices.
     """
     result, late = run_whatever_is_late(main, *args, slice=slice, strict=strict, handoff=handoff)
     if late:
@@ -80,12 +80,35 @@ def run_whatever_is_late(
     _core._profiled()
     failures = _watch_failures() if strict else None
     try:
-        _core._slices(slice)
         if handoff:
             _begin_handoff()
+            result, late = _core._run_main(_run_anywhere, main, args, slice)
+        else:
+            result, late = _run_inside(main, args, slice)
+    finally:
+        _core._run_end()  # if it has not begun
+        if failures is not None:
+            _watchers.remove(failures)
+    _warn_of_survivors()
+    _warn_of_cprofile()
+    if failures is not None:
+        _raise_unjoined(failures)
+    return result, late
+
+
+def _run_inside(
+    main: Callable[..., T], args: tuple[Any, ...], slice: float | None
+) -> tuple[T, str]:
+    """Runs main(*args) and ends the others: the result, and the text of those that had not begun.
+
+    With handoff this too is on a stack of ours: what sits in the thread that has called run() does
+    not keep the others from their end.
+    """
+    try:
+        _core._slices(slice)
         result = main(*args)
         _pseudo_threads.wait()
-        late = _list_with_origin(_core._never_ran())
+        return result, _list_with_origin(_core._never_ran())
     except errors.TaskletExit as error:
         if error.reason is None:
             raise
@@ -95,16 +118,44 @@ def run_whatever_is_late(
             _core._slices(None)
             _core._handoff(False)
         finally:  # a signal handler may have raised there
-            try:
-                _core._run_end()
-            finally:
-                if failures is not None:
-                    _watchers.remove(failures)
-    _warn_of_survivors()
-    _warn_of_cprofile()
-    if failures is not None:
-        _raise_unjoined(failures)
-    return result, late
+            _core._run_end()
+
+
+def _run_anywhere(
+    main: Callable[..., T], args: tuple[Any, ...], slice: float | None
+) -> tuple[T, str]:
+    """The same where run() may not exist: in the child of a fork that was made elsewhere."""
+    error = None
+    try:
+        return _run_inside(main, args, slice)
+    except BaseException as raised:
+        error = raised
+        raise
+    finally:
+        if _core._is_run_lost():
+            _end_process(_report_end(error))
+
+
+def _report_end(error: BaseException | None) -> int:
+    """The exit status of a program that ends so; says on stderr why, as the interpreter does."""
+    code = error.code if isinstance(error, SystemExit) else error
+    if code is None or isinstance(code, int):
+        return code or 0
+    if isinstance(code, BaseException):
+        sys.excepthook(type(code), code, code.__traceback__)
+    else:
+        print(code, file=sys.stderr)
+    return 1
+
+
+def _end_process(status: int) -> NoReturn:
+    """Ends the process where the thread that has called run() does not exist."""
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    finally:
+        os._exit(status)
 
 
 def _check_main(main: object) -> None:

@@ -36,6 +36,7 @@
  */
 #include "cpython/semlock.h"
 #include "patch/patch.h"
+#include "sched/carrier.h"
 #include "sync/builtin_lock.h"
 #include "sync/semaphore_queue.h"
 
@@ -44,7 +45,7 @@ patch_semaphore_methods patch_semaphore_originals;
 /* Whether another tasklet of this thread owns a recursive one as its thread: the main tasklet. */
 static int is_owned_by_main(PyObject *semlock, unsigned long long ident)
 {
-    unsigned long long thread = PyThread_get_thread_ident();
+    unsigned long long thread = s_home_ident();
     return ident != thread && c_semlock_is_recursive(semlock) && c_semlock_owner(semlock) == thread;
 }
 

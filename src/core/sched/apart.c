@@ -1,14 +1,15 @@
 /* Where a tasklet runs: anywhere, where it keeps its stack, at home, or apart.
  *
- * A tasklet that sits in C keeps its thread, and with it all that are kept there: at home main,
- * event loops, and whatever waits below C code.  So some run only on a carrier that keeps nothing.
+ * A tasklet that sits in C keeps its thread, and with it all that are kept there: at home event
+ * loops, and whatever waits below C code.  So some run only on a carrier that keeps nothing.
  * There they may sit, and home takes the scheduler back at once.  These are:
  *   - those that were started as threads, always.  What ends the call of a thread may come from
  *     main or from any other one, and would never come if that were kept where it sits.  A turn of
  *     main and a thread is two switches of the system's threads then, as it is without us; and each
  *     thread that waits for a lock keeps a carrier, because such a wait is hard;
  *   - other tasklets that run a function of which a call was handed over lately.  For these the
- *     first such call may hold up main; in return they and main take turns on one thread.
+ *     first such call may hold up what is kept at home; in return they and main take turns on one
+ *     thread.
  *
  * A function is known by the address of its code, in a small table without locks: what two of them
  * share in one slot is a hint, and a wrong hint costs a journey.  After a second without another
@@ -63,7 +64,7 @@ int s_any_apart(const s_sched *s)
 
 int s_may_handoff(const s_sched *s, const s_tasklet *t)
 {
-    if (t->is_main || t->pinned || t->func == NULL || !learned_lately(s))
+    if (t->on_thread_stack || t->pinned || t->func == NULL || !learned_lately(s))
         return 0;
     const void *function = function_of(t);
     size_t slot = slot_of(function);

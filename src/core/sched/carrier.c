@@ -357,7 +357,7 @@ static int become_home(s_sched *s, s_carriers *all)
     c_state_init_empty(s->ts, &home->base_state);
     *all = (s_carriers){.s = s, .home = home, .process = p_process_id()};
     s_handoff_begin(&all->protocol, &home->carrier);
-    home->carrier.kept = 1; /* main; what else is kept here is not counted */
+    home->carrier.kept = 1; /* the caller of run(); what else is kept here is not counted */
     p_signals_read(&all->signals);
     stack_size = PyThread_get_stacksize();
     s_carrier_hook = (s_carrier_hooks){stand_at_base, s_meet_at_end};

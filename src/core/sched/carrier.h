@@ -71,8 +71,9 @@ void s_carriers_unlock_after_fork(void);
 /* In the child of a fork: its thread does not exist there, and what it keeps never runs again.  No
  * other thread may become this carrier, or it would run that. */
 void s_carrier_lose(s_carrier_thread *c);
-/* Whether a tasklet that keeps a stack keeps it there; also before that is known. */
+/* Whether a tasklet that keeps a stack keeps it there; also before that is known.  And a stack. */
 int s_is_lost(const s_tasklet *t);
+int s_is_stack_lost(const s_sched *s, const p_stack *stack);
 
 /* ---- carrier.c ----------------------------------------------------------------------------- */
 

@@ -74,13 +74,17 @@ void s_carrier_lose(s_carrier_thread *c)
     b_list_init(&c->aside);
 }
 
-int s_is_lost(const s_tasklet *t)
+int s_is_stack_lost(const s_sched *s, const p_stack *stack)
 {
-    const s_carrier_thread *keeper = t->saved_as == S_C_STACK ? t->stack->keeper : NULL;
+    const s_carrier_thread *keeper = stack->keeper;
     if (keeper == NULL || keeper == s_carrier_here_)
         return 0;
-    const s_carriers *all = t->owner->carriers;
-    return keeper->all != all || all->process != p_process_id();
+    return keeper->all != s->carriers || s->carriers->process != p_process_id();
+}
+
+int s_is_lost(const s_tasklet *t)
+{
+    return t->saved_as == S_C_STACK && s_is_stack_lost(t->owner, t->stack);
 }
 
 void s_carriers_unlock_after_fork(void)

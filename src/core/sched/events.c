@@ -26,9 +26,8 @@ static void ignore_sleep(s_sched *s)
 }
 
 s_ended *s_report_child_ended;
-int (*s_report_empty_queue)(s_sched *s) = ignore_empty_queue;
-void (*s_report_sleep)(s_sched *s) = ignore_sleep;
-void (*s_report_wake)(s_sched *s) = ignore_sleep;
+s_thread_question *s_report_empty_queue = ignore_empty_queue;
+s_thread_event *s_report_sleep = ignore_sleep, *s_report_wake = ignore_sleep;
 
 static const s_guest *guests[MOST + 1]; /* NULL after the last */
 
@@ -116,6 +115,12 @@ void s_report_failed(s_sched *s, s_tasklet *t, PyObject *failure)
 {
     FOR_EACH(g, failed)
     g->failed(s, t, failure);
+}
+
+void s_report_main_ended(s_sched *s, s_tasklet *main, PyObject *result)
+{
+    FOR_EACH(g, main_ended)
+    g->main_ended(s, main, result);
 }
 
 void s_report_departed(s_sched *s, s_tasklet *t)

@@ -30,6 +30,8 @@ enum {
 #define S_ONLY_HARD (S_HAS_LOOP | S_HAS_FIXED_STACK)
 
 typedef void s_ended(s_sched *s, s_tasklet *t);
+typedef void s_thread_event(s_sched *s);
+typedef int s_thread_question(s_sched *s);
 
 typedef struct s_guest {
     unsigned char bit; /* of t->attached */
@@ -62,6 +64,8 @@ typedef struct s_guest {
     void (*failed)(s_sched *s, s_tasklet *t, PyObject *failure);
     /* `t`, which a group owns, has ended, and those that joined it are awake.  One guest. */
     s_ended *child_ended;
+    /* Main's function has returned `result` or, NULL, raised, on a stack of ours.  One guest. */
+    void (*main_ended)(s_sched *s, s_tasklet *main, PyObject *result);
     /* `t` has ended, while s_announcing. */
     s_ended *departed;
 
@@ -79,14 +83,13 @@ typedef struct s_guest {
     /* While s->overdue: the tasklet that runs next (owned), or NULL. */
     s_tasklet *(*overdue)(s_sched *s);
     /* The run queue is empty: 1 when a tasklet that waited for that was made ready.  One guest. */
-    int (*queue_is_empty)(s_sched *s);
+    s_thread_question *queue_is_empty;
     /* No tasklet will ever be ready: 1 when one was given an error for it. */
     int (*deadlock)(s_sched *s);
     /* All tasklets of the thread must look whether they are cancelled (s_post_refresh). */
     void (*refresh)(s_sched *s);
     /* It begins to sleep; it has woken.  One guest. */
-    void (*sleep)(s_sched *s);
-    void (*wake)(s_sched *s);
+    s_thread_event *sleep, *wake;
     /* It goes on in another OS thread (handoff.c): s->ts is that one's. */
     void (*moved)(s_sched *s);
 } s_guest;
@@ -109,9 +112,9 @@ void s_report_traced(s_sched *s, s_tasklet *t);
 void s_report_failed(s_sched *s, s_tasklet *t, PyObject *failure);
 /* What is called often is the guest's own function. */
 extern s_ended *s_report_child_ended;
-extern int (*s_report_empty_queue)(s_sched *s);
-extern void (*s_report_sleep)(s_sched *s);
-extern void (*s_report_wake)(s_sched *s);
+extern s_thread_question *s_report_empty_queue;
+extern s_thread_event *s_report_sleep, *s_report_wake;
+void s_report_main_ended(s_sched *s, s_tasklet *main, PyObject *result);
 void s_report_departed(s_sched *s, s_tasklet *t);
 void s_report_thread_begins(s_sched *s);
 void s_report_thread_ending(s_sched *s);

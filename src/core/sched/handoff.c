@@ -78,22 +78,24 @@
  * that it leaves may be used by others at once.  Where somebody sits on that thread the tasklet is
  * put aside and another one is chosen.  Anything soft runs at home as soon as home is at its base,
  * so threads of ours are seen only while somebody sits at home, and hard tasklets, most of which
- * are kept at home (main, event loops, waits for locks), wait least.  A tasklet that is apart runs
- * on a carrier that keeps nothing, the *reserve*: one that was left with nothing kept and stays for
- * a while.  There it may sit, and home takes the scheduler back without a new thread.
+ * are kept at home (event loops, waits for locks, the caller of run()), wait least.  Main is soft
+ * like others: run() begins its function on a stack of ours (guests/run.c).  A tasklet that is
+ * apart runs on a carrier that keeps nothing, the *reserve*: one that was left with nothing kept
+ * and stays for a while.  There it may sit, and home takes the scheduler back without a new thread.
  *
- * Ends.  A thread ends, and its scheduler with it, only at home: main runs there.  It is closed
- * then; sitters that do not come back, and tasklets that survived being killed, are lost: their
- * threads stop at the meeting for ever.  When the interpreter ends other threads stop wherever they
- * ask for the GIL, so a closed scheduler goes nowhere, and what is kept elsewhere never runs again.
- * Fork: in the child only the thread that forked exists.  It is home there, the scheduler is
- * here, and its tasklet is current, even one that sat; what was kept, sat or ran on other threads
- * is gone.  (A fork is meant to be made at home; a sitter can make one in its tail, within C.)
+ * Ends.  A thread ends, and its scheduler with it, only at home: main's thread runs there.  It is
+ * closed then; sitters that do not come back, and tasklets that survived being killed, are lost:
+ * their threads stop at the meeting for ever.  When the interpreter ends other threads stop
+ * wherever they ask for the GIL, so a closed scheduler goes nowhere, and what is kept elsewhere
+ * never runs again.  Fork: in the child only the thread that forked exists.  It is home there, the
+ * scheduler is here, and its tasklet is current, even one that sat; what was kept, sat or ran on
+ * other threads is gone.  (A fork is meant to be made at home; a sitter can make one in its tail,
+ * within C.)
  *
  * Without a GIL.  The same steps, each under a lock of the scheduler's, and a sitter's thread may
- * attach while it is being taken: take is done while that one thread is kept from attaching.
- * After that the tail of its call truly runs beside the others, which is why the meeting comes
- * before anything that could touch the scheduler.
+ * attach while it is being taken: take is done while that one thread is kept from attaching.  After
+ * that the tail of its call truly runs beside the others, which is why the meeting comes before
+ * anything that could touch the scheduler.
  *
  * Rejected.
  *   Moving the tasklets one by one to another scheduler: O(n), and no ready or hard one can move.
@@ -106,8 +108,8 @@
  *   and each would have to meet in turn.
  *   Stopping the returning thread until the scheduler is free, without saving the sitter: its stack
  *   would be the second one in use under one scheduler, and a kill could not reach it.
- *   A scheduler that stays where it was taken to: main and event loops would be two thread switches
- *   away at each turn, 60 times a switch.
+ *   A scheduler that stays where it was taken to: event loops and waits for locks would be two
+ *   thread switches away at each turn, 60 times a switch.
  */
 #include "sched/handoff.h"
 

@@ -31,6 +31,9 @@ void s_registry_after_fork(s_sched *mine);
 /* ---- tasklet.c, stack_cache.c -------------------------------------------------------- */
 
 void s_chunk_outgrown(s_tasklet *t);
+/* `t` will call func(*args) when it runs next, on a data stack of its own, and has no context: 0 or
+ * S_E_. */
+int s_call_init(PyThreadState *ts, s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames);
 /* Frees what an execution is kept in: data stack and context. */
 void s_free_state(s_tasklet *t);
 /* The base of the C stack that runs; NULL: the thread's own, whose base is the thread's. */
@@ -52,6 +55,11 @@ static inline p_stack_words *s_stack_words_save(const s_sched *s)
 {
     return s_stack_words_of(s, s->stack);
 }
+
+/* The current tasklet runs on `fresh` from now on, as its state says; returns when it continues on
+ * the stack that it has now, with what it was woken with.  `kept` is of c_hard_suspend.  switch.c
+ */
+PyObject *s_leave_stack(s_sched *s, s_tasklet *me, p_stack *fresh, c_hard_state *kept);
 
 p_stack *s_stack_take(s_sched *s);
 void s_stack_give(s_sched *s, p_stack *stack);

@@ -59,11 +59,12 @@ int s_is_daemon_sitter(const s_tasklet *t)
 
 /* ---- taking -------------------------------------------------------------------------------- */
 
-/* Main never leaves its thread: it may have other C stacks there. */
+/* Nothing on the thread's own stack leaves the thread: it may have other C stacks there. */
 static int may_sit(const s_sched *s)
 {
     const s_tasklet *t = s->current;
-    const int bound = t->is_main ? S_HAS_LOOP : S_HAS_LOOP | S_HAS_FIXED_STACK | S_HAS_FIBERS;
+    const int bound =
+        t->on_thread_stack ? S_HAS_LOOP : S_HAS_LOOP | S_HAS_FIXED_STACK | S_HAS_FIBERS;
     return t != s->idler && t->state == S_RUNNING && !t->nopreempt && !t->pinned &&
            !t->stackless.atomic && !(t->attached & bound);
 }
@@ -183,7 +184,7 @@ static void try_stop_softly(s_carrier_thread *c)
     s_sched *s = c->all->s;
     c_call_site site = {.args = c->bell.at, .kind = C_SAFEPOINT};
     c_soft_point point;
-    if (t->is_main || !s->soft || t->attached & S_ONLY_HARD || PyErr_Occurred() ||
+    if (t->on_thread_stack || !s->soft || t->attached & S_ONLY_HARD || PyErr_Occurred() ||
         c_soft_point_find(c->ts, &t->c, &site, &point) != C_SOFT)
         return;
     p_stack *mine = c->stack;

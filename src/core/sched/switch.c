@@ -84,7 +84,10 @@ static void run_dispatcher(void)
         PyObject *result = run_current(s, t);
         if (B_UNLIKELY(s->current != t))
             s_carrier_hook.meet_at_end();
-        s_finish(s, t, result);
+        if (B_UNLIKELY(t->is_main))
+            s_report_main_ended(s, t, result);
+        else
+            s_finish(s, t, result);
         s_tasklet *next = s_next(s);
         make_current(s, next);
         if (B_UNLIKELY(s->travels))
@@ -240,6 +243,19 @@ static B_COLD void suspend_while_travelling(s_sched *s, s_tasklet *next, p_stack
     }
 }
 
+/* The tasklet runs again on `mine`, the stack that it kept. */
+static B_INLINE PyObject *continue_on_stack(s_sched *s, s_tasklet *me, p_stack *mine,
+                                            c_hard_state *kept, p_stack_words *words)
+{
+    track_enter(mine->fake);
+    c_hard_resume(s->ts, &me->c, kept);
+    if (B_UNLIKELY(words != NULL))
+        p_stack_words_restore(words);
+    if (B_UNLIKELY(me->attached & S_ONLY_HARD))
+        s_report_resume(s, me);
+    return take_delivery(me);
+}
+
 static PyObject *suspend_hard(s_sched *s, s_tasklet *me, s_tasklet *next, p_stack *fresh, int top)
 {
     c_hard_state kept;
@@ -260,13 +276,17 @@ static PyObject *suspend_hard(s_sched *s, s_tasklet *me, s_tasklet *next, p_stac
         jump_to_kept(s, next, &mine->sp, &mine->fake);
     else
         settle_at_base(s, next, &mine->sp, &mine->fake);
-    track_enter(mine->fake);
-    c_hard_resume(s->ts, &me->c, &kept);
-    if (B_UNLIKELY(words != NULL))
-        p_stack_words_restore(words);
-    if (B_UNLIKELY(me->attached & S_ONLY_HARD))
-        s_report_resume(s, me);
-    return take_delivery(me);
+    return continue_on_stack(s, me, mine, &kept, words);
+}
+
+PyObject *s_leave_stack(s_sched *s, s_tasklet *me, p_stack *fresh, c_hard_state *kept)
+{
+    p_stack *mine = s->stack;
+    p_stack_words *words = s_stack_words_save(s);
+    mine->keeper = s->at;
+    c_state_load(s->ts, &me->c);
+    start_on_stack(s, fresh, &mine->sp, &mine->fake);
+    return continue_on_stack(s, me, mine, kept, words);
 }
 
 /* The arguments are in the frame since the start; their tuple may be freed once no object is freed
@@ -371,8 +391,8 @@ static B_INLINE int refuse_or_leave(s_sched *s, s_tasklet *me, s_tasklet *next,
     *top = -1;
     if (s->only_hard)
         return s->only_hard;
-    if (me->is_main || site == NULL)
-        return me->is_main ? C_MAIN : C_FROM_C;
+    if (me->on_thread_stack || site == NULL)
+        return me->on_thread_stack ? C_MAIN : C_FROM_C;
     if (s->soft) {
         c_soft_point point;
         why = c_soft_point_find(s->ts, &me->c, site, &point);

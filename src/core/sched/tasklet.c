@@ -36,14 +36,18 @@ static int pass_arguments(s_tasklet *t, PyObject *func, PyObject *args, PyObject
     return code;
 }
 
+int s_call_init(PyThreadState *ts, s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames)
+{
+    int code = pass_arguments(t, func, args, kwnames);
+    return code == S_OK ? make_first_chunk(ts, t) : code;
+}
+
 /* `ts`: the caller's thread, whose context is copied. */
 static int make_call(PyThreadState *ts, s_tasklet *t, PyObject *func, PyObject *args,
                      PyObject *kwnames)
 {
     t->wait.task = t;
-    int code = pass_arguments(t, func, args, kwnames);
-    if (code == S_OK)
-        code = make_first_chunk(ts, t);
+    int code = s_call_init(ts, t, func, args, kwnames);
     if (code < 0)
         return code;
     return c_context_copy(ts, &t->c.context) < 0 ? S_E_SET : S_OK;
@@ -138,7 +142,7 @@ int s_main_init(s_sched *s, s_tasklet *t)
 {
     t->wait.task = t;
     t->owner = s;
-    t->started = t->is_main = 1;
+    t->started = t->is_main = t->on_thread_stack = 1;
     t->since = s->coarse_now;
     c_state_never_soft(&t->c);
     t->state = S_RUNNING;
@@ -174,7 +178,7 @@ int s_visit(s_tasklet *t, visitproc visit, void *arg)
         if (stop)
             return stop;
     }
-    if (t->is_main || (t->started && !is_saved(t)))
+    if (t->on_thread_stack || (t->started && !is_saved(t)))
         return 0;
     return c_state_visit(&t->c, t->started, visit, arg);
 }

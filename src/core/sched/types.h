@@ -139,6 +139,7 @@ struct s_tasklet {
 
     unsigned char state, saved_as;
     unsigned char started : 1, is_main : 1;
+    unsigned char on_thread_stack : 1; /* main, unless its function has a stack of ours: run.c */
     unsigned char due : 1;             /* a preemption was withheld and is still wanted */
     unsigned char in_ring : 1;         /* a ring that it was part of has been reported */
     unsigned char garbage : 1;         /* its finalizer ended it */
@@ -234,6 +235,7 @@ struct s_sched {
     int asleep;                  /* waits for ever inside loomlet */
     int ending;                  /* its thread is about to end: no tasklet may come here */
     int running;                 /* inside run() */
+    void *run_caller;            /* what of it main has left on the thread's stack: guests/run.c */
     int profiled;                /* tasklets have taken turns while cProfile was on */
     int killing;                 /* inside s_kill_all */
     int signalled;               /* main was woken to run handlers of signals */

@@ -17,9 +17,9 @@
 
 unsigned long long y_owner_ident(const s_sched *s)
 {
-    if (s == NULL || s->current->is_main)
+    if (s == NULL)
         return PyThread_get_thread_ident();
-    return s_identity_number(s->current);
+    return s->current->is_main ? s->thread_id : s_identity_number(s->current);
 }
 
 /* ---- releasing -------------------------------------------------------------------- */
@@ -62,7 +62,7 @@ static int is_other_tasklet(s_sched *s, unsigned long long ident)
     int found = 0;
     if (s == NULL || ident == 0 || ident == y_owner_ident(s))
         return 0;
-    if (ident == PyThread_get_thread_ident())
+    if (ident == s->thread_id)
         return 1;
     c_lock_take(&s->all_lock);
     for (b_link *at = s->all.next; at != &s->all && !found; at = at->next)

@@ -20,6 +20,7 @@
  * Released in C.  3.11 and 3.12 release the lock that shows a thread's end without calling a
  * method: a tasklet that waits for one checks again by a timer, at most 20 ms late.
  */
+#include "sched/carrier.h"
 #include "sched/guests/thread_identity.h"
 #include "sync/builtin_lock_queue.h"
 
@@ -186,7 +187,7 @@ static PyObject *acquire_as_thread(builtin_wait *w, int64_t timeout)
 static int is_held_here(PyObject *lock)
 {
     unsigned long long owner = c_builtin_lock_is_recursive(lock) ? c_builtin_rlock_owner(lock) : 0;
-    return owner & 1 || owner == PyThread_get_thread_ident();
+    return owner & 1 || owner == s_home_ident();
 }
 
 /* Nothing of this thread can run: another thread releases the lock, or none. */
@@ -194,7 +195,7 @@ static PyObject *acquire_trapped(builtin_wait *w, int64_t timeout, int *code)
 {
     *code = S_E_TRAPPED;
     if (c_builtin_lock_is_recursive(w->request.lock) &&
-        c_builtin_rlock_owner(w->request.lock) == PyThread_get_thread_ident())
+        c_builtin_rlock_owner(w->request.lock) == s_home_ident())
         return NULL;
     *code = S_E_SET;
     PyObject *done = acquire_as_thread(w, timeout);

@@ -37,20 +37,9 @@ class Gate:
         os.close(self.writer)
 
 
-def run(main: Callable[..., T], *args: Any, preempted: bool = False) -> T:
-    """Inside run(), with handoff and short slices.
-
-    Main keeps its stack in its thread, and what sits there keeps main: it would not get to what
-    ends the call if it were preempted before.  So it is not, unless `preempted`; nor does it sit.
-    """
-    if preempted:
-        return loomlet.run(main, *args, slice=SLICE, handoff=True)
-
-    def unpreempted() -> T:
-        with loomlet.nopreempt():
-            return main(*args)
-
-    return loomlet.run(unpreempted, slice=SLICE, handoff=True)
+def run(main: Callable[..., T], *args: Any) -> T:
+    """Inside run(), with handoff and short slices."""
+    return loomlet.run(main, *args, slice=SLICE, handoff=True)
 
 
 def sit(gate: Gate) -> int:
@@ -61,9 +50,8 @@ def sit(gate: Gate) -> int:
 
 def teach(function: Callable[[Gate], T], gate: Gate) -> T:
     """After this, tasklets of `function` sit apart from those that keep a stack."""
-    with loomlet.nopreempt():
-        task = loomlet.spawn(function, gate)
-        loomlet.spawn(gate.open)
+    task = loomlet.spawn(function, gate)
+    loomlet.spawn(gate.open)
     return task.result()
 
 

@@ -38,7 +38,7 @@ def test_main_sits():
             gate.wait()
         return where() == home
 
-    assert run(main, preempted=True)
+    assert run(main)
 
 
 def test_fifty_sit_at_once():
@@ -288,7 +288,7 @@ def test_while_tracing_nothing_is_handed_over():
         finally:
             sys.settrace(tracer)
 
-    assert run(main, preempted=True) == 0
+    assert run(main) == 0
 
 
 def test_an_idle_scheduler_is_not_taken():

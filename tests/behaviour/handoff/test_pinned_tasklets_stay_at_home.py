@@ -94,7 +94,7 @@ def test_it_waits_until_home_is_free():
                 task.join()
         return log
 
-    assert run(main, preempted=True) == ["entering", "opening", True]
+    assert run(main) == ["entering", "opening", True]
 
 
 def test_a_kill_that_comes_first_is_raised_outside():
@@ -133,7 +133,7 @@ def test_a_kill_that_comes_first_is_raised_outside():
                 victim.join()
         return log
 
-    assert run(main, preempted=True) == ["entering"]
+    assert run(main) == ["entering"]
 
 
 def test_below_c_code_in_another_thread_it_is_refused():

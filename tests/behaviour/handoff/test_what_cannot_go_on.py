@@ -30,8 +30,17 @@ def program(python):
     return lambda text: python(SHARED + textwrap.dedent(text))
 
 
-def test_the_child_of_a_tasklet_elsewhere_lacks_main(program):
-    """As the child of a thread that is not the main one: it ends with that."""
+@pytest.mark.parametrize(
+    ("end", "status", "shown", "error"),
+    [
+        ("return print('end')", 0, "end\n", ""),
+        ("sys.exit(3)", 3, "", ""),
+        ("sys.exit('why')", 1, "", "why\n"),
+        ("raise ValueError('no')", 1, "", "ValueError: no\n"),
+    ],
+)
+def test_the_child_of_a_tasklet_elsewhere(program, end, status, shown, error):
+    """It has main, but not the thread that has called run(): so it ends with main."""
     done = program(
         """
         def fork(wanted):
@@ -46,12 +55,16 @@ def test_the_child_of_a_tasklet_elsewhere_lacks_main(program):
         def main():
             sit_apart(fork, False)
             sit_apart(fork, True)
+            if os.getpid() != parent:
+                END
             print("main")
 
+        parent = os.getpid()
         run(main)
-        """
+        """.replace("END", end)
     )
-    assert (done.returncode, done.stdout) == (0, "child\n0\nmain\n")
+    assert done.stdout == f"child\n{shown}{status}\nmain\n"
+    assert done.stderr.endswith(error)
 
 
 def test_a_scheduler_that_does_not_wait_for_it(program):

@@ -97,6 +97,27 @@ ASK = """
     print(sorted(answers))
 """
 
+SPAWNED = """
+    import loomlet
+
+    def serve():
+        for _ in range(2):
+            server.send(server.recv() * 2)
+
+    server, client = context.socket(zmq.REP), context.socket(zmq.REQ)
+    client.connect(f"tcp://127.0.0.1:{server.bind_to_random_port('tcp://127.0.0.1')}")
+    serving, answers = loomlet.spawn(serve), []
+    loomlet.schedule()
+    for message in (b"a", b"b"):
+        client.send(message)
+        answers.append(client.recv())
+    serving.join()
+    client.close()
+    server.close()
+    context.term()
+    print(answers)
+"""
+
 PUBLISH = r"""
     def listen(heard):
         with context.socket(zmq.SUB) as socket:
@@ -127,6 +148,12 @@ def test_zeromq_asks_and_answers(run_with_handoff):
     pytest.importorskip("zmq")
     answers = sorted([b"aa", b"bb", b"cc"] * 3 + [b"ended"])
     assert run_with_handoff(ZMQ + ASK) == f"{answers}\n"
+
+
+def test_zeromq_between_main_and_a_tasklet(run_with_handoff):
+    """What was spawned sits first, and only main can end that call."""
+    pytest.importorskip("zmq")
+    assert run_with_handoff(ZMQ + SPAWNED) == "[b'aa', b'bb']\n"
 
 
 def test_zeromq_publishes(run_with_handoff):

@@ -197,6 +197,30 @@ static PyObject *native_run_begin(PyObject *module, PyObject *unused)
     return code < 0 ? bind_fail(code, (PyObject *)s->current) : Py_NewRef(Py_None);
 }
 
+/* _run_main(func, *args): calls func(*args) as main, on a stack of ours. */
+static PyObject *native_run_main(PyObject *module, PyObject *args)
+{
+    int code;
+    (void)module;
+    s_sched *s = s_self();
+    PyObject *rest = s ? PyTuple_GetSlice(args, 1, PyTuple_GET_SIZE(args)) : NULL;
+    if (rest == NULL)
+        return NULL;
+    PyObject *result = s_run_main(s, PyTuple_GET_ITEM(args, 0), rest, &code);
+    Py_DECREF(rest);
+    if (result == NULL && code != S_E_SET)
+        bind_fail(code, (PyObject *)s->current);
+    return result;
+}
+
+/* _is_run_lost(): what has called run() does not exist, in the child of a fork. */
+static PyObject *native_is_run_lost(PyObject *module, PyObject *unused)
+{
+    const s_sched *s = s_self_if_any();
+    (void)module, (void)unused;
+    return PyBool_FromLong(s != NULL && s_is_run_caller_lost(s));
+}
+
 /* _run_end(): ends the others and leaves run(). */
 static PyObject *native_run_end(PyObject *module, PyObject *unused)
 {
@@ -247,6 +271,8 @@ PyMethodDef bind_native_functions[] = {
     {"_never_ran", native_never_ran, METH_NOARGS, NULL},
     {"_survivors", native_survivors, METH_NOARGS, NULL},
     {"_run_begin", native_run_begin, METH_NOARGS, NULL},
+    {"_run_main", native_run_main, METH_VARARGS, NULL},
+    {"_is_run_lost", native_is_run_lost, METH_NOARGS, NULL},
     {"_run_end", native_run_end, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

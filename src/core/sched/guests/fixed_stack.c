@@ -6,7 +6,8 @@
  * as long as it lives it is the only one of the thread that may use the library: on another stack
  * the copies would overwrite the frames of whatever runs there.
  *
- * The main tasklet has the thread's own stack anyway; only the second half holds for it.
+ * What runs on the thread's own stack, as main does mostly, has it anyway; only the second half
+ * holds for it.
  */
 #include "sched/guests/fixed_stack.h"
 
@@ -14,7 +15,7 @@
 
 void s_set_fixed_stack(s_sched *s)
 {
-    if (s->current->is_main)
+    if (s->current->on_thread_stack)
         return;
     s->current->attached |= S_HAS_FIXED_STACK;
     s_only_hard_for(s, s->current);
@@ -51,6 +52,11 @@ static void drop_fixed_stack(s_sched *s, s_tasklet *t)
         s->fixed_stack_of = 0;
     if (s->current == t)
         s_only_hard_for(s, t);
+}
+
+void s_lose_fixed_stack(s_sched *s, s_tasklet *t)
+{
+    drop_fixed_stack(s, t);
 }
 
 static void forget_fixed_stack(s_sched *s)

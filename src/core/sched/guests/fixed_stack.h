@@ -9,6 +9,8 @@
 int s_claim_fixed_stack(s_sched *s);
 /* The current tasklet stays on the C stack that it runs on, until it ends; so may others. */
 void s_set_fixed_stack(s_sched *s);
+/* `t` has left that stack for good, and lives on. */
+void s_lose_fixed_stack(s_sched *s, s_tasklet *t);
 /* Whether s_claim_fixed_stack would refuse the current tasklet. */
 static inline int s_fixed_stack_is_taken(const s_sched *s)
 {

@@ -156,7 +156,7 @@ static int may_be_soft_later(const s_preempt *p)
     s_tasklet *t = s->current;
     c_call_site site = this_safepoint(p);
     c_soft_point point;
-    if (s->carriers == NULL || !s->carriers->on || !s->soft || t->is_main ||
+    if (s->carriers == NULL || !s->carriers->on || !s->soft || t->on_thread_stack ||
         t->attached & S_ONLY_HARD)
         return 0;
     int why = c_soft_point_find(s->ts, &t->c, &site, &point);

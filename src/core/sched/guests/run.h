@@ -2,11 +2,18 @@
 #ifndef LOOMLET_SCHED_RUN_H
 #define LOOMLET_SCHED_RUN_H
 
-#include "sched/types.h"
+#include "sched/events.h"
 
 /* The current tasklet enters run(): 0, or S_E_NESTED inside a run() or outside the main tasklet. */
 int s_run_begin(s_sched *s);
-/* Ends every other tasklet of the thread and leaves run(): 0 or S_E_. */
+/* Ends every other tasklet of the thread and leaves run(), unless that has been done: 0 or S_E_. */
 int s_run_end(s_sched *s);
+/* Calls func(*args) as main, the current tasklet, on a stack of ours: the result, or NULL and a
+ * code.  Both borrowed. */
+PyObject *s_run_main(s_sched *s, PyObject *func, PyObject *args, int *code);
+/* In the child of a fork: the thread that has called run() does not exist here. */
+int s_is_run_caller_lost(const s_sched *s);
+
+extern const s_guest s_run_guest;
 
 #endif

@@ -1,0 +1,229 @@
+"""Main's function has a stack of ours and is main all the same; what called run() stays at home."""
+
+import contextvars
+import sys
+import threading
+import weakref
+
+import pytest
+from helpers_c_calls import Gate, run, sit, where
+
+import loomlet
+from loomlet import Channel, TaskletExit, patch, schedule, spawn
+
+
+def test_the_first_call_does_not_hold_main_up():
+    """It sits in the thread that has called run(), and main ends it from another one."""
+
+    def main():
+        home = where()
+        with Gate() as gate:
+            task = spawn(sit, gate)
+            schedule()
+            away = where() != home
+            gate.open()
+            return task.result() == home, away
+
+    assert run(main) == (True, True)
+
+
+def test_it_is_main_there():
+    """To itself, to others, and to threading."""
+    setting = contextvars.ContextVar("setting", default="none")
+
+    def main():
+        before = loomlet.current(), threading.current_thread(), threading.get_ident()
+        token = setting.set("main's")
+        with Gate() as gate:
+            task = spawn(sit, gate)
+            schedule()
+            after = loomlet.current(), threading.current_thread(), threading.get_ident()
+            gate.open()
+            task.join()
+        seen = setting.get()
+        setting.reset(token)
+        return before == after, before[0].is_main, before[0].name, seen
+
+    assert run(main) == (True, True, "main", "main's")
+    assert setting.get() == "none"
+    assert loomlet.current().is_main
+
+
+def test_what_run_was_called_in_is_whole():
+    """Its handled exception, its context variables, its generator; arguments and result."""
+    setting = contextvars.ContextVar("setting")
+
+    def main(first, second):
+        assert sys.exception() is None
+        setting.set(first)
+        with Gate() as gate:
+            task = spawn(sit, gate)
+            schedule()
+            gate.open()
+            task.join()
+        return first, second
+
+    def caller():
+        try:
+            raise KeyError("handled")
+        except KeyError as error:
+            yield run(main, 1, [2])
+            assert sys.exception() is error
+        yield setting.get()
+
+    assert list(caller()) == [(1, [2]), 1]
+
+
+def test_an_exception_of_main_is_raised_by_run():
+    """With the traceback from the function that raised."""
+
+    def main():
+        with Gate() as gate:
+            task = spawn(sit, gate)
+            schedule()
+            gate.open()
+            task.join()
+        raise ValueError("main's")
+
+    with pytest.raises(ValueError, match="main's") as raised:
+        run(main)
+    assert raised.traceback[-1].name == "main"
+
+
+def test_a_deadlock_is_main_s():
+    """It is raised where main waits."""
+
+    def main():
+        with pytest.raises(loomlet.Deadlock, match="receive"):
+            Channel().receive()
+        return "raised"
+
+    assert run(main) == "raised"
+
+
+def test_nothing_of_the_function_is_kept():
+    """Its frames, arguments and result are gone when run() has returned."""
+
+    class Value:
+        pass
+
+    def main(value):
+        spawn(schedule)
+        schedule()
+        return Value()
+
+    given = Value()
+    result = run(main, given)
+    seen = [weakref.ref(given), weakref.ref(result)]
+    del given, result
+    assert [ref() for ref in seen] == [None, None]
+
+
+@pytest.mark.parametrize("end", ["return", "raise"])
+def test_others_end_while_one_sits_at_home(end):
+    """Their `finally` runs, and lets it go: run() waits for that one."""
+    log = []
+
+    def clean_up():
+        try:
+            Channel().receive()
+        finally:
+            log.append("cleaned up")
+            gate.open()
+
+    def main():
+        task = spawn(sit, gate)
+        spawn(clean_up)
+        schedule()
+        schedule()
+        if end == "raise":
+            raise KeyError(task)
+        return task
+
+    with Gate() as gate:
+        try:
+            task = run(main)
+        except KeyError as error:
+            task = error.args[0]
+    assert log == ["cleaned up"]
+    assert task.state == "done"
+
+
+def test_run_is_called_again_and_again():
+    """Each time it begins on the thread's own stack."""
+
+    def main(n):
+        if n % 2:
+            return loomlet.current().is_main
+        with Gate() as gate:
+            task = spawn(sit, gate)
+            schedule()
+            gate.open()
+            return task.result() > 0
+
+    assert all(run(main, n) for n in range(20))
+    with pytest.raises(loomlet.TaskletError):
+        run(lambda: loomlet.run(int, handoff=True))
+
+
+def test_main_is_killed_where_it_is():
+    """By a tasklet, while another one sits at home."""
+
+    def main():
+        with Gate() as gate:
+            task, me = spawn(sit, gate), loomlet.current()
+
+            def kill():
+                me.throw(TaskletExit)
+                gate.open()
+
+            spawn(kill)
+            try:
+                Channel().receive()
+            except TaskletExit:
+                return task.result() > 0
+
+    assert run(main)
+
+
+def test_locks_of_main_are_main_s():
+    """Acquired in one thread and released in another; nobody else releases an RLock."""
+
+    def main():
+        lock = threading.RLock()
+        with Gate() as gate:
+            task = spawn(sit, gate)
+            with lock, lock:
+                schedule()
+                gate.open()
+                task.join()
+                loomlet.sleep(0.01)
+                with pytest.raises(RuntimeError, match="un-acquired"):
+                    spawn(lock.release).result()
+            return lock.acquire(blocking=False)
+
+    patch.install()
+    try:
+        assert run(main)
+    finally:
+        patch.uninstall()
+
+
+def test_main_with_greenlets_stays_at_home():
+    """Its other stacks are there."""
+    from loomlet.compat.greenlet import getcurrent, greenlet
+
+    def main():
+        home = where()
+        child = greenlet(lambda: getcurrent().parent.switch(where()))
+        found = child.switch()
+        with Gate() as gate:
+            task = spawn(sit, gate)
+            schedule()
+            gate.open()
+            task.join()
+        child.switch()
+        return found == home == where()
+
+    assert run(main)
+    assert run(main)
