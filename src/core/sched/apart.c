@@ -127,6 +127,11 @@ int s_belongs_here(s_sched *s, const s_tasklet *t)
     return t != s->idler && !s_must_leave(s, t) && s_route(s->carriers, t) == &s->at->carrier;
 }
 
+int s_must_go_home(const s_sched *s, const s_tasklet *t)
+{
+    return s->away && s_is_home_free(s) && !s_is_apart(s, t);
+}
+
 int s_may_share(s_sched *s, const s_tasklet *t)
 {
     return s_belongs_here(s, t) && !s_is_apart(s, t);

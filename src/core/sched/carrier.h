@@ -130,7 +130,9 @@ s_carrier *s_route(s_carriers *all, const s_tasklet *t);
 int s_must_leave(const s_sched *s, const s_tasklet *t);
 /* While s->travels: whether a tasklet that keeps no stack runs where the scheduler is. */
 int s_belongs_here(s_sched *s, const s_tasklet *t);
-/* The same when the current tasklet is about to keep its stack here. */
+/* Whether the current tasklet, which runs alone, had better run at home: there are signals. */
+int s_must_go_home(const s_sched *s, const s_tasklet *t);
+/* The same as s_belongs_here when the current tasklet is about to keep its stack here. */
 int s_may_share(s_sched *s, const s_tasklet *t);
 
 #endif

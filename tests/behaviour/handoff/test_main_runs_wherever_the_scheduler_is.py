@@ -209,6 +209,38 @@ def test_locks_of_main_are_main_s():
         patch.uninstall()
 
 
+@pytest.mark.parametrize("work", ["pass", "loomlet.schedule()", "loomlet.sleep(0)"])
+def test_main_that_works_alone_goes_home(python, work):
+    """Signals are served there, and nothing else calls the scheduler back."""
+    done = python(
+        """
+        import ctypes, os, signal, sys, threading, loomlet
+        sys.settrace(None)
+        libc, buffer = ctypes.CDLL(None), ctypes.create_string_buffer(1)
+        reader, writer = os.pipe()
+
+        def main():
+            home = libc.gettid()
+            task = loomlet.spawn(libc.read, reader, buffer, 1)
+            loomlet.schedule()
+            assert libc.gettid() != home
+            with loomlet.nopreempt():
+                os.write(writer, b"x")
+                while task.state != "done":
+                    loomlet.schedule()
+            threading.Timer(0.01, os.kill, (os.getpid(), signal.SIGINT)).start()
+            while True:
+                WORK
+
+        try:
+            loomlet.run(main, slice=0.001, handoff=True)
+        except KeyboardInterrupt:
+            print("interrupted")
+        """.replace("WORK", work)
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted\n", "")
+
+
 def test_main_with_greenlets_stays_at_home():
     """Its other stacks are there."""
     from loomlet.compat.greenlet import getcurrent, greenlet
@@ -219,8 +251,7 @@ def test_main_with_greenlets_stays_at_home():
         found = child.switch()
         with Gate() as gate:
             task = spawn(sit, gate)
-            schedule()
-            gate.open()
+            spawn(gate.open)
             task.join()
         child.switch()
         return found == home == where()

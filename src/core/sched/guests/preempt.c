@@ -112,6 +112,11 @@ static int yield_to_next(s_preempt *p)
     me->wait.value = me->error = NULL;
     s_ready(s, me);
     s_tasklet *next = s_next_slow(s);
+    if (next == me && s_must_go_home(s, me)) {
+        b_prepend(&s->ready, &me->wait.link);
+        me->state = S_READY;
+        next = s->idler; /* which stands for going home */
+    }
     int moves = next != me;
     if (moves)
         c_interrupt_switch_away(&p->interrupt);
