@@ -235,6 +235,7 @@ struct s_sched {
     int asleep;                  /* waits for ever inside loomlet */
     int ending;                  /* its thread is about to end: no tasklet may come here */
     int running;                 /* inside run() */
+    uint64_t run_id;             /* ... while its function has a stack of ours: guests/fiber.h */
     void *run_caller;            /* what of it main has left on the thread's stack: guests/run.c */
     int profiled;                /* tasklets have taken turns while cProfile was on */
     int killing;                 /* inside s_kill_all */

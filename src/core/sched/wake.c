@@ -157,8 +157,7 @@ void s_handle_throw(s_sched *s, s_tasklet *t, PyObject *error)
 int s_wake_for_signals(s_sched *s)
 {
     s_tasklet *t = s->main;
-    if (t->state != S_BLOCKED || t->saved_as != S_C_STACK || !t->kind->resumable ||
-        !t->kind->detach(t))
+    if (t->state != S_BLOCKED || s_is_soft(t) || !t->kind->resumable || !t->kind->detach(t))
         return 0;
     s->signalled = 1;
     Py_XSETREF(t->wait.value, Py_NewRef(Py_True));

@@ -258,3 +258,27 @@ def test_main_with_greenlets_stays_at_home():
 
     assert run(main)
     assert run(main)
+
+
+def test_greenlets_of_before_are_those_of_the_caller():
+    """Main inside run() has others; a suspended one cannot run on a stack that it does not know."""
+    from loomlet.compat.greenlet import error, getcurrent, greenlet
+
+    child = greenlet(lambda: getcurrent().parent.switch("first"))
+    assert child.switch() == "first"
+    outside = getcurrent()
+
+    def main():
+        assert getcurrent() is not outside
+        with pytest.raises(error):
+            child.switch()
+        with Gate() as gate:
+            task = spawn(sit, gate)
+            schedule()
+            gate.open()
+            task.join()
+        return greenlet(lambda: "inside").switch()
+
+    assert run(main) == "inside"
+    assert getcurrent() is outside
+    assert child.switch("second") == "second"

@@ -86,7 +86,7 @@ static int find_where_it_runs(PyObject *self)
     s_sched *s = s_self_if_any();
     if (SELF->state != S_FIBER_RUNNING)
         return 0;
-    if (s != NULL && s_fiber_is_here(s, SELF) && SELF->tasklet == s->current->id)
+    if (s != NULL && s_fiber_is_here(s, SELF) && SELF->tasklet == s_fiber_owner_id(s))
         return 1;
     PyErr_SetString(PyExc_ValueError,
                     "the context of a greenlet that is running in a different thread or tasklet "

@@ -73,9 +73,14 @@ int s_fiber_begin(s_sched *s, s_fiber *fiber)
     return S_OK;
 }
 
+uint64_t s_fiber_owner_id(const s_sched *s)
+{
+    return s->current->is_main && s->run_id ? s->run_id : s->current->id;
+}
+
 void s_fiber_adopt(s_sched *s, s_fiber *fiber)
 {
-    fiber->tasklet = s->current->id;
+    fiber->tasklet = s_fiber_owner_id(s);
     fiber->scheduler = s;
     fiber->thread = s->main->id;
 }
@@ -95,7 +100,7 @@ int s_fiber_is_lost(const s_sched *s, const s_fiber *fiber)
 int s_fiber_may_run(const s_sched *s, const s_fiber *fiber)
 {
     return fiber->state == S_FIBER_NEW ||
-           (fiber->state == S_FIBER_SUSPENDED && fiber->tasklet == s->current->id &&
+           (fiber->state == S_FIBER_SUSPENDED && fiber->tasklet == s_fiber_owner_id(s) &&
             s_fiber_is_here(s, fiber));
 }
 
@@ -281,6 +286,23 @@ static void drop_fibers(s_sched *s, s_tasklet *t)
     Py_XDECREF(all->error);
     PyMem_Free(all);
     PyErr_SetRaisedException(pending);
+}
+
+s_fiber_set *s_fiber_set_put_aside(s_tasklet *t)
+{
+    s_fiber_set *all = t->fibers;
+    t->fibers = NULL;
+    t->attached &= (unsigned char)~S_HAS_FIBERS;
+    return all;
+}
+
+void s_fiber_set_restore(s_sched *s, s_tasklet *t, s_fiber_set *all)
+{
+    if (t->fibers != NULL)
+        drop_fibers(s, t);
+    t->fibers = all;
+    if (all != NULL)
+        t->attached |= S_HAS_FIBERS;
 }
 
 const s_guest s_fiber_guest = {.bit = S_HAS_FIBERS, .drop = drop_fibers, .visit = visit_fibers};

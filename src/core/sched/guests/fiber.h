@@ -11,7 +11,8 @@ typedef struct {
     PyObject_HEAD
     c_state c;          /* where it stands while it is suspended, and its first chunk */
     p_stack *stack;     /* while it is suspended */
-    uint64_t tasklet;   /* the id of the tasklet that it belongs to; 0: none before the start */
+    uint64_t tasklet;   /* the id of the tasklet that it belongs to; 0: none before the start.  Of
+                         * main inside run(), which has a stack of ours there: s->run_id */
     s_sched *scheduler; /* ... and its scheduler, which another thread may have afterwards, */
     uint64_t thread;    /* ... and the id of that thread's main tasklet */
     unsigned char state;
@@ -36,12 +37,18 @@ int s_fiber_may_run(const s_sched *s, const s_fiber *fiber);
 /* Suspends the running fiber for another one, which may run: 0 when it resumes, or S_E_MEMORY,
  * S_E_SET. */
 int s_fiber_switch(s_sched *s, s_fiber *next);
+/* What the fibers of the current tasklet have as `tasklet`. */
+uint64_t s_fiber_owner_id(const s_sched *s);
 /* A fiber of this thread belongs to the current tasklet from now on. */
 void s_fiber_adopt(s_sched *s, s_fiber *fiber);
 /* Whether its C stack is one of this thread. */
 int s_fiber_is_here(const s_sched *s, const s_fiber *fiber);
 /* Whether its thread has ended, so that it never runs again; 0 may be out of date. */
 int s_fiber_is_lost(const s_sched *s, const s_fiber *fiber);
+/* Takes the fibers of a tasklet, which runs in its first one, from it: NULL for none. */
+s_fiber_set *s_fiber_set_put_aside(s_tasklet *t);
+/* Gives them back; what it has begun since then ends, as at the end of a tasklet. */
+void s_fiber_set_restore(s_sched *s, s_tasklet *t, s_fiber_set *all);
 int s_fiber_visit(s_fiber *fiber, visitproc visit, void *arg);
 /* Before its memory is freed.  What a suspended one keeps on its C stack is lost. */
 void s_fiber_free(s_fiber *fiber);

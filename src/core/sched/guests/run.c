@@ -12,9 +12,9 @@
  * frames, handled exceptions and limits that belong to it (run_caller), and continues there, as
  * main, when the function has ended.
  *
- * A main that is always switched hard gains nothing by that, and one that has other C stacks of the
- * thread's, or code that keeps addresses of its own (fixed_stack.c), must not leave it: such a one
- * stays where it is.
+ * A main that is always switched hard gains nothing by that, and one that runs in a fiber, or has
+ * code that keeps addresses of its stack (fixed_stack.c), must not leave it: such a one stays where
+ * it is.  The fibers that it has are its caller's: it cannot switch to them meanwhile.
  *
  * Rejected.  A tasklet of its own for the function, for which main waits: all that is meant for
  * main would have to be passed on to it, in each face.
@@ -22,6 +22,7 @@
 #include "sched/guests/run.h"
 
 #include "sched/carrier.h"
+#include "sched/guests/fiber.h"
 #include "sched/guests/fixed_stack.h"
 #include "sched/guests/scope.h"
 #include "sched/internal.h"
@@ -29,6 +30,7 @@
 typedef struct {
     c_state state;
     p_stack *stack;
+    s_fiber_set *fibers;
 } run_caller;
 
 int s_run_begin(s_sched *s)
@@ -54,7 +56,9 @@ int s_run_end(s_sched *s)
 
 static int keeps_its_stack(const s_sched *s, const s_tasklet *main)
 {
-    return main->attached & (S_ONLY_HARD | S_HAS_FIBERS) || s->fixed_stack_of == main->id;
+    const s_fiber_set *fibers = main->fibers;
+    return main->attached & S_ONLY_HARD || s->fixed_stack_of == main->id ||
+           (fibers != NULL && fibers->running != fibers->first);
 }
 
 /* What was saved of the caller is main's again. */
@@ -79,7 +83,9 @@ static int begin_function(s_sched *s, s_tasklet *main, run_caller *caller, PyObj
     main->c.context = caller->state.context;
     main->on_thread_stack = 0;
     main->saved_as = S_NOT_STARTED;
+    caller->fibers = s_fiber_set_put_aside(main);
     s->run_caller = caller;
+    s->run_id = s_new_id();
     return S_OK;
 }
 
@@ -147,8 +153,10 @@ static void return_to_caller(s_sched *s, s_tasklet *main, PyObject *result)
     main->state = S_READY;
     b_prepend(&s->ready, &main->wait.link);
     s->run_caller = NULL;
+    s->run_id = 0;
     if (main->attached & S_HAS_FIXED_STACK)
         s_lose_fixed_stack(s, main);
+    s_fiber_set_restore(s, main, caller->fibers);
     drop_function(s, main);
 }
 
