@@ -71,7 +71,7 @@ def test_what_run_was_called_in_is_whole():
             assert sys.exception() is error
         yield setting.get()
 
-    assert list(caller()) == [(1, [2]), 1]
+    assert contextvars.copy_context().run(list, caller()) == [(1, [2]), 1]
 
 
 def test_an_exception_of_main_is_raised_by_run():

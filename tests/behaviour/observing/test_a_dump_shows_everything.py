@@ -101,7 +101,7 @@ def test_stacks_are_whole(begin, look):
     )
     tasks = {task.name: task for task in look(process.pid).tasks()}
     functions = {name: [f.function for f in task.stack] for name, task in tasks.items()}
-    assert functions["main"][-3:] == ["run", "run_whatever_is_late", "main"]
+    assert functions["main"][-4:] == ["run", "run_whatever_is_late", "_run_inside", "main"]
     assert functions["through_generator"] == ["through_generator", "generator"]
     assert functions["through_c"] == ["through_c", "through_c.<locals>.<lambda>"]
     deep = tasks["deep"].stack
