@@ -1,7 +1,9 @@
 """asyncio.get_running_loop() and what goes with it belong to the tasklet in which the loop runs."""
 
 import asyncio
+import subprocess
 import sys
+import textwrap
 
 import pytest
 
@@ -237,3 +239,32 @@ def test_a_loop_without_memory_is_an_error():
     assert _core._fail_allocation(0) == 0
     assert what_is_seen() == NOTHING
     assert asyncio.run(asyncio.sleep(0, 1)) == 1
+
+
+WITHOUT_AIO = """
+    import sys
+    seen = []
+
+    async def main():
+        loomlet.schedule()
+        return asyncio._get_running_loop() is not None
+
+    def other():
+        seen.append(asyncio._get_running_loop())
+
+    def start():
+        loomlet.spawn(other)
+        return asyncio.run(main())
+
+    print(loomlet.run(start), seen, "loomlet.aio" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize("first", ["import asyncio, loomlet", "import loomlet, asyncio"])
+def test_in_programs_that_do_not_import_aio(first):
+    """Whichever of the two was imported first."""
+    program = first + textwrap.dedent(WITHOUT_AIO)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.stdout, done.stderr) == ("True [None] False\n", "")

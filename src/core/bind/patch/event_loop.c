@@ -2,7 +2,8 @@
  *
  * As in bind/native/trace.c, the C function that sets it is replaced: asyncio.run(), third-party
  * runners and event loops all call it when a loop starts and stops running.  Interpreters share the
- * C function of a method definition: in one that is not ours the original is called.
+ * C function of a method definition: in one that is not ours the original is called.  That is done
+ * as soon as asyncio's part in C is loaded, for programs that know nothing of loomlet.aio.
  */
 #include "sched/guests/event_loop.h"
 #include "bind/patch/patch.h"
@@ -33,14 +34,9 @@ static PyObject *refuse_asyncio_function(PyObject *found)
                         found);
 }
 
-/* _own_event_loops(set_running_loop, get_running_loop, file): from now on a running event loop is
- * that of its tasklet, and code of that file is not interrupted.  Once per process. */
-static PyObject *own_event_loops(PyObject *module, PyObject *args)
+/* From now on a running event loop is that of its tasklet.  Once per process. */
+static PyObject *own_event_loops(PyObject *setter, PyObject *getter)
 {
-    PyObject *setter, *getter, *file;
-    (void)module;
-    if (!PyArg_ParseTuple(args, "OOU:_own_event_loops", &setter, &getter, &file))
-        return NULL;
     if (set_running_loop_original != NULL)
         Py_RETURN_NONE;
     if (!PyCFunction_Check(getter) || PyCFunction_GET_FLAGS(getter) != METH_NOARGS)
@@ -50,14 +46,41 @@ static PyObject *own_event_loops(PyObject *module, PyObject *args)
         return refuse_asyncio_function(setter);
     set_running_loop_original = original;
     c_event_loop_learn(setter, original, getter);
-    c_interruptible_exclude_file(file);
     s_sched *s = c_event_loop_is_running() ? s_self() : NULL;
     if (s != NULL && s_event_loop_prepare(s) < 0)
         return bind_fail(S_E_MEMORY, NULL);
     Py_RETURN_NONE;
 }
 
+void bind_own_event_loop_in(PyObject *module)
+{
+    int ours = PyModule_Check(module) && PyInterpreterState_Get() == PyInterpreterState_Main();
+    const char *name = ours ? PyModule_GetName(module) : NULL;
+    PyObject *setter = NULL, *getter = NULL;
+    if (name != NULL && strcmp(name, "_asyncio") == 0) {
+        setter = PyObject_GetAttrString(module, "_set_running_loop");
+        getter = setter != NULL ? PyObject_GetAttrString(module, "_get_running_loop") : NULL;
+    }
+    if (getter != NULL)
+        Py_XDECREF(own_event_loops(setter, getter));
+    PyErr_Clear();
+    Py_XDECREF(setter);
+    Py_XDECREF(getter);
+}
+
+/* _own_event_loops(set_running_loop, get_running_loop, file): has asyncio found functions in C for
+ * these?  Then event loops belong to tasklets, and code of that file is not interrupted. */
+static PyObject *require_own_event_loops(PyObject *module, PyObject *args)
+{
+    PyObject *setter, *getter, *file;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OOU:_own_event_loops", &setter, &getter, &file))
+        return NULL;
+    c_interruptible_exclude_file(file);
+    return own_event_loops(setter, getter);
+}
+
 PyMethodDef bind_event_loop_functions[] = {
-    {"_own_event_loops", own_event_loops, METH_VARARGS, NULL},
+    {"_own_event_loops", require_own_event_loops, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -2,7 +2,7 @@
  *
  * The functions of importlib that load an extension module and run its initialisation are replaced
  * by ones that call them and then have the list of libraries made anew (plat/stack_words_elf.c).
- * One module is changed when it is there: sqlite3 (thread.c).
+ * Two modules are changed when they are there: sqlite3 (thread.c) and asyncio (event_loop.c).
  * Versions of pybind11 before 3.0 keep the word in question by a key; they are recognised by the
  * capsule of their internals, which lies in the interpreter's dictionary or among the builtins.
  */
@@ -49,9 +49,21 @@ static PyObject *exec_and_look(PyObject *module, PyObject *const *args, Py_ssize
     if (done != NULL && nargs > 0) {
         bind_keep_ident_in(args[0]);
         bind_patch_sqlite_module(args[0]);
+        bind_own_event_loop_in(args[0]);
     }
     look_at_libraries();
     return done;
+}
+
+static void own_loops_of_earlier_import(void)
+{
+    PyObject *name = PyUnicode_FromString("_asyncio");
+    PyObject *module = name != NULL ? PyImport_GetModule(name) : NULL;
+    if (module != NULL)
+        bind_own_event_loop_in(module);
+    PyErr_Clear();
+    Py_XDECREF(module);
+    Py_XDECREF(name);
 }
 
 /* _watch_extensions(): from now on each extension module that is loaded is looked at. */
@@ -65,6 +77,7 @@ static PyObject *watch_extensions(PyObject *module, PyObject *unused)
     if (c_functions_replace("_imp", functions, 2) < 0)
         return NULL;
     look_at_libraries();
+    own_loops_of_earlier_import();
     Py_RETURN_NONE;
 }
 

@@ -25,6 +25,8 @@ int bind_patch_sqlite(int install);
 
 /* An extension module has been loaded, after install() perhaps.  Leaves no exception. */
 void bind_patch_sqlite_module(PyObject *module);
+/* The same of asyncio's module in C: from now on a running event loop is that of its tasklet. */
+void bind_own_event_loop_in(PyObject *module);
 
 /* Before tasklets are interrupted for the first time: from now on the builtin locks are owned per
  * tasklet, in every thread.  0, or -1 with an exception. */
