@@ -146,8 +146,8 @@ struct s_tasklet {
     unsigned char stackless_rules : 1; /* made by the Stackless API, whose rules it follows */
     unsigned char apart : 1;           /* it never sits on a thread that keeps something: apart.c */
     unsigned char daemon : 1;          /* the end of a run does not wait for its calls: sitter.c */
+    unsigned char owned : 1;           /* a group takes its failure */
     unsigned char cancelled;           /* every blocking call raises Cancelled */
-    unsigned char owned;               /* a group takes its failure */
     unsigned char attached;            /* what it has of guests: events.h */
     unsigned char queued;   /* its node is in the queue it waits in; under that queue's lock */
     unsigned char round;    /* of s_kill_all that killed it last */
