@@ -15,4 +15,21 @@
 #define BIND_FN(f) ((PyCFunction)(void (*)(void))(f))
 #define BIND_SITE(self, args, nargs, f) {(PyObject *)(self), (args), (nargs), (void *)(f), C_CALL}
 
+/* The module of that name in sys.modules, owned; or NULL, with or without an exception. */
+static inline PyObject *bind_find_module(const char *name)
+{
+    PyObject *key = PyUnicode_FromString(name);
+    PyObject *module = key != NULL ? PyImport_GetModule(key) : NULL;
+    Py_XDECREF(key);
+    return module;
+}
+
+/* Whether it is a module of that name.  Leaves no exception. */
+static inline int bind_is_module(PyObject *object, const char *name)
+{
+    const char *found = PyModule_Check(object) ? PyModule_GetName(object) : NULL;
+    PyErr_Clear();
+    return found != NULL && strcmp(found, name) == 0;
+}
+
 #endif

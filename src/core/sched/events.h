@@ -110,7 +110,7 @@ int s_report_visit(s_tasklet *t, visitproc visit, void *arg);
 int s_report_traced_spawn(s_sched *s, s_tasklet *t);
 void s_report_traced(s_sched *s, s_tasklet *t);
 void s_report_failed(s_sched *s, s_tasklet *t, PyObject *failure);
-/* What is called often is the guest's own function. */
+/* These are called often, so each is a pointer to the guest's function: no loop over the guests. */
 extern s_ended *s_report_child_ended;
 extern s_thread_question *s_report_empty_queue;
 extern s_thread_event *s_report_sleep, *s_report_wake;

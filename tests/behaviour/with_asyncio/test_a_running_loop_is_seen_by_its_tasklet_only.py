@@ -1,9 +1,7 @@
 """asyncio.get_running_loop() and what goes with it belong to the tasklet in which the loop runs."""
 
 import asyncio
-import subprocess
 import sys
-import textwrap
 
 import pytest
 
@@ -261,10 +259,7 @@ WITHOUT_AIO = """
 
 
 @pytest.mark.parametrize("first", ["import asyncio, loomlet", "import loomlet, asyncio"])
-def test_in_programs_that_do_not_import_aio(first):
+def test_in_programs_that_do_not_import_aio(python, first):
     """Whichever of the two was imported first."""
-    program = first + textwrap.dedent(WITHOUT_AIO)
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
-    )
+    done = python(f"    {first}{WITHOUT_AIO}")
     assert (done.stdout, done.stderr) == ("True [None] False\n", "")

@@ -2,8 +2,8 @@
  *
  * As in bind/native/trace.c, the C function that sets it is replaced: asyncio.run(), third-party
  * runners and event loops all call it when a loop starts and stops running.  Interpreters share the
- * C function of a method definition: in one that is not ours the original is called.  That is done
- * as soon as asyncio's part in C is loaded, for programs that know nothing of loomlet.aio.
+ * C function of a method definition: in one that is not ours the original is called.  The function
+ * is replaced as soon as asyncio's C module is loaded, so programs need not import loomlet.aio.
  */
 #include "sched/guests/event_loop.h"
 #include "bind/patch/patch.h"
@@ -54,13 +54,11 @@ static PyObject *own_event_loops(PyObject *setter, PyObject *getter)
 
 void bind_own_event_loop_in(PyObject *module)
 {
-    int ours = PyModule_Check(module) && PyInterpreterState_Get() == PyInterpreterState_Main();
-    const char *name = ours ? PyModule_GetName(module) : NULL;
-    PyObject *setter = NULL, *getter = NULL;
-    if (name != NULL && strcmp(name, "_asyncio") == 0) {
-        setter = PyObject_GetAttrString(module, "_set_running_loop");
-        getter = setter != NULL ? PyObject_GetAttrString(module, "_get_running_loop") : NULL;
-    }
+    if (PyInterpreterState_Get() != PyInterpreterState_Main() ||
+        !bind_is_module(module, "_asyncio"))
+        return;
+    PyObject *setter = PyObject_GetAttrString(module, "_set_running_loop");
+    PyObject *getter = setter ? PyObject_GetAttrString(module, "_get_running_loop") : NULL;
     if (getter != NULL)
         Py_XDECREF(own_event_loops(setter, getter));
     PyErr_Clear();

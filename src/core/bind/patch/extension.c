@@ -57,13 +57,11 @@ static PyObject *exec_and_look(PyObject *module, PyObject *const *args, Py_ssize
 
 static void own_loops_of_earlier_import(void)
 {
-    PyObject *name = PyUnicode_FromString("_asyncio");
-    PyObject *module = name != NULL ? PyImport_GetModule(name) : NULL;
+    PyObject *module = bind_find_module("_asyncio");
     if (module != NULL)
         bind_own_event_loop_in(module);
     PyErr_Clear();
     Py_XDECREF(module);
-    Py_XDECREF(name);
 }
 
 /* _watch_extensions(): from now on each extension module that is loaded is looked at. */

@@ -175,9 +175,7 @@ int bind_patch_sqlite(int install)
         restore_sqlite();
         return 0;
     }
-    PyObject *name = PyUnicode_FromString("_sqlite3");
-    PyObject *module = name != NULL ? PyImport_GetModule(name) : NULL;
-    Py_XDECREF(name);
+    PyObject *module = bind_find_module("_sqlite3");
     if (module != NULL && PyModule_Check(module))
         replace_sqlite(module);
     Py_XDECREF(module);
@@ -186,8 +184,6 @@ int bind_patch_sqlite(int install)
 
 void bind_patch_sqlite_module(PyObject *module)
 {
-    const char *name = PyModule_Check(module) ? PyModule_GetName(module) : NULL;
-    PyErr_Clear();
-    if (wanted && !replaced && name != NULL && strcmp(name, "_sqlite3") == 0)
+    if (wanted && !replaced && bind_is_module(module, "_sqlite3"))
         replace_sqlite(module);
 }

@@ -323,9 +323,8 @@ static unsigned long ident_of_tasklet(void)
 
 void bind_keep_ident_in(PyObject *module)
 {
-    const char *name = idents_kept && PyModule_Check(module) ? PyModule_GetName(module) : NULL;
     PyModuleDef *definition =
-        name && strcmp(name, "_sqlite3") == 0 ? PyModule_GetDef(module) : NULL;
+        idents_kept && bind_is_module(module, "_sqlite3") ? PyModule_GetDef(module) : NULL;
     if (definition != NULL)
         p_library_replace_import(definition, "PyThread_get_thread_ident",
                                  (void *)(uintptr_t)ident_of_tasklet);
@@ -334,14 +333,12 @@ void bind_keep_ident_in(PyObject *module)
 
 static void keep_idents(void)
 {
-    PyObject *name = idents_kept ? NULL : PyUnicode_FromString("_sqlite3");
-    PyObject *module = name != NULL ? PyImport_GetModule(name) : NULL;
+    PyObject *module = idents_kept ? NULL : bind_find_module("_sqlite3");
     idents_kept = 1;
     if (module != NULL)
         bind_keep_ident_in(module);
     PyErr_Clear();
     Py_XDECREF(module);
-    Py_XDECREF(name);
 }
 
 static PyObject *home_get_ident(PyObject *module, PyObject *unused)
