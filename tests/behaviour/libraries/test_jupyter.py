@@ -44,7 +44,7 @@ ASK = """
     reply = client.execute_interactive("6 * 7", timeout=60, output_hook=said.append)
     results = [each["content"] for each in said if each["msg_type"] == "execute_result"]
     print(reply["content"]["status"], [result["data"]["text/plain"] for result in results])
-    client.shutdown()
+    client.shutdown(reply=True, timeout=60)
     client.stop_channels()
 """
 
@@ -61,4 +61,9 @@ def test_a_kernel_answers(kernel):
         timeout=120,
     )
     assert (client.returncode, client.stdout) == (0, "ok ['42']\n"), client.stderr
-    assert process.wait(60) == 0
+    try:
+        assert process.wait(60) == 0
+    except subprocess.TimeoutExpired:
+        what_it_does = [sys.executable, "-m", "loomlet", "dump", str(process.pid)]
+        subprocess.run(what_it_does, stderr=subprocess.STDOUT, check=False)
+        raise

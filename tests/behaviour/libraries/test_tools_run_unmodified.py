@@ -87,10 +87,15 @@ def test_tracemalloc(run_program):
 
 
 def test_faulthandler(run_program, tmp_path):
-    """It writes the frames of a thread that has waited, when asked and when it computes long."""
+    """It writes the frames of a thread that has waited, when asked and when it computes long.
+
+    It reads them while they run; where C code calls Python's meanwhile, as io.open() does, even
+    a plain interpreter crashes now and then.  So the loop here calls nothing of that kind.
+    """
     done = run_program(
         """
         import faulthandler
+        import os
         import sys
         import threading
         import time
@@ -102,9 +107,9 @@ def test_faulthandler(run_program, tmp_path):
             end = time.monotonic() + 30
             with open(sys.argv[1], "w+") as file:
                 faulthandler.dump_traceback_later(0.05, file=file)
-                while "in outer" not in (seen := open(sys.argv[1]).read()):
-                    assert time.monotonic() < end, seen
-                faulthandler.cancel_dump_traceback_later()
+                while not os.stat(sys.argv[1]).st_size:
+                    assert time.monotonic() < end
+                faulthandler.cancel_dump_traceback_later()  # waits for the rest of it
 
         def outer():
             inner()

@@ -60,7 +60,7 @@ def begin() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     yield start
     for process in started:
         process.kill()
-        process.communicate()
+        print(process.communicate()[1])  # pytest shows it if the test has failed
 
 
 @pytest.fixture

@@ -12,6 +12,8 @@ import ctypes, sys, threading, time
 import loomlet
 from loomlet import observe
 
+usleep = ctypes.PyDLL(None).usleep  # does not release the GIL
+
 def in_c(call):
     call()
 
@@ -30,7 +32,7 @@ def main():
 
 loomlet.run(main, slice=0.005)
 """
-KEEPS_GIL = "lambda: ctypes.PyDLL(None).usleep(500000)"
+KEEPS_GIL = "lambda: usleep(500000)"
 LINE = PROGRAM.splitlines().index("    call()") + 1
 
 
@@ -47,17 +49,16 @@ def test_a_stall_is_reported_once(begin, call):
     text = stderr_of(
         begin(PROGRAM.format(before="loomlet.spawn(other)", call=call), LOOMLET_STALL="0.1")
     )
-    lines = text.splitlines()
-    assert len(lines) == 2
-    found = re.match(
-        r"loomlet: tasklet the bad one has held its thread for (\d+\.\d) s "
+    found = re.findall(  # where the machine itself stalls, there are others
+        r"^loomlet: tasklet the bad one has held its thread for (\d+\.\d) s "
         r"while other tasklets wait \(1\): "
-        r"<string>:(\d+) in main.<locals>.<lambda>$",
-        lines[0],
+        r"<string>:\d+ in main.<locals>.<lambda>\n"
+        rf"  called at <string>:{LINE} in in_c$",
+        text,
+        re.MULTILINE,
     )
-    assert found, text
-    assert 0.1 <= float(found[1]) <= 30
-    assert lines[1] == f"  called at <string>:{LINE} in in_c"
+    assert len(found) == 1, text
+    assert 0.1 <= float(found[0]) <= 30
 
 
 def test_it_comes_while_python_is_stuck(begin):
@@ -65,7 +66,8 @@ def test_it_comes_while_python_is_stuck(begin):
     call = "lambda: ctypes.PyDLL(None).sleep(15)"
     program = PROGRAM.format(before="loomlet.spawn(other)", call=call)
     process = begin(program, LOOMLET_STALL="0.1")
-    assert process.stderr.readline().startswith("loomlet: tasklet the bad one has held")
+    start = "loomlet: tasklet the bad one has held"
+    assert any(line.startswith(start) for line in process.stderr)
     assert process.poll() is None
 
 
@@ -93,8 +95,8 @@ def test_uninterruptible_code_is_reported(begin):
         LOOMLET_STALL="0.1",
     )
     text = stderr_of(process)
-    assert re.match(r"loomlet: tasklet loop-\d+ has held its thread for .* in loop$", text), text
-    assert text.count("\n") == 1
+    found = re.findall(r"loomlet: tasklet loop-\d+ has held its thread for .* in loop\n", text)
+    assert len(found) == 1, text
 
 
 AFTER_ANOTHER_THREAD = """
