@@ -14,20 +14,11 @@
     if ((t)->attached & g->bit)
 
 int s_announcing;
-static int ignore_empty_queue(s_sched *s)
-{
-    (void)s;
-    return 0;
-}
 
-static void ignore_sleep(s_sched *s)
-{
-    (void)s;
-}
-
+/* A guest has each of them before the first scheduler is made. */
 s_ended *s_report_child_ended;
-s_thread_question *s_report_empty_queue = ignore_empty_queue;
-s_thread_event *s_report_sleep = ignore_sleep, *s_report_wake = ignore_sleep;
+s_thread_question *s_report_empty_queue;
+s_thread_event *s_report_sleep, *s_report_wake;
 
 static const s_guest *guests[MOST + 1]; /* NULL after the last */
 

@@ -86,15 +86,23 @@ PyObject *y_builtin_lock_reinit(s_sched *s, PyObject *lock, PyCFunction original
     return done;
 }
 
-/* ---- threads without tasklets ---------------------------------------------------------- */
+/* ---- threads without tasklets ----------------------------------------------------------
+ *
+ * And a main tasklet that is alone.  Its ident is that of the thread that began its scheduler,
+ * which is another one while the scheduler is handed over, and is gone in the child of a fork made
+ * there.
+ */
 
-PyObject *y_builtin_lock_wait_as_thread(PyObject *lock, PyObject *args, PyObject *kwargs)
+PyObject *y_builtin_lock_wait_as_thread(PyObject *lock, unsigned long long ident, PyObject *args,
+                                        PyObject *kwargs)
 {
     int counted = y_builtin_queue_add_thread(lock);
     PyObject *done = c_builtin_lock_acquire(lock, args, kwargs);
     PyObject *pending = PyErr_GetRaisedException();
-    if (done == Py_True)
-        y_builtin_lock_set_holder(lock, PyThread_get_thread_ident());
+    if (done == Py_True && c_builtin_lock_is_recursive(lock))
+        c_builtin_rlock_set_owner(lock, ident);
+    else if (done == Py_True)
+        y_builtin_lock_set_holder(lock, ident);
     if (counted)
         y_builtin_queue_remove_thread(lock);
     y_builtin_lock_released(s_self_here(), lock); /* it may be a tasklet's turn */
@@ -102,26 +110,28 @@ PyObject *y_builtin_lock_wait_as_thread(PyObject *lock, PyObject *args, PyObject
     return done;
 }
 
-PyObject *y_builtin_lock_acquire_as_thread(PyObject *lock, int64_t timeout, PyObject *args,
-                                           PyObject *kwargs)
+PyObject *y_builtin_lock_acquire_as_thread(s_sched *s, PyObject *lock, int64_t timeout,
+                                           PyObject *args, PyObject *kwargs)
 {
-    int taken = c_builtin_lock_try(lock);
+    unsigned long long ident = y_owner_ident(s);
+    int taken = y_builtin_lock_take(lock, ident, 1);
     if (taken < 0)
         return NULL;
-    if (taken)
-        y_builtin_lock_set_holder(lock, PyThread_get_thread_ident());
     if (taken || timeout == 0)
         return PyBool_FromLong(taken);
-    return y_builtin_lock_wait_as_thread(lock, args, kwargs);
+    return y_builtin_lock_wait_as_thread(lock, ident, args, kwargs);
 }
 
-PyObject *y_builtin_lock_restore_as_thread(PyObject *rlock, size_t count, PyCFunction original,
-                                           PyObject *args)
+PyObject *y_builtin_lock_restore_as_thread(s_sched *s, PyObject *rlock, size_t count,
+                                           PyCFunction original, PyObject *args)
 {
-    if (y_builtin_lock_take(rlock, PyThread_get_thread_ident(), count) == 1)
+    unsigned long long ident = y_owner_ident(s);
+    if (y_builtin_lock_take(rlock, ident, count) == 1)
         Py_RETURN_NONE;
     int counted = y_builtin_queue_add_thread(rlock);
     PyObject *done = original(rlock, args);
+    if (done != NULL)
+        c_builtin_rlock_set_owner(rlock, ident);
     if (counted)
         y_builtin_queue_remove_thread(rlock);
     y_builtin_lock_released(s_self_here(), rlock); /* it may be a tasklet's turn */

@@ -32,14 +32,15 @@ unsigned long long y_owner_ident(const s_sched *s);
 /* acquire(): `timeout` in nanoseconds, 0 without waiting, S_FOREVER.  Py_True, Py_False,
  * or NULL with *code. */
 PyObject *y_builtin_lock_acquire(s_sched *s, PyObject *lock, int64_t timeout, int *code);
-/* The same for a thread without tasklets; `args` and `kwargs` are those of acquire(). */
-PyObject *y_builtin_lock_acquire_as_thread(PyObject *lock, int64_t timeout, PyObject *args,
-                                           PyObject *kwargs);
+/* The same for a thread that has no tasklets to run, or no scheduler (NULL); `args` and `kwargs`
+ * are those of acquire(). */
+PyObject *y_builtin_lock_acquire_as_thread(s_sched *s, PyObject *lock, int64_t timeout,
+                                           PyObject *args, PyObject *kwargs);
 /* Takes an RLock `count` times, without being interrupted: 1, or NULL with *code. */
 PyObject *y_builtin_lock_restore(s_sched *s, PyObject *rlock, size_t count, int *code);
-/* The same for a thread without tasklets, which waits by calling `original`. */
-PyObject *y_builtin_lock_restore_as_thread(PyObject *rlock, size_t count, PyCFunction original,
-                                           PyObject *args);
+/* The same for a thread that has no tasklets to run, which waits by calling `original`. */
+PyObject *y_builtin_lock_restore_as_thread(s_sched *s, PyObject *rlock, size_t count,
+                                           PyCFunction original, PyObject *args);
 /* release(): None, or NULL with an exception. */
 PyObject *y_builtin_lock_release(s_sched *s, PyObject *lock);
 /* Lends the RLock to the thread, so that CPython sees the owner that it expects: 1; 0 when the

@@ -23,8 +23,9 @@ int y_builtin_lock_take_free(PyObject *lock, unsigned long long ident, size_t co
 /* Who took a held plain lock last, by ident; 0: not known.  Read as plain memory (dumps). */
 unsigned long long y_builtin_lock_holder(const PyObject *lock);
 void y_builtin_lock_set_holder(const PyObject *lock, unsigned long long ident);
-/* The interpreter's acquire(); the OS thread is counted as a waiter meanwhile. */
-PyObject *y_builtin_lock_wait_as_thread(PyObject *lock, PyObject *args, PyObject *kwargs);
+/* The interpreter's acquire(), for `ident`; the OS thread is counted as a waiter meanwhile. */
+PyObject *y_builtin_lock_wait_as_thread(PyObject *lock, unsigned long long ident, PyObject *args,
+                                        PyObject *kwargs);
 
 /* Queues the current tasklet (0), unless the lock can be taken now (1); or S_E_. */
 int y_builtin_queue_join(s_tasklet *me, y_builtin_request *request, const s_wait_kind *kind);

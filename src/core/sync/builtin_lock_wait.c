@@ -174,12 +174,12 @@ static PyObject *acquire_as_thread(builtin_wait *w, int64_t timeout)
 {
     double seconds = (double)(timeout < TRAPPED_LONGEST ? timeout : TRAPPED_LONGEST) / 1e9;
     PyObject *args = Py_BuildValue("(Od)", Py_True, seconds);
-    PyObject *done = args ? y_builtin_lock_wait_as_thread(w->request.lock, args, NULL) : NULL;
+    PyObject *lock = w->request.lock;
+    PyObject *done =
+        args ? y_builtin_lock_wait_as_thread(lock, w->request.ident, args, NULL) : NULL;
     Py_XDECREF(args);
-    if (done == Py_True && c_builtin_lock_is_recursive(w->request.lock)) {
-        c_builtin_rlock_set_owner(w->request.lock, w->request.ident);
-        c_builtin_rlock_set_count(w->request.lock, w->request.count);
-    }
+    if (done == Py_True && c_builtin_lock_is_recursive(lock))
+        c_builtin_rlock_set_count(lock, w->request.count);
     return done;
 }
 

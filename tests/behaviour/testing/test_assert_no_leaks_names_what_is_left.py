@@ -53,6 +53,13 @@ def test_objects():
             kept += [Thing() for _ in range(100)]
 
 
+def test_what_coverage_keeps_is_not_counted():
+    """It makes some objects for each function that runs for the first time."""
+    kept, info = [], type("CodeInfo", (Thing,), {"__module__": "coverage.sysmon"})
+    with assert_no_leaks():
+        kept += [info() for _ in range(100)]
+
+
 @pytest.mark.skipif(sys.getallocatedblocks() == 0, reason="the allocator does not count")
 def test_memory_that_the_collector_does_not_know():
     """Strings are no objects to the collector, but they are blocks of memory."""

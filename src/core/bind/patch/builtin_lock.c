@@ -67,7 +67,7 @@ static PyObject *builtin_lock_acquire(PyObject *self, PyObject *args, PyObject *
     if (!patch_in_our_interpreter(&s) || read_builtin_acquire(args, kwargs, &timeout) < 0)
         return c_builtin_lock_acquire(self, args, kwargs);
     if (!s_is_cooperative(s))
-        return y_builtin_lock_acquire_as_thread(self, timeout, args, kwargs);
+        return y_builtin_lock_acquire_as_thread(s, self, timeout, args, kwargs);
     PyObject *done = y_builtin_lock_acquire(s, self, timeout, &code);
     return bind_result(done, code, (PyObject *)s->current);
 }
@@ -129,7 +129,7 @@ static PyObject *rlock_acquire_restore(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "(kK):_acquire_restore", &count, &owner))
         return NULL;
     if (!s_is_cooperative(s))
-        return y_builtin_lock_restore_as_thread(self, count, rlock_restore_original, args);
+        return y_builtin_lock_restore_as_thread(s, self, count, rlock_restore_original, args);
     PyObject *done = y_builtin_lock_restore(s, self, count, &code);
     if (done == NULL)
         return bind_result(NULL, code, (PyObject *)s->current);
