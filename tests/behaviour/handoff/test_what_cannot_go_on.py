@@ -96,7 +96,7 @@ def test_the_child_of_a_tasklet_elsewhere_when_main_keeps_a_stack(program):
         run(main)
         """
     )
-    assert (done.stdout, done.stderr) == ("child\n0\nmain\n", "")
+    assert done.stdout == "child\n0\nmain\n", done.stderr
 
 
 def test_a_scheduler_that_does_not_wait_for_it(program):

@@ -65,16 +65,16 @@ ANOTHER_THREAD = """
             with scopes[n]:
                 channel.receive()
         finally:
-            ended.append(n)
+            ended[n] = True  # without a GIL there may be no memory for this thread either
 
     def work():
         for n in range(20):
             spawn(wait, n)
         ready.set()
-        while len(ended) < 20:
+        while not all(ended):
             loomlet.sleep(0.01)
 
-    scopes, ended, ready = [CancelScope() for _ in range(20)], [], threading.Event()
+    scopes, ended, ready = [CancelScope() for _ in range(20)], [False] * 20, threading.Event()
     thread = threading.Thread(target=work)
     thread.start()
     ready.wait()
