@@ -55,9 +55,12 @@ def test_objects():
 
 def test_what_coverage_keeps_is_not_counted():
     """It makes some objects for each function that runs for the first time."""
-    kept, info = [], type("CodeInfo", (Thing,), {"__module__": "coverage.sysmon"})
+    names = {"__module__": "coverage.sysmon", "__slots__": ("me",)}
+    kept, info = [], type("CodeInfo", (), names)
     with assert_no_leaks():
-        kept += [info() for _ in range(100)]
+        for _ in range(100):
+            kept.append(info())
+            kept[-1].me = kept
 
 
 @pytest.mark.skipif(sys.getallocatedblocks() == 0, reason="the allocator does not count")
