@@ -21,6 +21,15 @@ def sit_apart(function, *args):
     first = spawn(function, *args)
     spawn(gate.open)
     first.join()
+
+def fork(wanted):
+    gate.wait()
+    if wanted:
+        process = os.fork()
+        if process:
+            print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), flush=True)
+        else:
+            os.write(1, b"child\\n")
 """
 
 
@@ -46,15 +55,6 @@ def test_the_child_of_a_tasklet_elsewhere(program, end, status, shown, error):
     """
     done = program(
         """
-        def fork(wanted):
-            gate.wait()
-            if wanted:
-                process = os.fork()
-                if process:
-                    print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), flush=True)
-                else:
-                    os.write(1, b"child\\n")
-
         def main():
             with held:
                 sit_apart(fork, False)
@@ -77,15 +77,6 @@ def test_the_child_of_a_tasklet_elsewhere_when_main_keeps_a_stack(program):
     """Main is gone with the thread that keeps it; the child ends with its last tasklet."""
     done = program(
         """
-        def fork(wanted):
-            gate.wait()
-            if wanted:
-                process = os.fork()
-                if process:
-                    print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), flush=True)
-                else:
-                    os.write(1, b"child\\n")
-
         def main():
             sit_apart(fork, False)
             task = spawn(fork, True)

@@ -58,9 +58,7 @@ def test_what_coverage_keeps_is_not_counted():
     names = {"__module__": "coverage.sysmon", "__slots__": ("me",)}
     kept, info = [], type("CodeInfo", (), names)
     with assert_no_leaks():
-        for _ in range(100):
-            kept.append(info())
-            kept[-1].me = kept
+        kept += [info() for _ in range(100)]
 
 
 @pytest.mark.skipif(sys.getallocatedblocks() == 0, reason="the allocator does not count")
