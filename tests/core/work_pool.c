@@ -169,17 +169,23 @@ TEST(items_one_after_another_find_a_worker_of_an_unlimited_pool_too)
     CHECK(p_pool_threads(&calls, &idle) <= 2);
 }
 
+/* A worker counts as busy until it has found out that nothing is left for it. */
+static void wait_for_busy(p_pool *pool, int workers)
+{
+    while (p_pool_busy(pool) != workers)
+        usleep(100); /* lets the workers run */
+}
+
 TEST(a_monitor_starts_all_items_that_block)
 {
     static p_work work[BLOCKED];
     submit_all(&short_items, work, BLOCKED, run_until_open);
     wait_until_inside(BLOCKED);
     CHECK(run_count == 0);
-    CHECK(p_pool_busy(&short_items) == BLOCKED);
+    wait_for_busy(&short_items, BLOCKED);
     open_gate();
     wait_for_count(&run_count, BLOCKED);
-    while (p_pool_busy(&short_items) > 0)
-        usleep(100); /* lets the workers find out that nothing is left */
+    wait_for_busy(&short_items, 0);
 }
 
 TEST(blocked_items_do_not_hold_up_quick_ones)

@@ -54,7 +54,7 @@ def wait_for_something():
 
 
 # A request of httpx that is ended leaves its connection to the collector, with TLS or without; so
-# does one of psycopg whose connection was just made, which on a slow machine takes longer than WAIT.
+# does one of psycopg that has just been given one, where that takes longer than WAIT.
 @pytest.mark.filterwarnings("ignore:unclosed transport:ResourceWarning")
 @pytest.mark.filterwarnings("ignore:unclosed <(socket|ssl):ResourceWarning")
 @pytest.mark.filterwarnings("ignore:.* was deleted while still open:ResourceWarning")
