@@ -172,7 +172,7 @@ static void walk_from(ring_graph *graph, int start, int walk)
 static s_tasklet *waiting_parent(const ring_graph *graph, const s_tasklet *t)
 {
     const s_scope *group = s_scope_group_of(t);
-    s_tasklet *parent = group != NULL ? group->waiter : NULL;
+    s_tasklet *parent = group != NULL ? s_as_group(group)->waiter : NULL;
     return parent != NULL && index_of(graph, parent->id) != NONE ? parent : NULL;
 }
 

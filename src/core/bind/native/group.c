@@ -102,8 +102,8 @@ static PyObject *group_take_failed(PyObject *self, PyObject *unused)
     s_sched *s = s_self();
     if (s == NULL || s_scope_leave_open(s, SELF) < 0)
         return NULL;
-    PyObject *failed = SELF->failed;
-    SELF->failed = NULL;
+    PyObject *failed = s_as_group(SELF)->failed;
+    s_as_group(SELF)->failed = NULL;
     return failed ? failed : PyList_New(0);
 }
 
@@ -166,7 +166,7 @@ static PyGetSetDef getset[] = {
 PyTypeObject bind_group_type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "loomlet._core.Group",
     .tp_base = &bind_scope_type,
-    .tp_basicsize = sizeof(s_scope),
+    .tp_basicsize = sizeof(s_group),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
     .tp_new = group_new,
     .tp_methods = methods,

@@ -13,7 +13,7 @@ static PyObject *scope_make(PyTypeObject *type, int64_t deadline, int relative, 
     PyObject *self = type->tp_alloc(type, 0);
     if (self != NULL) {
         s_scope_init(SELF);
-        SELF->deadline = deadline;
+        SELF->timer.node.when = deadline;
         SELF->relative = (unsigned char)relative;
         SELF->shield = (unsigned char)shield;
     }
@@ -156,9 +156,9 @@ static PyObject *scope_get_caught(PyObject *self, void *unused)
 static PyObject *scope_get_deadline(PyObject *self, void *unused)
 {
     (void)unused;
-    if (SELF->relative || SELF->deadline == S_FOREVER)
+    if (SELF->relative || SELF->timer.node.when == S_FOREVER)
         Py_RETURN_NONE;
-    return PyFloat_FromDouble((double)SELF->deadline / 1e9);
+    return PyFloat_FromDouble((double)SELF->timer.node.when / 1e9);
 }
 
 static int scope_set_deadline(PyObject *self, PyObject *value, void *unused)

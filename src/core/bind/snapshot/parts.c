@@ -149,7 +149,8 @@ static PyObject *scope_snapshot(PyObject *module, PyObject *object)
     PyObject *seconds =
         read.left == S_FOREVER ? Py_NewRef(Py_None) : PyFloat_FromDouble((double)read.left / 1e9);
     PyObject *children = c_list_of_keys(scope->children);
-    Py_ssize_t failed = scope->failed ? PyList_GET_SIZE(scope->failed) : 0;
+    PyObject *ended = scope->children != NULL ? s_as_group(scope)->failed : NULL;
+    Py_ssize_t failed = ended != NULL ? PyList_GET_SIZE(ended) : 0;
     return Py_BuildValue("((iNiiiii)ONn)", read.state, seconds, read.relative, read.called,
                          read.expired, read.caught, read.shield,
                          bind_or_none((PyObject *)scope->task), children, failed);

@@ -36,16 +36,16 @@ static void deadline_passed(s_sched *s, s_timer *timer)
  * effect at once. */
 static int arm_deadline(s_sched *s, s_scope *scope)
 {
-    if (scope->deadline == S_FOREVER || scope->called)
+    if (scope->timer.node.when == S_FOREVER || scope->called)
         return S_OK;
-    if (scope->deadline <= s_now(s)) {
+    if (scope->timer.node.when <= s_now(s)) {
         scope->expired = 1;
         s_scope_cancel(s, scope);
         return S_OK;
     }
     scope->timer.fire = deadline_passed;
     scope->timer.owner = scope;
-    int code = s_timer_arm(s, &scope->timer, scope->deadline);
+    int code = s_timer_arm(s, &scope->timer, scope->timer.node.when);
     if (code == S_OK) {
         scope->armed = s;
         Py_INCREF((PyObject *)scope);
@@ -60,7 +60,7 @@ int s_scope_set_deadline(s_sched *s, s_scope *scope, int64_t deadline)
     if (scope->armed != NULL && scope->armed != s)
         return S_E_THREAD;
     disarm_deadline(s, scope);
-    scope->deadline = deadline;
+    scope->timer.node.when = deadline;
     scope->relative = 0;
     return scope->state == S_SCOPE_ENTERED ? arm_deadline(s, scope) : S_OK;
 }
@@ -70,9 +70,10 @@ int s_scope_set_deadline(s_sched *s, s_scope *scope, int64_t deadline)
 /* The time of a `timeout` begins to count. */
 static void start_clock(s_sched *s, s_scope *scope)
 {
-    if (scope->relative && scope->deadline != S_FOREVER) {
+    if (scope->relative && scope->timer.node.when != S_FOREVER) {
         int64_t now = s_now(s);
-        scope->deadline = scope->deadline > S_FOREVER - 1 - now ? S_FOREVER : now + scope->deadline;
+        scope->timer.node.when =
+            scope->timer.node.when > S_FOREVER - 1 - now ? S_FOREVER : now + scope->timer.node.when;
     }
     scope->relative = 0;
 }
@@ -238,9 +239,10 @@ static int note_failure(s_scope *group, s_tasklet *t)
     if (t->failure == NULL || !is_failure(t->failure))
         return 0;
     c_lock_take(&group->lock);
-    if (group->failed == NULL)
-        group->failed = PyList_New(0);
-    int code = group->failed ? PyList_Append(group->failed, (PyObject *)t) : -1;
+    if (s_as_group(group)->failed == NULL)
+        s_as_group(group)->failed = PyList_New(0);
+    int code =
+        s_as_group(group)->failed ? PyList_Append(s_as_group(group)->failed, (PyObject *)t) : -1;
     c_lock_give(&group->lock);
     if (code < 0) {
         group->lost_failure = 1;
@@ -264,8 +266,8 @@ static void child_ended(s_sched *s, s_tasklet *t)
     if (PyDict_DelItem(group->children, (PyObject *)t) < 0)
         PyErr_Clear();
     if (PyDict_GET_SIZE(group->children) == 0) {
-        waiter = group->waiter;
-        group->waiter = NULL;
+        waiter = s_as_group(group)->waiter;
+        s_as_group(group)->waiter = NULL;
     }
     c_lock_give(&group->lock);
     if (waiter != NULL)
@@ -293,9 +295,9 @@ static int group_detach(s_tasklet *t)
 {
     s_scope *group = t->on;
     c_lock_take(&group->lock);
-    int waits = group->waiter == t;
+    int waits = s_as_group(group)->waiter == t;
     if (waits)
-        group->waiter = NULL;
+        s_as_group(group)->waiter = NULL;
     c_lock_give(&group->lock);
     return waits;
 }
@@ -364,7 +366,7 @@ PyObject *s_scope_wait(s_sched *s, s_scope *group, int shielded, const c_call_si
     c_lock_take(&group->lock);
     int waits = has_children(group);
     if (waits)
-        *code = group->waiter != NULL ? S_E_SCOPE_ORDER : s_may_block(s);
+        *code = s_as_group(group)->waiter != NULL ? S_E_SCOPE_ORDER : s_may_block(s);
     if (*code == S_E_CANCELLED && shielded)
         *code = S_OK;
     if (waits && *code == S_OK) {
@@ -372,7 +374,7 @@ PyObject *s_scope_wait(s_sched *s, s_scope *group, int shielded, const c_call_si
         me->kind = &joining_group;
         me->on = group;
         me->state = S_BLOCKED;
-        group->waiter = me;
+        s_as_group(group)->waiter = me;
         s->tasklet_waits++;
     }
     c_lock_give(&group->lock);
@@ -410,12 +412,12 @@ int s_scope_leave_open(s_sched *s, s_scope *group)
 int s_scope_wait_as(s_sched *s, s_tasklet *t, s_scope *group)
 {
     c_lock_take(&group->lock);
-    int waits = has_children(group) && group->waiter == NULL;
+    int waits = has_children(group) && s_as_group(group)->waiter == NULL;
     if (waits) {
         t->kind = &joining_group;
         t->on = group;
         t->state = S_BLOCKED;
-        group->waiter = t;
+        s_as_group(group)->waiter = t;
     }
     c_lock_give(&group->lock);
     Py_XSETREF(t->wait.value, Py_NewRef(Py_None));
@@ -429,7 +431,7 @@ int s_scope_wait_as(s_sched *s, s_tasklet *t, s_scope *group)
 
 void s_scope_init(s_scope *scope)
 {
-    scope->deadline = S_FOREVER;
+    scope->timer.node.when = S_FOREVER;
 }
 
 int s_scope_visit(s_scope *scope, visitproc visit, void *arg)
@@ -437,24 +439,32 @@ int s_scope_visit(s_scope *scope, visitproc visit, void *arg)
     Py_VISIT((PyObject *)scope->parent);
     Py_VISIT((PyObject *)scope->task);
     Py_VISIT(scope->children);
-    Py_VISIT(scope->failed);
     Py_VISIT(scope->words);
-    Py_VISIT((PyObject *)scope->waiter);
+    if (scope->children != NULL) {
+        Py_VISIT(s_as_group(scope)->failed);
+        Py_VISIT((PyObject *)s_as_group(scope)->waiter);
+    }
     return 0;
 }
 
-void s_scope_clear(s_scope *scope)
+static void clear_group(s_group *group)
 {
-    s_tasklet *waiter = scope->waiter;
+    s_tasklet *waiter = group->waiter;
     if (waiter != NULL && group_detach(waiter)) {
         waiter->state = S_PAUSED;
         waiter->kind = NULL;
         Py_DECREF((PyObject *)waiter);
     }
+    Py_CLEAR(group->failed);
+    Py_CLEAR(group->scope.children);
+}
+
+void s_scope_clear(s_scope *scope)
+{
+    if (scope->children != NULL)
+        clear_group(s_as_group(scope));
     Py_CLEAR(scope->parent);
     Py_CLEAR(scope->task);
-    Py_CLEAR(scope->children);
-    Py_CLEAR(scope->failed);
     Py_CLEAR(scope->words);
     Py_CLEAR(scope->opened);
 }

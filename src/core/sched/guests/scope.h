@@ -36,24 +36,36 @@
 
 enum s_scope_state { S_SCOPE_NEW, S_SCOPE_ENTERED, S_SCOPE_LEFT };
 
+/* Small, with what every `with` uses in front: many scopes do not fit into a cache. */
 typedef struct s_scope {
     PyObject_HEAD
     struct s_scope *parent;
     s_tasklet *task;
     PyObject *children; /* dict with the living ones as keys, in order; NULL: not a group */
-    PyObject *words;    /* list: what Cancelled says, then notes; or NULL */
-    PyObject *opened;   /* the code that entered it, or NULL */
-    PyObject *failed;   /* list of those that failed, in order, or NULL */
-    s_tasklet *waiter;  /* waits in s_scope_wait until there are no children */
-    s_timer timer;
-    s_sched *armed;   /* in whose heap the timer is */
-    int64_t deadline; /* or, before a `relative` scope is entered, how long */
     unsigned char state, called, expired, caught, shield, relative;
     unsigned char stuck;        /* how often its children were found to wait for ever */
     unsigned char lost_failure; /* there was no memory to add a child to `failed` */
+    /* Its `when` is the deadline, armed or not, or S_FOREVER; before a `relative` scope is entered,
+     * how long it takes. */
+    s_timer timer;
+    s_sched *armed; /* in whose heap the timer is */
     c_lock lock;
-    int opened_at; /* where in `opened` */
+    int opened_at;    /* where in `opened` */
+    PyObject *opened; /* the code that entered it, or NULL */
+    PyObject *words;  /* list: what Cancelled says, then notes; or NULL */
 } s_scope;
+
+/* A scope that has `children`. */
+typedef struct {
+    s_scope scope;
+    PyObject *failed;  /* list of the children that failed, in order, or NULL */
+    s_tasklet *waiter; /* waits in s_scope_wait until there are no children */
+} s_group;
+
+static inline s_group *s_as_group(const s_scope *scope)
+{
+    return (s_group *)scope;
+}
 
 void s_scope_init(s_scope *scope);
 int s_scope_visit(s_scope *scope, visitproc visit, void *arg);

@@ -6,7 +6,7 @@
 
 void s_scope_read(s_sched *s, const s_scope *scope, s_scope_snapshot *snapshot)
 {
-    int64_t left = scope->deadline;
+    int64_t left = scope->timer.node.when;
     if (left != S_FOREVER && !scope->relative)
         left = left > s_now(s) ? left - s_now(s) : 0;
     *snapshot = (s_scope_snapshot){.left = left,
@@ -21,7 +21,7 @@ void s_scope_read(s_sched *s, const s_scope *scope, s_scope_snapshot *snapshot)
 void s_scope_restore(s_sched *s, s_scope *scope, const s_scope_snapshot *snapshot)
 {
     int counts = snapshot->left != S_FOREVER && !snapshot->relative;
-    scope->deadline = snapshot->left + (counts ? s_now(s) : 0);
+    scope->timer.node.when = snapshot->left + (counts ? s_now(s) : 0);
     scope->relative = (unsigned char)snapshot->relative;
     scope->called = (unsigned char)snapshot->called;
     scope->expired = (unsigned char)snapshot->expired;
