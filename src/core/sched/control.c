@@ -220,7 +220,6 @@ int s_throw_later(s_sched *s, s_tasklet *t, PyObject *error)
         s_read_inbox(s);
     if (t->owner != s || t->state == S_RUNNING)
         return s_post_message(t->owner, s_handle_throw, t, error);
-    s_refuse(s, t);
     s_raise_in(s, t, error);
     return S_OK;
 }

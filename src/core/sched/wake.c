@@ -113,11 +113,12 @@ int s_request_interrupt(s_sched *s, s_tasklet *t, PyObject *error)
 void s_raise_in(s_sched *s, s_tasklet *t, PyObject *error)
 {
     Py_INCREF(error);
-    if (t->state == S_READY) {
-        Py_XSETREF(t->error, error);
-    } else if (t->state == S_PAUSED) {
-        Py_INCREF((PyObject *)t);
-        s_ready(s, t);
+    if (t->state == S_READY || t->state == S_PAUSED) {
+        s_refuse(s, t);
+        if (t->state == S_PAUSED) {
+            Py_INCREF((PyObject *)t);
+            s_ready(s, t);
+        }
         Py_XSETREF(t->error, error);
     } else if (!s_interrupt(s, t, error)) {
         s_post_message(s, s_handle_throw, t, Py_NewRef(error));
