@@ -6,6 +6,10 @@
  * methods that have been stored (threading.Condition does).  The flags stay: callers have chosen by
  * them how to call.  The definitions are shared by all interpreters of the process.
  *
+ * Python code calls a method without making a bound one: it calls the descriptor, an object that
+ * says itself how it is called.  Where that is replaced the arguments stay in the caller's frame,
+ * and a wait inside can be soft.  Descriptors belong to one interpreter.
+ *
  * A function of a module is one object, so it can get a definition of our own, with other flags and
  * the vectorcall that fits them: then the arguments come as they lie in the caller's frame, and a
  * wait inside can be soft.  Flags and function are read from the object at every call, also by
@@ -98,6 +102,35 @@ void c_methods_restore(PyTypeObject *type, const c_method_replacement *methods, 
         all.function[i] = methods[i].original != NULL ? *methods[i].original : NULL;
     }
     c_while_world_stopped(store_functions, &all);
+}
+
+/* ---- calls of methods ---------------------------------------------------------------- */
+
+typedef struct {
+    PyMethodDescrObject *method;
+    vectorcallfunc call;
+} method_call;
+
+static void store_call(void *arg)
+{
+    const method_call *stored = arg;
+    __atomic_store_n(&stored->method->vectorcall, stored->call, __ATOMIC_SEQ_CST);
+}
+
+void c_calls_replace(PyTypeObject *type, const c_call_replacement *calls, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        PyObject *found = PyObject_GetAttrString((PyObject *)type, calls[i].name);
+        if (found != NULL && Py_IS_TYPE(found, &PyMethodDescr_Type)) {
+            method_call stored = {(PyMethodDescrObject *)found, calls[i].call};
+            vectorcallfunc present = __atomic_load_n(&stored.method->vectorcall, __ATOMIC_SEQ_CST);
+            if (present != calls[i].call) /* another thread may have been here before */
+                *calls[i].original = present;
+            c_while_world_stopped(store_call, &stored);
+        }
+        PyErr_Clear();
+        Py_XDECREF(found);
+    }
 }
 
 PyObject *c_call_original(const c_method_forms *original, const c_method_call *call)

@@ -42,6 +42,18 @@ typedef struct {
 /* Makes the call with the original function. */
 PyObject *c_call_original(const c_method_forms *original, const c_method_call *call);
 
+/* The methods of that name are called so, with `self` as the first argument, where they are called
+ * by their descriptor, as Python code does: lock.acquire(), but not a bound method that was stored.
+ * Then the arguments come as they lie in the caller's frame. */
+typedef struct {
+    const char *name;
+    vectorcallfunc call;
+    vectorcallfunc *original; /* where to store the one before */
+} c_call_replacement;
+
+/* For good.  Methods that the type does not have are skipped. */
+void c_calls_replace(PyTypeObject *type, const c_call_replacement *calls, size_t count);
+
 /* Puts the original functions back. */
 void c_methods_restore(PyTypeObject *type, const c_method_replacement *methods, size_t count);
 

@@ -294,7 +294,7 @@ static PyObject *end_lock_of(PyObject *handle)
 static PyObject *join_tasklet_thread(s_sched *s, PyObject *end, int64_t timeout)
 {
     int code;
-    PyObject *ended = y_builtin_lock_acquire(s, end, timeout, &code);
+    PyObject *ended = y_builtin_lock_acquire(s, end, timeout, NULL, &code);
     if (ended == NULL)
         return patch_raise(s, code);
     PyObject *passed = ended == Py_True ? y_builtin_lock_release(s, end) : Py_NewRef(Py_None);

@@ -6,7 +6,7 @@
  *   - those that were started as threads, always.  What ends the call of a thread may come from
  *     main or from any other one, and would never come if that were kept where it sits.  A turn of
  *     main and a thread is two switches of the system's threads then, as it is without us; and each
- *     thread that waits for a lock keeps a carrier, because such a wait is hard;
+ *     thread that waits hard keeps a carrier;
  *   - other tasklets that run a function of which a call was handed over lately.  For these the
  *     first such call may hold up what is kept at home; in return they and main take turns on one
  *     thread.

@@ -17,42 +17,50 @@
 
 unsigned long long y_owner_ident(const s_sched *s)
 {
-    if (s == NULL)
-        return PyThread_get_thread_ident();
-    return s->current->is_main ? s->thread_id : s_identity_number(s->current);
+    return s != NULL ? y_ident_of(s->current) : PyThread_get_thread_ident();
 }
 
 /* ---- releasing -------------------------------------------------------------------- */
 
-int y_builtin_lock_lend(s_sched *s, PyObject *rlock)
+static int lend_to_thread(PyObject *rlock, unsigned long long ident)
 {
-    unsigned long long thread = PyThread_get_thread_ident(), ident = y_owner_ident(s);
+    unsigned long long thread = PyThread_get_thread_ident();
     if (c_builtin_rlock_owner(rlock) != ident)
         return 0;
     c_builtin_rlock_set_owner(rlock, thread);
     return 1;
 }
 
-static PyObject *release_rlock(s_sched *s, PyObject *rlock)
+int y_builtin_lock_lend(s_sched *s, PyObject *rlock)
 {
-    if (!y_builtin_lock_lend(s, rlock)) {
+    return lend_to_thread(rlock, y_owner_ident(s));
+}
+
+static PyObject *release_rlock(PyObject *rlock, unsigned long long ident)
+{
+    if (!lend_to_thread(rlock, ident)) {
         PyErr_SetString(PyExc_RuntimeError, "cannot release un-acquired lock");
         return NULL;
     }
     int last = c_builtin_rlock_count(rlock) == 1;
     PyObject *done = c_builtin_lock_release(rlock);
     if (!last)
-        c_builtin_rlock_set_owner(rlock, y_owner_ident(s));
+        c_builtin_rlock_set_owner(rlock, ident);
+    return done;
+}
+
+PyObject *y_builtin_lock_release_for(s_sched *s, PyObject *lock, unsigned long long ident)
+{
+    PyObject *done = c_builtin_lock_is_recursive(lock) ? release_rlock(lock, ident)
+                                                       : c_builtin_lock_release(lock);
+    if (done != NULL)
+        y_builtin_lock_released(s, lock);
     return done;
 }
 
 PyObject *y_builtin_lock_release(s_sched *s, PyObject *lock)
 {
-    PyObject *done =
-        c_builtin_lock_is_recursive(lock) ? release_rlock(s, lock) : c_builtin_lock_release(lock);
-    if (done != NULL)
-        y_builtin_lock_released(s, lock);
-    return done;
+    return y_builtin_lock_release_for(s, lock, y_owner_ident(s));
 }
 
 /* Whether a tasklet of this thread, but not the running one, has that ident: it lives on in the

@@ -30,8 +30,9 @@
 unsigned long long y_owner_ident(const s_sched *s);
 
 /* acquire(): `timeout` in nanoseconds, 0 without waiting, S_FOREVER.  Py_True, Py_False,
- * or NULL with *code. */
-PyObject *y_builtin_lock_acquire(s_sched *s, PyObject *lock, int64_t timeout, int *code);
+ * or NULL with *code.  `site`: the call, where it may be left softly; or NULL. */
+PyObject *y_builtin_lock_acquire(s_sched *s, PyObject *lock, int64_t timeout,
+                                 const c_call_site *site, int *code);
 /* The same for a thread that has no tasklets to run, or no scheduler (NULL); `args` and `kwargs`
  * are those of acquire(). */
 PyObject *y_builtin_lock_acquire_as_thread(s_sched *s, PyObject *lock, int64_t timeout,

@@ -26,17 +26,18 @@
 
 #include "cpython/builtin_lock.h"
 #include "sched/carrier.h"
+#include "sched/guests/thread_identity.h"
 
 #define BUCKETS 64
 
 /* The waiters of one lock. */
-struct y_builtin_queue {
+typedef struct {
     b_link link; /* in its bucket */
     PyObject *lock;
     b_link waiters; /* of s_wait */
     int threads;    /* OS threads that wait inside the lock */
     int turn;       /* of the threads */
-};
+} y_builtin_queue;
 
 static b_link buckets[BUCKETS];
 static int queues;
@@ -146,6 +147,11 @@ unsigned long long y_builtin_lock_holder(const PyObject *lock)
     return 0;
 }
 
+unsigned long long y_ident_of(const s_tasklet *t)
+{
+    return t->is_main ? t->owner->thread_id : s_identity_number(t);
+}
+
 /* ---- taking ------------------------------------------------------------------------ */
 
 int y_builtin_lock_take_free(PyObject *lock, unsigned long long ident, size_t count)
@@ -186,14 +192,12 @@ static s_tasklet *hand_over_lock(PyObject *lock)
         return NULL;
     if (q->threads > 0 && (q->turn = !q->turn))
         return NULL;
-    y_builtin_request *request = s_of_link(first)->on;
-    int taken = y_builtin_lock_take_free(lock, request->ident, request->count);
+    int taken = y_builtin_lock_take_free(lock, y_ident_of(s_of_link(first)), 1);
     if (taken != 1) {
         if (taken < 0)
             PyErr_Clear();
         return NULL;
     }
-    request->granted = 1;
     s_tasklet *t = s_dequeue(first);
     drop_empty_queue(q);
     return t;
@@ -207,25 +211,27 @@ void y_builtin_lock_released(s_sched *s, PyObject *lock)
     c_lock_take(&guard);
     s_tasklet *t = hand_over_lock(lock);
     c_lock_give(&guard);
-    if (t != NULL) {
-        t->wait.value = Py_NewRef(Py_True);
-        s_wake(s, t);
-    }
+    if (t == NULL)
+        return;
+    const s_wait_kind *given = t->owner == s ? t->kind->given : NULL;
+    t->wait.value = Py_NewRef(Py_True);
+    s_wake(s, t);
+    if (given != NULL)
+        t->kind = given;
 }
 
 /* ---- waiting ---------------------------------------------------------------------- */
 
-int y_builtin_queue_join(s_tasklet *me, y_builtin_request *request, const s_wait_kind *kind)
+int y_builtin_queue_join(s_tasklet *me, PyObject *lock, const s_wait_kind *kind)
 {
     c_lock_take(&guard);
-    y_builtin_queue *q = find_or_add_queue(request->lock);
+    y_builtin_queue *q = find_or_add_queue(lock);
     int code = q ? S_OK : S_E_MEMORY;
     if (q != NULL) {
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
-        int taken = y_builtin_lock_take_free(request->lock, request->ident, request->count);
-        request->queue = q;
+        int taken = y_builtin_lock_take_free(lock, y_ident_of(me), 1);
         if (taken == 0) {
-            s_enqueue(me, &q->waiters, kind, request);
+            s_enqueue(me, &q->waiters, kind, lock);
             me->owner->tasklet_waits++;
         }
         drop_empty_queue(q);
@@ -237,12 +243,11 @@ int y_builtin_queue_join(s_tasklet *me, y_builtin_request *request, const s_wait
 
 int y_builtin_queue_leave(s_tasklet *t)
 {
-    y_builtin_queue *q = ((y_builtin_request *)t->on)->queue;
     c_lock_take(&guard);
     int queued = t->queued;
     if (queued) {
         s_dequeue(&t->wait.link);
-        drop_empty_queue(q);
+        drop_empty_queue(find_queue(t->on));
     }
     c_lock_give(&guard);
     return queued;

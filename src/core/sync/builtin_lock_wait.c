@@ -1,7 +1,12 @@
 /* A tasklet waits for a builtin lock.
  *
- * Always hard.  The C frames of acquire() are kept: after a wait that was ended by an exception
- * they must release a lock that was handed over meanwhile.
+ * Softly, where Python code calls acquire() and takes what it returns.  A release takes the lock in
+ * the name of the first waiter; if that raises instead before it has run again, the lock is passed
+ * on (`given`).  So nothing of the wait is left to be done in C.
+ *
+ * Hard are the waits whose end has more to do than to return: those of main, which it leaves for
+ * handlers of signals and then begins again; those that must not be interrupted; those for a lock
+ * that is released in C.
  *
  * Not to be interrupted.  Taking an RLock back after Condition.wait(), or the lock of a Condition
  * by its own _acquire_restore, must not fail: the code around it releases the lock next.  An
@@ -31,11 +36,18 @@
 #define PAUSE_FIRST 500000
 #define PAUSE_LONGEST 20000000
 
+/* What an acquire() is asked for. */
 typedef struct {
-    y_builtin_request request;
-    s_timer check; /* for locks released in C */
+    PyObject *lock;
+    const c_call_site *site; /* where it may be left softly; NULL: nowhere */
+} acquire_call;
+
+/* Looks again and again whether a lock is free that is released in C. */
+typedef struct {
+    s_timer timer; /* its owner is NULL while it is not armed */
+    s_tasklet *waiter;
     int64_t pause;
-} builtin_wait;
+} lock_check;
 
 static PyObject *uninterruptible;
 
@@ -75,46 +87,60 @@ static unsigned long long owner_of_lock(const s_tasklet *t, PyObject *lock)
 
 static int builtin_lock_target(const s_tasklet *t, int i, s_target *found)
 {
-    PyObject *lock = ((y_builtin_request *)t->on)->lock;
+    PyObject *lock = t->on;
     found->object = lock;
     s_set_target_owner(found, owner_of_lock(t, lock));
     return i == 0;
 }
 
+/* The lock was handed over to a tasklet that raises instead: the next one gets it. */
+static void pass_on_refused(s_sched *s, s_tasklet *t)
+{
+    PyObject *pending = PyErr_GetRaisedException();
+    PyObject *done = y_builtin_lock_release_for(s, t->on, y_ident_of(t));
+    if (done == NULL)
+        PyErr_Clear();
+    Py_XDECREF(done);
+    PyErr_SetRaisedException(pending);
+}
+
+static const s_wait_kind given = {.name = "acquire", .refused = pass_on_refused};
 static const s_wait_kind acquiring = {.name = "acquire",
                                       .detach = y_builtin_queue_leave,
                                       .target = builtin_lock_target,
                                       .late = Py_False,
+                                      .given = &given,
                                       .resumable = 1};
 
-/* The lock may have been released in C: checks now, and again later. */
+/* The lock may have been released in C: looks now, and again later. */
 static void check_again(s_sched *s, s_timer *timer)
 {
-    builtin_wait *w = B_CONTAINER(timer, builtin_wait, check);
+    lock_check *check = B_CONTAINER(timer, lock_check, timer);
     timer->owner = NULL;
-    y_builtin_lock_released(s, w->request.lock);
-    if (w->request.granted)
+    if (check->waiter->state == S_BLOCKED)
+        y_builtin_lock_released(s, check->waiter->on);
+    if (check->waiter->state != S_BLOCKED)
         return;
-    w->pause = longer_pause(w->pause);
-    if (s_timer_arm(s, timer, s_now(s) + w->pause) == S_OK)
-        timer->owner = w;
+    check->pause = longer_pause(check->pause);
+    if (s_timer_arm(s, timer, s_now(s) + check->pause) == S_OK)
+        timer->owner = check;
 }
 
-static int begin_checks(s_sched *s, builtin_wait *w)
+static int begin_checks(s_sched *s, lock_check *check, PyObject *lock)
 {
-    if (!c_builtin_lock_released_in_c(w->request.lock))
+    if (!c_builtin_lock_released_in_c(lock))
         return S_OK;
-    w->pause = PAUSE_FIRST;
-    w->check.fire = check_again;
-    int code = s_timer_arm(s, &w->check, s_now(s) + w->pause);
-    w->check.owner = code == S_OK ? w : NULL;
+    check->pause = PAUSE_FIRST;
+    check->timer.fire = check_again;
+    int code = s_timer_arm(s, &check->timer, s_now(s) + check->pause);
+    check->timer.owner = code == S_OK ? check : NULL;
     return code;
 }
 
-static void end_checks(s_sched *s, builtin_wait *w)
+static void end_checks(s_sched *s, lock_check *check)
 {
-    if (w->check.owner != NULL)
-        s_timer_disarm(s, &w->check);
+    if (check->timer.owner != NULL)
+        s_timer_disarm(s, &check->timer);
 }
 
 /* Suspends the queued current tasklet, also from inside the error handler. */
@@ -128,28 +154,37 @@ static PyObject *suspend_in_handler(s_sched *s)
     return done;
 }
 
-/* Waits once: Py_True, Py_False at `until`, or NULL with *code. */
-static PyObject *wait_in_queue(s_sched *s, builtin_wait *w, int64_t until, int *code)
+/* Queues the current tasklet: 0; 1 when it need not wait; or S_E_. */
+static int begin_lock_wait(s_sched *s, PyObject *lock, int64_t until)
 {
     s_tasklet *me = s->current;
-    if ((*code = begin_checks(s, w)) < 0)
-        return NULL;
-    if ((*code = s_deadline_set(s, me, until)) == S_OK)
-        *code = y_builtin_queue_join(me, &w->request, &acquiring);
-    PyObject *done = *code == 0 ? suspend_in_handler(s) : *code == 1 ? Py_NewRef(Py_True) : NULL;
-    if (*code != 0)
+    int code = s_deadline_set(s, me, until);
+    if (code == S_OK)
+        code = y_builtin_queue_join(me, lock, &acquiring);
+    if (code != 0)
         s_deadline_drop(s, me);
-    end_checks(s, w);
+    return code;
+}
+
+/* Waits once, hard: Py_True, Py_False at `until`, or NULL with *code. */
+static PyObject *wait_hard(s_sched *s, PyObject *lock, int64_t until, int *code)
+{
+    lock_check check = {.waiter = s->current};
+    if ((*code = begin_checks(s, &check, lock)) < 0)
+        return NULL;
+    *code = begin_lock_wait(s, lock, until);
+    PyObject *done = *code == 0 ? suspend_in_handler(s) : *code == 1 ? Py_NewRef(Py_True) : NULL;
+    end_checks(s, &check);
     if (*code == 0 && done == NULL)
         *code = S_E_SET;
     return done;
 }
 
 /* The same, also after handlers of signals have run. */
-static PyObject *wait_once(s_sched *s, builtin_wait *w, int64_t until, int *code)
+static PyObject *wait_once(s_sched *s, PyObject *lock, int64_t until, int *code)
 {
     for (;;) {
-        PyObject *done = wait_in_queue(s, w, until, code);
+        PyObject *done = wait_hard(s, lock, until, code);
         int signalled = s_signalled(s);
         if (signalled == 0)
             return done;
@@ -161,6 +196,17 @@ static PyObject *wait_once(s_sched *s, builtin_wait *w, int64_t until, int *code
     }
 }
 
+/* Waits once, softly at best; a tasklet that is no main. */
+static PyObject *wait_softly(s_sched *s, const acquire_call *call, int64_t until, int *code)
+{
+    *code = begin_lock_wait(s, call->lock, until);
+    if (*code != 0)
+        return *code == 1 ? Py_NewRef(Py_True) : NULL;
+    PyObject *done = s_suspend(s, call->site);
+    *code = done != NULL ? S_OK : S_E_SET;
+    return done;
+}
+
 /* ---- acquire() ------------------------------------------------------------------------------ */
 
 /* Whether this tasklet can be suspended: also inside the error handler. */
@@ -170,16 +216,14 @@ static int may_suspend_here(const s_sched *s)
 }
 
 /* Waits as a thread does, no longer than a second: Py_True, Py_False, or NULL with an exception. */
-static PyObject *acquire_as_thread(builtin_wait *w, int64_t timeout)
+static PyObject *acquire_as_thread(s_sched *s, PyObject *lock, int64_t timeout)
 {
     double seconds = (double)(timeout < TRAPPED_LONGEST ? timeout : TRAPPED_LONGEST) / 1e9;
     PyObject *args = Py_BuildValue("(Od)", Py_True, seconds);
-    PyObject *lock = w->request.lock;
-    PyObject *done =
-        args ? y_builtin_lock_wait_as_thread(lock, w->request.ident, args, NULL) : NULL;
+    PyObject *done = NULL;
+    if (args != NULL)
+        done = y_builtin_lock_wait_as_thread(lock, y_owner_ident(s), args, NULL);
     Py_XDECREF(args);
-    if (done == Py_True && c_builtin_lock_is_recursive(lock))
-        c_builtin_rlock_set_count(lock, w->request.count);
     return done;
 }
 
@@ -191,14 +235,13 @@ static int is_held_here(PyObject *lock)
 }
 
 /* Nothing of this thread can run: another thread releases the lock, or none. */
-static PyObject *acquire_trapped(builtin_wait *w, int64_t timeout, int *code)
+static PyObject *acquire_trapped(s_sched *s, PyObject *lock, int64_t timeout, int *code)
 {
     *code = S_E_TRAPPED;
-    if (c_builtin_lock_is_recursive(w->request.lock) &&
-        c_builtin_rlock_owner(w->request.lock) == s_home_ident())
+    if (c_builtin_lock_is_recursive(lock) && c_builtin_rlock_owner(lock) == s_home_ident())
         return NULL;
     *code = S_E_SET;
-    PyObject *done = acquire_as_thread(w, timeout);
+    PyObject *done = acquire_as_thread(s, lock, timeout);
     if (done == Py_False && timeout > TRAPPED_LONGEST) {
         *code = S_E_TRAPPED;
         Py_CLEAR(done);
@@ -212,34 +255,29 @@ static int64_t acquire_deadline(s_sched *s, int64_t timeout)
     return timeout >= S_FOREVER - 1 - now ? S_FOREVER : now + timeout;
 }
 
-/* The lock was handed over to a tasklet that raises instead: the next one gets it. */
-static void release_granted(s_sched *s, builtin_wait *w)
+/* Whether the call may be left softly: nothing is to be done when it has the lock. */
+static int may_leave(const s_sched *s, const acquire_call *call)
 {
-    PyObject *pending = PyErr_GetRaisedException();
-    PyObject *done = y_builtin_lock_release(s, w->request.lock);
-    if (done == NULL)
-        PyErr_Clear();
-    Py_XDECREF(done);
-    PyErr_SetRaisedException(pending);
+    return call->site != NULL && !s->current->is_main && !s->trap &&
+           !c_builtin_lock_released_in_c(call->lock);
 }
 
-static PyObject *acquire_or_raise(s_sched *s, builtin_wait *w, int64_t timeout, int *code)
+static PyObject *acquire_or_raise(s_sched *s, const acquire_call *call, int64_t timeout, int *code)
 {
     *code = s->current->cancelled ? S_E_CANCELLED : S_OK;
     if (*code < 0)
         return NULL;
-    PyObject *done = wait_once(s, w, acquire_deadline(s, timeout), code);
-    if (done == NULL && w->request.granted)
-        release_granted(s, w);
-    return done;
+    int64_t until = acquire_deadline(s, timeout);
+    return may_leave(s, call) ? wait_softly(s, call, until, code)
+                              : wait_once(s, call->lock, until, code);
 }
 
 /* Exceptions are raised when the lock is held. */
-static PyObject *acquire_uninterrupted(s_sched *s, builtin_wait *w, int *code)
+static PyObject *acquire_uninterrupted(s_sched *s, PyObject *lock, int *code)
 {
     PyObject *pending = NULL, *done = NULL;
-    for (int tries = 0; done == NULL && !w->request.granted && tries < TRIES; tries++) {
-        done = wait_once(s, w, S_FOREVER, code);
+    for (int tries = 0; done == NULL && tries < TRIES; tries++) {
+        done = wait_once(s, lock, S_FOREVER, code);
         if (*code < 0 && *code != S_E_SET)
             break;
         PyObject *raised = PyErr_GetRaisedException();
@@ -266,37 +304,58 @@ static int is_uninterruptible(s_sched *s)
     return where == uninterruptible;
 }
 
-static PyObject *acquire_builtin(s_sched *s, PyObject *lock, size_t count, int64_t timeout,
+/* As if the thread waited, because it may be stopped by a debugger.  NULL without *code: the
+ * tasklet had better be suspended, for what is left of *timeout. */
+static PyObject *acquire_in_trace(s_sched *s, PyObject *lock, int64_t *timeout, int *code)
+{
+    PyObject *done = acquire_as_thread(s, lock, *timeout);
+    *code = done != NULL ? S_OK : S_E_SET;
+    if (done != Py_False || *timeout <= TRAPPED_LONGEST)
+        return done;
+    Py_DECREF(done);
+    *timeout -= *timeout < S_FOREVER ? TRAPPED_LONGEST : 0;
+    return NULL;
+}
+
+/* `uninterrupted`: exceptions wait until the lock is held. */
+static PyObject *acquire_builtin(s_sched *s, const acquire_call *call, int64_t timeout,
                                  int uninterrupted, int *code)
 {
-    builtin_wait w = {.request = {.lock = lock, .ident = y_owner_ident(s), .count = count}};
-    int taken = y_builtin_lock_take(lock, w.request.ident, count);
+    PyObject *lock = call->lock;
+    if (!may_suspend_here(s))
+        return acquire_trapped(s, lock, timeout, code);
+    if (c_trace_running(s->ts) && !is_held_here(lock)) {
+        PyObject *done = acquire_in_trace(s, lock, &timeout, code);
+        if (done != NULL || *code < 0)
+            return done;
+    }
+    if (uninterrupted || (timeout == S_FOREVER && is_uninterruptible(s)))
+        return acquire_uninterrupted(s, lock, code);
+    return acquire_or_raise(s, call, timeout, code);
+}
+
+PyObject *y_builtin_lock_acquire(s_sched *s, PyObject *lock, int64_t timeout,
+                                 const c_call_site *site, int *code)
+{
+    acquire_call call = {lock, site};
+    int taken = y_builtin_lock_take(lock, y_owner_ident(s), 1);
     *code = taken < 0 ? S_E_SET : S_OK;
     if (taken < 0)
         return NULL;
     if (taken || timeout == 0)
         return PyBool_FromLong(taken);
-    if (!may_suspend_here(s))
-        return acquire_trapped(&w, timeout, code);
-    if (c_trace_running(s->ts) && !is_held_here(lock)) {
-        PyObject *done = acquire_as_thread(&w, timeout);
-        *code = done != NULL ? S_OK : S_E_SET;
-        if (done != Py_False || timeout <= TRAPPED_LONGEST)
-            return done;
-        Py_DECREF(done);
-        timeout -= timeout < S_FOREVER ? TRAPPED_LONGEST : 0;
-    }
-    if (uninterrupted || (timeout == S_FOREVER && is_uninterruptible(s)))
-        return acquire_uninterrupted(s, &w, code);
-    return acquire_or_raise(s, &w, timeout, code);
-}
-
-PyObject *y_builtin_lock_acquire(s_sched *s, PyObject *lock, int64_t timeout, int *code)
-{
-    return acquire_builtin(s, lock, 1, timeout, 0, code);
+    return acquire_builtin(s, &call, timeout, 0, code);
 }
 
 PyObject *y_builtin_lock_restore(s_sched *s, PyObject *rlock, size_t count, int *code)
 {
-    return acquire_builtin(s, rlock, count, S_FOREVER, 1, code);
+    acquire_call call = {rlock, NULL};
+    int taken = y_builtin_lock_take(rlock, y_owner_ident(s), count);
+    *code = taken < 0 ? S_E_SET : S_OK;
+    if (taken != 0)
+        return taken > 0 ? Py_NewRef(Py_True) : NULL;
+    PyObject *done = acquire_builtin(s, &call, S_FOREVER, 1, code);
+    if (c_builtin_rlock_owner(rlock) == y_owner_ident(s))
+        c_builtin_rlock_set_count(rlock, count);
+    return done;
 }

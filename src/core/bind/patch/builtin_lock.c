@@ -26,6 +26,8 @@ static PyCFunction lock_reinit_original, rlock_reinit_original;
 static PyCFunction rlock_restore_original, rlock_save_original;
 static PyCFunction rlock_is_owned_original, rlock_recursion_count_original;
 
+static vectorcallfunc acquire_call_original;
+
 /* Seconds or -1 as nanoseconds; -1 when the original shall complain. */
 static int read_lock_timeout(PyObject *timeout, int blocking, int64_t *nanoseconds)
 {
@@ -41,6 +43,18 @@ static int read_lock_timeout(PyObject *timeout, int blocking, int64_t *nanosecon
     return 0;
 }
 
+/* Both arguments of acquire(), of which `timeout` may be NULL; -1 when the original shall complain.
+ */
+static int read_blocking(PyObject *blocking, PyObject *timeout, int64_t *nanoseconds)
+{
+    int wait = -1;
+    if (c_builtin_lock_any_blocking || PyLong_Check(blocking))
+        wait = PyObject_IsTrue(blocking);
+    PyErr_Clear();
+    *nanoseconds = wait == 0 ? 0 : S_FOREVER;
+    return wait < 0 ? -1 : timeout != NULL ? read_lock_timeout(timeout, wait, nanoseconds) : 0;
+}
+
 /* acquire(blocking=True, timeout=-1); -1 when the original shall complain. */
 static int read_builtin_acquire(PyObject *args, PyObject *kwargs, int64_t *nanoseconds)
 {
@@ -49,14 +63,33 @@ static int read_builtin_acquire(PyObject *args, PyObject *kwargs, int64_t *nanos
     *nanoseconds = S_FOREVER;
     if (PyTuple_GET_SIZE(args) == 0 && kwargs == NULL)
         return 0;
-    int wait = -1;
-    if (PyArg_ParseTupleAndKeywords(args, kwargs, "|OO", names, &blocking, &timeout) &&
-        (c_builtin_lock_any_blocking || PyLong_Check(blocking)))
-        wait = PyObject_IsTrue(blocking);
+    if (PyArg_ParseTupleAndKeywords(args, kwargs, "|OO", names, &blocking, &timeout))
+        return read_blocking(blocking, timeout, nanoseconds);
     PyErr_Clear();
-    if (wait == 0)
-        *nanoseconds = 0;
-    return wait < 0 ? -1 : timeout != NULL ? read_lock_timeout(timeout, wait, nanoseconds) : 0;
+    return -1;
+}
+
+/* The same for a call with its arguments in an array; -1 also when they are better parsed as above.
+ */
+static int read_acquire_call(PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
+                             int64_t *nanoseconds)
+{
+    Py_ssize_t named = kwnames != NULL ? PyTuple_GET_SIZE(kwnames) : 0;
+    PyObject *timeout = nargs > 1 ? args[1] : NULL, *blocking = nargs > 0 ? args[0] : Py_True;
+    *nanoseconds = S_FOREVER;
+    if (nargs + named == 0)
+        return 0;
+    if (nargs + named > 2 || named > 1)
+        return -1;
+    if (named == 1 &&
+        PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "timeout") == 0)
+        timeout = args[nargs];
+    else if (named == 1 && nargs == 0 &&
+             PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "blocking") == 0)
+        blocking = args[0];
+    else if (named == 1)
+        return -1;
+    return read_blocking(blocking, timeout, nanoseconds);
 }
 
 static PyObject *builtin_lock_acquire(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -68,7 +101,25 @@ static PyObject *builtin_lock_acquire(PyObject *self, PyObject *args, PyObject *
         return c_builtin_lock_acquire(self, args, kwargs);
     if (!s_is_cooperative(s))
         return y_builtin_lock_acquire_as_thread(s, self, timeout, args, kwargs);
-    PyObject *done = y_builtin_lock_acquire(s, self, timeout, &code);
+    PyObject *done = y_builtin_lock_acquire(s, self, timeout, NULL, &code);
+    return bind_result(done, code, (PyObject *)s->current);
+}
+
+/* The same where Python code calls it: a wait can be soft. */
+static PyObject *builtin_lock_acquire_call(PyObject *method, PyObject *const *args, size_t nargsf,
+                                           PyObject *kwnames)
+{
+    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf) - 1;
+    int64_t timeout;
+    int code;
+    s_sched *s;
+    if (nargs < 0 || !PyObject_TypeCheck(args[0], PyDescr_TYPE(method)) ||
+        !patch_in_our_interpreter(&s) || !s_is_cooperative(s) ||
+        read_acquire_call(args + 1, nargs, kwnames, &timeout) < 0)
+        return acquire_call_original(method, args, nargsf, kwnames);
+    c_call_site site =
+        BIND_SITE(args[0], args + 1, bind_argument_count(nargs, kwnames), builtin_lock_acquire);
+    PyObject *done = y_builtin_lock_acquire(s, args[0], timeout, &site, &code);
     return bind_result(done, code, (PyObject *)s->current);
 }
 
@@ -221,6 +272,12 @@ static const c_method_replacement lock_methods[] = {
     {"_at_fork_reinit", METH_NOARGS, builtin_lock_at_fork_reinit, &lock_reinit_original},
 };
 
+static const c_call_replacement acquire_calls[] = {
+    {"acquire", builtin_lock_acquire_call, &acquire_call_original},
+    {"acquire_lock", builtin_lock_acquire_call, &acquire_call_original},
+    {"__enter__", builtin_lock_acquire_call, &acquire_call_original},
+};
+
 static const c_method_replacement rlock_methods[] = {
     {"acquire", TAKES, BIND_FN(builtin_lock_acquire), &c_builtin_lock_original[1].acquire},
     {"__enter__", TAKES, BIND_FN(builtin_lock_acquire), NULL},
@@ -260,6 +317,8 @@ static int replace_lock_methods(void)
     if (c_builtin_lock_find() < 0 || REPLACE(c_builtin_lock_type, lock_methods) < 0 ||
         REPLACE(c_builtin_rlock_type, rlock_methods) < 0)
         return -1;
+    c_calls_replace(c_builtin_lock_type, acquire_calls, 3);
+    c_calls_replace(c_builtin_rlock_type, acquire_calls, 3);
     PyObject *module = PyImport_ImportModule("_thread");
     PyObject *handle = module ? PyObject_GetAttrString(module, "_ThreadHandle") : NULL;
     int code = handle ? REPLACE((PyTypeObject *)handle, handle_methods) : 0;
