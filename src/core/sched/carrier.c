@@ -199,7 +199,7 @@ static void decide_call(s_carrier_thread *c)
 static void sleep_at_base(s_carrier_thread *c, int64_t until)
 {
     PyThreadState *ts = PyEval_SaveThread();
-    p_park(&c->parker, until);
+    p_park_adaptive(&c->parker, &c->spin, until, c_gil_spin);
     PyEval_RestoreThread(ts);
 }
 

@@ -14,6 +14,7 @@ typedef struct s_carrier_thread {
     PyThreadState *ts;
     s_sched **self; /* the thread's pointer to its scheduler, which others clear */
     p_parker parker;
+    b_spin spin;       /* whether to stay awake for a moment at the base */
     p_stack own_stack; /* a pooled thread's, as far as the interpreter must know it */
     p_stack *base;     /* where the thread stands between tasklets: that, or (home) a pooled one */
     void *base_sp, *base_fake;

@@ -28,6 +28,7 @@ s_carrier_thread *s_carrier_obtain(s_carriers *all)
     }
     if (c != NULL) {
         c->all = all;
+        c->spin = B_SPIN_BEGIN;
         b_list_init(&c->aside);
     }
     p_lock_give(&every_lock);
