@@ -395,6 +395,8 @@ int c_is_finalizing(void);
 /* Whether handlers of signals may have to run in this thread: handled since c_run_signal_handlers
  * last, or not. */
 int c_signal_waits(PyThreadState *ts);
+/* The same for another thread, which no signal is for if it is not the system's main one. */
+int c_signal_waits_for(PyThreadState *ts);
 /* Runs the handlers of signals that have come: 0, or -1 with the exception of one. */
 int c_run_signal_handlers(PyThreadState *ts);
 /* For a detached thread: spins until the GIL is free, if there is one, or until that time. */

@@ -113,6 +113,11 @@ int c_signal_waits(PyThreadState *ts)
     return c_on_main_thread() && signal_has_mark(ts);
 }
 
+int c_signal_waits_for(PyThreadState *ts)
+{
+    return signal_has_mark(ts);
+}
+
 int c_run_signal_handlers(PyThreadState *ts)
 {
     signal_clear_mark(ts);

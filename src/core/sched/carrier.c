@@ -136,6 +136,20 @@ static void depart_to(s_carrier_thread *c, s_carrier *to, s_tasklet *next)
     p_unpark(&s_carrier_of(to)->parker);
 }
 
+/* Handlers of signals run at home: 1 when the scheduler has departed for that. */
+static int settle_signals(s_carrier_thread *c, s_sched *s)
+{
+    if (c == c->all->home && c_signal_waits(c->ts)) {
+        s->trap++;
+        s_handle_signals(s);
+        s->trap--;
+    }
+    if (!s_signals_go_home(s))
+        return 0;
+    depart_to(c, &c->all->home->carrier, NULL);
+    return 1;
+}
+
 /* The tasklet that runs here now, or NULL: the scheduler has departed. */
 static s_tasklet *settle_next(s_carrier_thread *c)
 {
@@ -143,6 +157,8 @@ static s_tasklet *settle_next(s_carrier_thread *c)
     s_sched *s = all->s;
     s_tasklet *next = s->heading;
     s->heading = NULL;
+    if (next == NULL && settle_signals(c, s))
+        return NULL;
     for (;; next = NULL) {
         if (next == NULL)
             next = s_next(s);

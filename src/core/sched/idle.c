@@ -118,11 +118,12 @@ static void sleep_until(s_sched *s, int64_t until)
     s_report_wake(s);
 }
 
-static void handle_signals(s_sched *s)
+void s_handle_signals(s_sched *s)
 {
-    if (c_signal_waits(s->ts) && s_wake_for_signals(s))
+    int waits = c_signal_waits(s->ts);
+    if (waits && s_wake_for_signals(s))
         return;
-    if (PyErr_CheckSignals() < 0)
+    if ((waits ? c_run_signal_handlers(s->ts) : PyErr_CheckSignals()) < 0)
         raise_pending_in_main(s);
 }
 
@@ -151,5 +152,5 @@ void s_idle(s_sched *s)
     sleep_until(s, first != NULL ? first->when : S_FOREVER);
     s_intervals_wake(s);
     __atomic_store_n(&s->asleep, 0, __ATOMIC_SEQ_CST);
-    handle_signals(s);
+    s_handle_signals(s);
 }

@@ -68,6 +68,12 @@ void s_become_idle(s_sched *s);
 /* A claimed tasklet is paused on its owner from now on: 0 or S_E_THREAD. */
 int s_begin_run(s_tasklet *t);
 
+/* ---- idle.c -------------------------------------------------------------------------- */
+
+/* No tasklet runs: main leaves its wait for the signals that have come, or their handlers run here.
+ */
+void s_handle_signals(s_sched *s);
+
 /* ---- poll.c -------------------------------------------------------------------------- */
 
 /* Reads the poller now, or if the last time is long ago; sleeps in it; closes it. */

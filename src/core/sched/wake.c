@@ -12,11 +12,13 @@
  * and runs them with nothing queued, so they may wait, start threads and raise; then it begins the
  * wait again.  A wait that can be begun again says so (`resumable`).  In others handlers run inside
  * the scheduler and must not wait (idle.c).  Where threads are tasklets, main leaves its wait for a
- * signal that found one of them too (patch/signal.c).
+ * signal that found one of them too (patch/signal.c).  The system's main thread alone runs them: a
+ * scheduler that is at another one looks at the end of each slice whether it has to go there.
  *
  * A deadline is a timer of its own that owns a reference to its tasklet: a tasklet that has one is
  * never garbage.
  */
+#include "sched/carrier.h"
 #include "sched/internal.h"
 #include "sched/sitter.h"
 
@@ -164,6 +166,12 @@ int s_wake_for_signals(s_sched *s)
     Py_XSETREF(t->wait.value, Py_NewRef(Py_True));
     s_wake(s, t);
     return 1;
+}
+
+int s_signals_go_home(s_sched *s)
+{
+    return s->away && !s->signalled && s_is_home_free(s) &&
+           c_signal_waits_for(s->carriers->home->ts) && !s_wake_for_signals(s);
 }
 
 int s_run_signal_handlers(s_sched *s)

@@ -111,10 +111,11 @@ static int yield_to_next(s_preempt *p)
     p->preempted = s->count_soft + before + 1;
     me->wait.value = me->error = NULL;
     s_ready(s, me);
+    int homewards = s_signals_go_home(s);
     s_tasklet *next = s_next_slow(s);
-    if (next == me && s_must_go_home(s, me)) {
-        b_prepend(&s->ready, &me->wait.link);
-        me->state = S_READY;
+    if (homewards || (next == me && s_must_go_home(s, me))) {
+        b_prepend(&s->ready, &next->wait.link);
+        next->state = S_READY;
         next = s->idler; /* which stands for going home */
     }
     int moves = next != me;
