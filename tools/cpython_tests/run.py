@@ -24,6 +24,7 @@ import fnmatch
 import importlib.util
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -160,6 +161,7 @@ def main() -> int:
     parser.add_argument("--excused", action="store_true", help="only the excused tests")
     parser.add_argument("modules", nargs="*", metavar="module", help=f"of {', '.join(MODULES)}")
     options = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job may ignore it
     if unknown := set(options.modules) - set(MODULES):
         parser.error(f"not in the list: {' '.join(sorted(unknown))}")
     if importlib.util.find_spec("test") is None or importlib.util.find_spec("test.test_io") is None:

@@ -32,14 +32,21 @@ typedef struct {
     size_t count;
 } method_functions;
 
+/* A new reference; NULL without an exception: the type has no such method of the interpreter's. */
+static PyMethodDescrObject *find_method_descriptor(PyTypeObject *type, const char *name)
+{
+    PyObject *found = PyObject_GetAttrString((PyObject *)type, name);
+    if (found != NULL && Py_IS_TYPE(found, &PyMethodDescr_Type))
+        return (PyMethodDescrObject *)found;
+    PyErr_Clear();
+    Py_XDECREF(found);
+    return NULL;
+}
+
 static PyMethodDef *find_method_definition(PyTypeObject *type, const c_method_replacement *method)
 {
-    PyObject *found = PyObject_GetAttrString((PyObject *)type, method->name);
-    PyMethodDef *def = NULL;
-    if (found == NULL)
-        PyErr_Clear();
-    else if (Py_IS_TYPE(found, &PyMethodDescr_Type))
-        def = ((PyMethodDescrObject *)found)->d_method;
+    PyMethodDescrObject *found = find_method_descriptor(type, method->name);
+    PyMethodDef *def = found != NULL ? found->d_method : NULL;
     Py_XDECREF(found);
     return def;
 }
@@ -120,16 +127,15 @@ static void store_call(void *arg)
 void c_calls_replace(PyTypeObject *type, const c_call_replacement *calls, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        PyObject *found = PyObject_GetAttrString((PyObject *)type, calls[i].name);
-        if (found != NULL && Py_IS_TYPE(found, &PyMethodDescr_Type)) {
-            method_call stored = {(PyMethodDescrObject *)found, calls[i].call};
-            vectorcallfunc present = __atomic_load_n(&stored.method->vectorcall, __ATOMIC_SEQ_CST);
-            if (present != calls[i].call) /* another thread may have been here before */
-                *calls[i].original = present;
-            c_while_world_stopped(store_call, &stored);
-        }
-        PyErr_Clear();
-        Py_XDECREF(found);
+        PyMethodDescrObject *found = find_method_descriptor(type, calls[i].name);
+        if (found == NULL)
+            continue;
+        method_call stored = {found, calls[i].call};
+        vectorcallfunc present = __atomic_load_n(&found->vectorcall, __ATOMIC_SEQ_CST);
+        if (present != calls[i].call) /* another thread may have been here before */
+            *calls[i].original = present;
+        c_while_world_stopped(store_call, &stored);
+        Py_DECREF(found);
     }
 }
 

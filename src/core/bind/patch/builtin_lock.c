@@ -295,7 +295,8 @@ static const c_method_replacement handle_methods[] = {
     {"join", METH_VARARGS, handle_join, &patch_handle_originals.join},
 };
 
-#define REPLACE(type, methods) c_methods_replace(type, methods, sizeof(methods) / sizeof(*methods))
+#define COUNT_OF(table) (sizeof(table) / sizeof(*(table)))
+#define REPLACE(type, methods) c_methods_replace(type, methods, COUNT_OF(methods))
 
 /* The lock of a Condition is taken back without being interrupted. */
 static int find_condition_restore(void)
@@ -317,8 +318,8 @@ static int replace_lock_methods(void)
     if (c_builtin_lock_find() < 0 || REPLACE(c_builtin_lock_type, lock_methods) < 0 ||
         REPLACE(c_builtin_rlock_type, rlock_methods) < 0)
         return -1;
-    c_calls_replace(c_builtin_lock_type, acquire_calls, 3);
-    c_calls_replace(c_builtin_rlock_type, acquire_calls, 3);
+    c_calls_replace(c_builtin_lock_type, acquire_calls, COUNT_OF(acquire_calls));
+    c_calls_replace(c_builtin_rlock_type, acquire_calls, COUNT_OF(acquire_calls));
     PyObject *module = PyImport_ImportModule("_thread");
     PyObject *handle = module ? PyObject_GetAttrString(module, "_ThreadHandle") : NULL;
     int code = handle ? REPLACE((PyTypeObject *)handle, handle_methods) : 0;
