@@ -213,6 +213,8 @@ PyObject *c_resume(PyThreadState *ts, c_state *state, PyObject *value, PyObject 
 /* The same for a tasklet that was suspended at a safepoint (C_SAFEPOINT): nothing waits for a
  * value. */
 PyObject *c_resume_at_safepoint(PyThreadState *ts, c_state *state, PyObject *error);
+/* The state is loaded: from here on code may be called as if its innermost frame called it. */
+void c_call_on_frames(PyThreadState *ts, c_state *state);
 /* Destroys the frames of a softly suspended tasklet; no `finally` runs. */
 void c_drop_frames(PyThreadState *ts, c_state *state);
 

@@ -113,12 +113,17 @@ PyObject *c_resume(PyThreadState *ts, c_state *state, PyObject *value, PyObject 
     return run_chain(ts, state, f, error != NULL);
 }
 
-PyObject *c_resume_at_safepoint(PyThreadState *ts, c_state *state, PyObject *error)
+void c_call_on_frames(PyThreadState *ts, c_state *state)
 {
-    c_frame *f = state->frame;
     thread_set_c_left(ts, stack_call_budget());
     if (state->finalizers_suppressed)
         c_state_allow_finalizers(state);
+}
+
+PyObject *c_resume_at_safepoint(PyThreadState *ts, c_state *state, PyObject *error)
+{
+    c_frame *f = state->frame;
+    c_call_on_frames(ts, state);
     frame_set_ip(f, frame_ip(f) + (error != NULL ? state->advance : state->end_advance));
     if (error != NULL) {
         PyErr_SetObject((PyObject *)Py_TYPE(error), error);
@@ -161,6 +166,11 @@ PyObject *c_resume(PyThreadState *ts, c_state *state, PyObject *value, PyObject 
 {
     (void)ts, (void)state, (void)value, (void)error;
     Py_FatalError("loomlet: soft resumption on an interpreter without it");
+}
+
+void c_call_on_frames(PyThreadState *ts, c_state *state)
+{
+    (void)ts, (void)state;
 }
 
 PyObject *c_resume_at_safepoint(PyThreadState *ts, c_state *state, PyObject *error)

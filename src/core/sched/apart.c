@@ -15,7 +15,8 @@
  * share in one slot is a hint, and a wrong hint costs a journey.  After a second without another
  * handoff it is forgotten.
  *
- * A pinned tasklet (guests/pinned.c) runs at home, as one does that keeps a stack there.
+ * A pinned tasklet (guests/pinned.c) runs at home, as one does that keeps a stack there; so does
+ * main when it runs handlers of signals (wake.c).
  *
  * Attached, the scheduler's own thread.
  */
@@ -96,7 +97,7 @@ void s_set_apart(s_sched *s, s_tasklet *t)
 s_carrier_thread *s_keeper_of(s_carriers *all, const s_tasklet *t)
 {
     if (t->saved_as != S_C_STACK)
-        return t->pinned ? all->home : NULL;
+        return t->pinned || t->saved_as == S_FRAMES_CALLED ? all->home : NULL;
     s_carrier_thread *keeper = t->stack->keeper;
     return keeper != NULL ? keeper : all->home;
 }

@@ -144,7 +144,7 @@ static int settle_signals(s_carrier_thread *c, s_sched *s)
         s_handle_signals(s);
         s->trap--;
     }
-    if (!s_signals_go_home(s))
+    if (!s_deliver_signals(s))
         return 0;
     depart_to(c, &c->all->home->carrier, NULL);
     return 1;
@@ -376,7 +376,7 @@ static int become_home(s_sched *s, s_carriers *all)
     home->carrier.kept = 1; /* the caller of run(); what else is kept here is not counted */
     p_signals_read(&all->signals);
     stack_size = PyThread_get_stacksize();
-    s_carrier_hook = (s_carrier_hooks){stand_at_base, s_meet_at_end};
+    s_carrier_hook = (s_carrier_hooks){stand_at_base, s_meet_at_end, s_meet, s_return_to_wait};
     s_carrier_here_ = s->at = home;
     s_hang_bell(home);
     return S_OK;

@@ -91,13 +91,16 @@ void s_carriers_after_fork(void);
 /* The thread of a scheduler ends. */
 void s_carriers_end(s_sched *s);
 
-/* What the switch asks of the two files above it; set when a handoff is first turned on. */
+/* What the switch, and waits that it ends, ask of the files above; set when a handoff is first
+ * turned on. */
 typedef struct {
     /* The part of a carrier's life in which it runs no tasklet.  Returns when a pooled one ends. */
     void (*stand_at_base)(s_carrier_thread *c);
     /* The function of the thread's sitter has ended, with a result or an exception, which stay as
      * they are until the scheduler is here. */
     void (*meet_at_end)(void);
+    void (*meet)(void);                /* s_meet() */
+    int (*return_to_wait)(s_sched *s); /* s_return_to_wait(): wake.h */
 } s_carrier_hooks;
 extern s_carrier_hooks s_carrier_hook;
 

@@ -46,6 +46,8 @@ static PyObject *take_delivery(s_tasklet *t)
     return value;
 }
 
+static PyObject *run_called(s_sched *s, s_tasklet *t);
+
 static PyObject *run_current(s_sched *s, s_tasklet *t)
 {
     unsigned char kept = t->saved_as;
@@ -61,6 +63,8 @@ static PyObject *run_current(s_sched *s, s_tasklet *t)
         Py_CLEAR(t->wait.value);
         return c_resume_at_safepoint(s->ts, &t->c, error);
     }
+    if (kept == S_FRAMES_CALLED)
+        return run_called(s, t);
     t->started = 1;
     if (B_UNLIKELY(t->error != NULL))
         return take_delivery(t);
@@ -363,6 +367,29 @@ static B_COLD void report_switch(s_sched *s, s_tasklet *me, s_tasklet *next)
 {
     s_report_leave(s, me);
     s_report_enter(s, next);
+}
+
+/* Main runs handlers of signals on top of its frames.  Returns only when its wait is over. */
+static B_COLD PyObject *run_called(s_sched *s, s_tasklet *t)
+{
+    c_call_on_frames(s->ts, &t->c);
+    if (s_carrier_hook.return_to_wait(s)) {
+        PyObject *value = t->wait.value, *error = t->error;
+        t->wait.value = t->error = NULL;
+        return c_resume(s->ts, &t->c, value, error);
+    }
+    c_state_save(s->ts, &t->c);
+    t->saved_as = S_FRAMES;
+    s_tasklet *next = s_next(s);
+    if (B_UNLIKELY(t->attached | next->attached))
+        report_switch(s, t, next);
+    count_soft_leave(s, t);
+    make_current(s, next);
+    if (s->travels)
+        leave_while_travelling(s, next);
+    if (next->saved_as == S_C_STACK)
+        leave_for_kept(s, next);
+    restart_on_stack(s->stack);
 }
 
 /* Suspends `me` softly and leaves its stack; `point` says where. */

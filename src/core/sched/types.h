@@ -17,6 +17,7 @@
 
 typedef struct s_tasklet s_tasklet;
 typedef struct s_sched s_sched;
+typedef struct s_left_wait s_left_wait;
 
 enum s_state { S_NEW, S_READY, S_RUNNING, S_BLOCKED, S_PAUSED, S_DONE };
 
@@ -25,6 +26,7 @@ enum s_saved_as {
     S_NOT_STARTED,
     S_FRAMES,              /* soft, in a call that blocks */
     S_FRAMES_AT_SAFEPOINT, /* soft, interrupted between two instructions */
+    S_FRAMES_CALLED,       /* soft: main, which has left its wait to run handlers of signals */
     S_C_STACK,             /* hard */
     S_LIVE,                /* not at all: it runs, or has ended */
 };
@@ -86,7 +88,17 @@ typedef struct s_wait_kind {
     unsigned char stackless;  /* a wait of the Stackless API: so is a deadlock there */
     unsigned char insertable; /* insert() and run() end the wait, as if the tasklet were paused */
     unsigned char resumable; /* main leaves the wait for handlers of signals, and begins it again */
+    /* ... where it waits softly: begins the wait again for `left`.  0: it waits; 1: it need not,
+     * its wait.value is what the call returns; or S_E_.  NULL: main does not leave it so. */
+    int (*again)(s_sched *s, const s_left_wait *left);
 } s_wait_kind;
+
+/* A soft wait that main has left.  Owns its references. */
+struct s_left_wait {
+    const s_wait_kind *kind;
+    PyObject *on, *value; /* what it waited for, and what it offered there; or NULL */
+    int64_t until;        /* S_FOREVER: without a deadline */
+};
 
 typedef struct s_timer {
     b_timer node;
@@ -240,6 +252,7 @@ struct s_sched {
     int profiled;                /* tasklets have taken turns while cProfile was on */
     int killing;                 /* inside s_kill_all */
     int signalled;               /* main was woken to run handlers of signals */
+    s_left_wait left;            /* ... and has left a soft wait for that */
     unsigned char round;         /* of s_kill_all */
     unsigned long thread_id;
 
@@ -339,7 +352,7 @@ static inline int s_waits_as_thread(const s_sched *s)
 /* Its frames are all that is kept. */
 static inline int s_is_soft(const s_tasklet *t)
 {
-    return t->saved_as == S_FRAMES || t->saved_as == S_FRAMES_AT_SAFEPOINT;
+    return t->saved_as >= S_FRAMES && t->saved_as <= S_FRAMES_CALLED;
 }
 
 static inline s_tasklet *s_of_link(b_link *link)

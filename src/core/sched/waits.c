@@ -21,8 +21,14 @@ static int join_target(const s_tasklet *t, int i, s_target *found)
     return i == 0;
 }
 
-static const s_wait_kind joining = {
-    .name = "join", .detach = join_detach, .target = join_target, .anywhere = 1, .resumable = 1};
+static int join_again(s_sched *s, const s_left_wait *left);
+
+static const s_wait_kind joining = {.name = "join",
+                                    .detach = join_detach,
+                                    .target = join_target,
+                                    .anywhere = 1,
+                                    .resumable = 1,
+                                    .again = join_again};
 
 static PyObject *outcome_of(const s_tasklet *me, s_tasklet *t, int want_result)
 {
@@ -84,19 +90,32 @@ PyObject *s_join(s_sched *s, s_tasklet *t, int64_t until, int want_result, const
     return done;
 }
 
-int s_join_again(s_sched *s, s_tasklet *t, s_tasklet *target, int want_result, int64_t until)
+/* 0: `t` waits; 1: it need not, with wait.value and error; or S_E_. */
+static int begin_join(s_sched *s, s_tasklet *t, s_tasklet *target, int want_result, int64_t until)
 {
-    int code = target == t ? S_E_SNAPSHOT : s_deadline_set(s, t, until);
-    if (code < 0)
+    int code = s_deadline_set(s, t, until);
+    if (code < 0 || queue_join(t, target, want_result))
         return code;
-    Py_INCREF((PyObject *)t);
-    if (queue_join(t, target, want_result))
-        return S_OK;
     s_deadline_drop(s, t);
     Py_XSETREF(t->error, s_failure_for(t, target));
     PyObject *result = want_result && target->result ? target->result : Py_None;
     Py_XSETREF(t->wait.value, Py_NewRef(result));
-    s_ready(s, t);
+    return 1;
+}
+
+static int join_again(s_sched *s, const s_left_wait *left)
+{
+    return begin_join(s, s->current, (s_tasklet *)left->on, left->value != NULL, left->until);
+}
+
+int s_join_again(s_sched *s, s_tasklet *t, s_tasklet *target, int want_result, int64_t until)
+{
+    int code = target == t ? S_E_SNAPSHOT : begin_join(s, t, target, want_result, until);
+    if (code < 0)
+        return code;
+    Py_INCREF((PyObject *)t);
+    if (code == 1)
+        s_ready(s, t);
     return S_OK;
 }
 
@@ -113,8 +132,13 @@ static PyObject *sleep_object(s_tasklet *t)
     return PyFloat_FromDouble((double)t->timer->node.when / 1e9);
 }
 
-static const s_wait_kind sleeping = {
-    .name = "sleep", .detach = sleep_detach, .object = sleep_object, .resumable = 1};
+static int sleep_again(s_sched *s, const s_left_wait *left);
+
+static const s_wait_kind sleeping = {.name = "sleep",
+                                     .detach = sleep_detach,
+                                     .object = sleep_object,
+                                     .resumable = 1,
+                                     .again = sleep_again};
 
 static void wake_sleeper(s_sched *s, s_timer *timer)
 {
@@ -132,6 +156,14 @@ static int begin_timed_wait(s_sched *s, s_tasklet *t, int64_t when)
     t->on = NULL;
     t->state = S_BLOCKED;
     return S_OK;
+}
+
+static int sleep_again(s_sched *s, const s_left_wait *left)
+{
+    if (s_now(s) < left->until)
+        return begin_timed_wait(s, s->current, left->until);
+    Py_XSETREF(s->current->wait.value, Py_NewRef(Py_None));
+    return 1;
 }
 
 static PyObject *sleep_through(s_sched *s, int64_t when, const c_call_site *site, int *code)

@@ -10,8 +10,10 @@
  *
  * Signals.  Python's handlers run in main, as they do in a thread that waits: main leaves its wait
  * and runs them with nothing queued, so they may wait, start threads and raise; then it begins the
- * wait again.  A wait that can be begun again says so (`resumable`).  In others handlers run inside
- * the scheduler and must not wait (idle.c).  Where threads are tasklets, main leaves its wait for a
+ * wait again.  A wait that can be begun again says so (`resumable`).  In a soft one there is no C
+ * code that could begin it, so what is needed for that is kept (`left`): handlers run on top of
+ * main's frames, and main waits as before, or goes on.  In other waits handlers run inside the
+ * scheduler and must not wait (idle.c).  Where threads are tasklets, main leaves its wait for a
  * signal that found one of them too (patch/signal.c).  The system's main thread alone runs them: a
  * scheduler that is at another one looks at the end of each slice whether it has to go there.
  *
@@ -157,10 +159,29 @@ void s_handle_throw(s_sched *s, s_tasklet *t, PyObject *error)
 
 /* ---- signals ------------------------------------------------------------------------- */
 
+static int leave_soft_wait(s_sched *s, s_tasklet *t)
+{
+    s_left_wait left = {.kind = t->kind, .value = t->wait.value, .until = S_FOREVER};
+    if (t->saved_as != S_FRAMES || left.kind->again == NULL)
+        return 0;
+    if (t->timer != NULL)
+        left.until = t->timer->node.when;
+    left.on = Py_XNewRef((PyObject *)t->on);
+    if (!left.kind->detach(t)) {
+        Py_XDECREF(left.on);
+        return 0;
+    }
+    s->left = left;
+    t->wait.value = NULL;
+    t->saved_as = S_FRAMES_CALLED;
+    return 1;
+}
+
 int s_wake_for_signals(s_sched *s)
 {
     s_tasklet *t = s->main;
-    if (t->state != S_BLOCKED || s_is_soft(t) || !t->kind->resumable || !t->kind->detach(t))
+    if (t->state != S_BLOCKED || !t->kind->resumable ||
+        !(s_is_soft(t) ? leave_soft_wait(s, t) : t->kind->detach(t)))
         return 0;
     s->signalled = 1;
     Py_XSETREF(t->wait.value, Py_NewRef(Py_True));
@@ -168,7 +189,7 @@ int s_wake_for_signals(s_sched *s)
     return 1;
 }
 
-int s_signals_go_home(s_sched *s)
+int s_deliver_signals(s_sched *s)
 {
     return s->away && !s->signalled && s_is_home_free(s) &&
            c_signal_waits_for(s->carriers->home->ts) && !s_wake_for_signals(s);
@@ -184,7 +205,44 @@ int s_run_signal_handlers(s_sched *s)
         return -1;
     if (raised)
         return 0;
-    return c_run_signal_handlers(s->ts) < 0 ? -1 : 1;
+    int code = c_run_signal_handlers(s->ts);
+    if (s_self_here() == NULL) /* a handler's last call was handed over */
+        s_carrier_hook.meet();
+    return code < 0 ? -1 : 1;
+}
+
+/* 0: main waits again; 1: it need not, with wait.value and error. */
+static int begin_left_wait(s_sched *s, const s_left_wait *left)
+{
+    s_tasklet *t = s->current;
+    int code = s_may_block(s);
+    if (code == S_OK)
+        code = left->kind->again(s, left);
+    if (code < 0)
+        t->error = code == S_E_SET ? NULL : s_hook.error(code, (PyObject *)t);
+    if (code < 0 && t->error == NULL)
+        t->error = PyErr_GetRaisedException();
+    return code != 0;
+}
+
+int s_return_to_wait(s_sched *s)
+{
+    s_tasklet *t = s->current;
+    s_left_wait left = s->left;
+    PyObject *error = t->error;
+    s->left = (s_left_wait){0};
+    t->error = NULL;
+    Py_CLEAR(t->wait.value);
+    if (error != NULL)
+        PyErr_SetRaisedException(error);
+    int over = s_run_signal_handlers(s) != 1;
+    if (over)
+        t->error = PyErr_GetRaisedException();
+    else
+        over = begin_left_wait(s, &left);
+    Py_XDECREF(left.on);
+    Py_XDECREF(left.value);
+    return over;
 }
 
 /* ---- deadlines ----------------------------------------------------------------------- */

@@ -52,9 +52,12 @@ void s_forget_waiters(b_link *queue);
 /* Main leaves a resumable wait in which nothing has come yet, to run handlers of signals: 1, or 0
  * when it is in no such wait. */
 int s_wake_for_signals(s_sched *s);
-/* The same while the scheduler is away, if a signal has come: 1 when its handlers can only run at
- * home, in no tasklet. */
-int s_signals_go_home(s_sched *s);
+/* The same while the scheduler is away, if a signal has come.  1: main is in no such wait, so its
+ * handlers run at home, in no tasklet, and the scheduler is to go there. */
+int s_deliver_signals(s_sched *s);
+/* Of main, which has left its soft wait and runs on its frames again: runs the handlers.  1: the
+ * wait is over, with main's wait.value and error; 0: main waits again. */
+int s_return_to_wait(s_sched *s);
 /* Of the tasklet whose resumable wait has ended: 1 when it was left for handlers of signals, which
  * have run, so that the wait shall begin again; 0 when it was not; -1 with a handler's exception.
  */

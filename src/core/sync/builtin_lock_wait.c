@@ -4,9 +4,8 @@
  * the name of the first waiter; if that raises instead before it has run again, the lock is passed
  * on (`given`).  So nothing of the wait is left to be done in C.
  *
- * Hard are the waits whose end has more to do than to return: those of main, which it leaves for
- * handlers of signals and then begins again; those that must not be interrupted; those for a lock
- * that is released in C.
+ * Hard are the waits whose end has more to do than to return: those that must not be interrupted,
+ * and those for a lock that is released in C.
  *
  * Not to be interrupted.  Taking an RLock back after Condition.wait(), or the lock of a Condition
  * by its own _acquire_restore, must not fail: the code around it releases the lock next.  An
@@ -40,6 +39,8 @@
 typedef struct {
     PyObject *lock;
     const c_call_site *site; /* where it may be left softly; NULL: nowhere */
+    size_t count;            /* how often an RLock is to be held then */
+    int uninterrupted;       /* exceptions wait until the lock is held */
 } acquire_call;
 
 /* Looks again and again whether a lock is free that is released in C. */
@@ -104,13 +105,16 @@ static void pass_on_refused(s_sched *s, s_tasklet *t)
     PyErr_SetRaisedException(pending);
 }
 
+static int acquire_again(s_sched *s, const s_left_wait *left);
+
 static const s_wait_kind given = {.name = "acquire", .refused = pass_on_refused};
 static const s_wait_kind acquiring = {.name = "acquire",
                                       .detach = y_builtin_queue_leave,
                                       .target = builtin_lock_target,
                                       .late = Py_False,
                                       .given = &given,
-                                      .resumable = 1};
+                                      .resumable = 1,
+                                      .again = acquire_again};
 
 /* The lock may have been released in C: looks now, and again later. */
 static void check_again(s_sched *s, s_timer *timer)
@@ -143,6 +147,12 @@ static void end_checks(s_sched *s, lock_check *check)
         s_timer_disarm(s, &check->timer);
 }
 
+/* Whether the call may be left softly: nothing is to be done when it has the lock. */
+static int may_leave(const s_sched *s, const acquire_call *call)
+{
+    return call->site != NULL && !s->trap && !c_builtin_lock_released_in_c(call->lock);
+}
+
 /* Suspends the queued current tasklet, also from inside the error handler. */
 static PyObject *suspend_in_handler(s_sched *s)
 {
@@ -166,14 +176,24 @@ static int begin_lock_wait(s_sched *s, PyObject *lock, int64_t until)
     return code;
 }
 
-/* Waits once, hard: Py_True, Py_False at `until`, or NULL with *code. */
-static PyObject *wait_hard(s_sched *s, PyObject *lock, int64_t until, int *code)
+static int acquire_again(s_sched *s, const s_left_wait *left)
+{
+    int code = begin_lock_wait(s, left->on, left->until);
+    if (code == 1)
+        Py_XSETREF(s->current->wait.value, Py_NewRef(Py_True));
+    return code;
+}
+
+/* Waits once: Py_True, Py_False at `until`, or NULL with *code. */
+static PyObject *wait_once(s_sched *s, const acquire_call *call, int64_t until, int *code)
 {
     lock_check check = {.waiter = s->current};
-    if ((*code = begin_checks(s, &check, lock)) < 0)
+    if ((*code = begin_checks(s, &check, call->lock)) < 0)
         return NULL;
-    *code = begin_lock_wait(s, lock, until);
-    PyObject *done = *code == 0 ? suspend_in_handler(s) : *code == 1 ? Py_NewRef(Py_True) : NULL;
+    *code = begin_lock_wait(s, call->lock, until);
+    PyObject *done = *code == 1 ? Py_NewRef(Py_True) : NULL;
+    if (*code == 0)
+        done = may_leave(s, call) ? s_suspend(s, call->site) : suspend_in_handler(s);
     end_checks(s, &check);
     if (*code == 0 && done == NULL)
         *code = S_E_SET;
@@ -181,10 +201,10 @@ static PyObject *wait_hard(s_sched *s, PyObject *lock, int64_t until, int *code)
 }
 
 /* The same, also after handlers of signals have run. */
-static PyObject *wait_once(s_sched *s, PyObject *lock, int64_t until, int *code)
+static PyObject *wait_through(s_sched *s, const acquire_call *call, int64_t until, int *code)
 {
     for (;;) {
-        PyObject *done = wait_hard(s, lock, until, code);
+        PyObject *done = wait_once(s, call, until, code);
         int signalled = s_signalled(s);
         if (signalled == 0)
             return done;
@@ -194,17 +214,6 @@ static PyObject *wait_once(s_sched *s, PyObject *lock, int64_t until, int *code)
             return NULL;
         }
     }
-}
-
-/* Waits once, softly at best; a tasklet that is no main. */
-static PyObject *wait_softly(s_sched *s, const acquire_call *call, int64_t until, int *code)
-{
-    *code = begin_lock_wait(s, call->lock, until);
-    if (*code != 0)
-        return *code == 1 ? Py_NewRef(Py_True) : NULL;
-    PyObject *done = s_suspend(s, call->site);
-    *code = done != NULL ? S_OK : S_E_SET;
-    return done;
 }
 
 /* ---- acquire() ------------------------------------------------------------------------------ */
@@ -255,29 +264,21 @@ static int64_t acquire_deadline(s_sched *s, int64_t timeout)
     return timeout >= S_FOREVER - 1 - now ? S_FOREVER : now + timeout;
 }
 
-/* Whether the call may be left softly: nothing is to be done when it has the lock. */
-static int may_leave(const s_sched *s, const acquire_call *call)
-{
-    return call->site != NULL && !s->current->is_main && !s->trap &&
-           !c_builtin_lock_released_in_c(call->lock);
-}
-
 static PyObject *acquire_or_raise(s_sched *s, const acquire_call *call, int64_t timeout, int *code)
 {
     *code = s->current->cancelled ? S_E_CANCELLED : S_OK;
     if (*code < 0)
         return NULL;
-    int64_t until = acquire_deadline(s, timeout);
-    return may_leave(s, call) ? wait_softly(s, call, until, code)
-                              : wait_once(s, call->lock, until, code);
+    return wait_through(s, call, acquire_deadline(s, timeout), code);
 }
 
 /* Exceptions are raised when the lock is held. */
 static PyObject *acquire_uninterrupted(s_sched *s, PyObject *lock, int *code)
 {
+    const acquire_call call = {.lock = lock};
     PyObject *pending = NULL, *done = NULL;
     for (int tries = 0; done == NULL && tries < TRIES; tries++) {
-        done = wait_once(s, lock, S_FOREVER, code);
+        done = wait_through(s, &call, S_FOREVER, code);
         if (*code < 0 && *code != S_E_SET)
             break;
         PyObject *raised = PyErr_GetRaisedException();
@@ -317,9 +318,7 @@ static PyObject *acquire_in_trace(s_sched *s, PyObject *lock, int64_t *timeout, 
     return NULL;
 }
 
-/* `uninterrupted`: exceptions wait until the lock is held. */
-static PyObject *acquire_builtin(s_sched *s, const acquire_call *call, int64_t timeout,
-                                 int uninterrupted, int *code)
+static PyObject *acquire_builtin(s_sched *s, const acquire_call *call, int64_t timeout, int *code)
 {
     PyObject *lock = call->lock;
     if (!may_suspend_here(s))
@@ -329,32 +328,34 @@ static PyObject *acquire_builtin(s_sched *s, const acquire_call *call, int64_t t
         if (done != NULL || *code < 0)
             return done;
     }
-    if (uninterrupted || (timeout == S_FOREVER && is_uninterruptible(s)))
+    if (call->uninterrupted || (timeout == S_FOREVER && is_uninterruptible(s)))
         return acquire_uninterrupted(s, lock, code);
     return acquire_or_raise(s, call, timeout, code);
 }
 
-PyObject *y_builtin_lock_acquire(s_sched *s, PyObject *lock, int64_t timeout,
-                                 const c_call_site *site, int *code)
+/* Waits only if the lock is not free. */
+static PyObject *take_or_acquire(s_sched *s, const acquire_call *call, int64_t timeout, int *code)
 {
-    acquire_call call = {lock, site};
-    int taken = y_builtin_lock_take(lock, y_owner_ident(s), 1);
+    int taken = y_builtin_lock_take(call->lock, y_owner_ident(s), call->count);
     *code = taken < 0 ? S_E_SET : S_OK;
     if (taken < 0)
         return NULL;
     if (taken || timeout == 0)
         return PyBool_FromLong(taken);
-    return acquire_builtin(s, &call, timeout, 0, code);
+    return acquire_builtin(s, call, timeout, code);
+}
+
+PyObject *y_builtin_lock_acquire(s_sched *s, PyObject *lock, int64_t timeout,
+                                 const c_call_site *site, int *code)
+{
+    acquire_call call = {.lock = lock, .site = site, .count = 1};
+    return take_or_acquire(s, &call, timeout, code);
 }
 
 PyObject *y_builtin_lock_restore(s_sched *s, PyObject *rlock, size_t count, int *code)
 {
-    acquire_call call = {rlock, NULL};
-    int taken = y_builtin_lock_take(rlock, y_owner_ident(s), count);
-    *code = taken < 0 ? S_E_SET : S_OK;
-    if (taken != 0)
-        return taken > 0 ? Py_NewRef(Py_True) : NULL;
-    PyObject *done = acquire_builtin(s, &call, S_FOREVER, 1, code);
+    acquire_call call = {.lock = rlock, .count = count, .uninterrupted = 1};
+    PyObject *done = take_or_acquire(s, &call, S_FOREVER, code);
     if (c_builtin_rlock_owner(rlock) == y_owner_ident(s))
         c_builtin_rlock_set_count(rlock, count);
     return done;

@@ -139,15 +139,6 @@ def test_wrong_arguments_are_the_original_s_errors(make, call, error, caught):
     assert spawn(lambda: lock.acquire(timeout=0)).result() is True
 
 
-def test_main_waits_as_before():
-    """It keeps its stack, so that handlers of signals can run in it."""
-    lock = threading.Lock()
-    lock.acquire()
-    spawn(lock.release)
-    assert lock.acquire()
-    lock.release()
-
-
 def test_threads_that_replace_the_methods_at_once(python):
     """Each begins its first slices: the original is kept, and threads without tasklets call it."""
     done = python(

@@ -1,6 +1,7 @@
 """Main's function has a stack of ours and is main all the same; what called run() stays at home."""
 
 import contextvars
+import queue
 import sys
 import threading
 import weakref
@@ -9,7 +10,7 @@ import pytest
 from helpers_c_calls import Gate, run, sit, where
 
 import loomlet
-from loomlet import Channel, TaskletExit, patch, schedule, spawn
+from loomlet import Channel, TaskletExit, _core, patch, schedule, spawn
 
 
 def test_the_first_call_does_not_hold_main_up():
@@ -239,6 +240,36 @@ def test_main_that_works_alone_goes_home(python, work):
         """.replace("WORK", work)
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted\n", "")
+
+
+@pytest.mark.parametrize("wait", ["join", "sleep", "lock", "event", "queue"])
+def test_main_keeps_no_stack_where_it_waits(wait):
+    """So it may go on in another thread than the one where it began to wait."""
+
+    def main():
+        lock, event, line = threading.Lock(), threading.Event(), queue.Queue()
+        lock.acquire()
+
+        def end():
+            schedule()
+            line.put(1)
+            event.set()
+            lock.release()
+
+        waits = {
+            "join": lambda: ender.join(),
+            "sleep": lambda: loomlet.sleep(0.001),
+            "lock": lambda: lock.acquire(),
+            "event": lambda: event.wait(),
+            "queue": lambda: line.get(),
+        }
+        ender = spawn(end)
+        before = _core.stats()["why_hard"]
+        waits[wait]()
+        return before, _core.stats()["why_hard"]
+
+    before, after = run(main)
+    assert before == after
 
 
 def test_main_with_greenlets_stays_at_home():

@@ -1,5 +1,6 @@
 """Handlers of signals run in main as in a thread that waits: they may start threads, and wait."""
 
+import functools
 import os
 import queue
 import select
@@ -12,6 +13,7 @@ import time
 import pytest
 
 import loomlet
+from loomlet import _core
 
 
 class Waits:
@@ -57,6 +59,14 @@ WAITS = {
 }
 
 
+@pytest.fixture(params=[False, True], ids=["at home", "handoff"])
+def run(request):
+    """With handoff main waits softly where it can."""
+    if request.param and not _core._can_hand_over():
+        pytest.skip("handoff needs 3.13 or 3.14 with the GIL")
+    return functools.partial(loomlet.run, handoff=request.param)
+
+
 @pytest.fixture
 def on():
     waits = Waits()
@@ -80,7 +90,7 @@ def alarm():
 
 @pytest.mark.parametrize("alone", [True, False], ids=["alone", "beside another"])
 @pytest.mark.parametrize("wait", WAITS.values(), ids=WAITS)
-def test_a_thread_of_a_handler_ends_the_wait_of_main(wait, alone, on, alarm):
+def test_a_thread_of_a_handler_ends_the_wait_of_main(wait, alone, on, alarm, run):
     """The thread waits, too, before it does so: nothing but main's wait was in its way."""
     events = []
 
@@ -96,11 +106,11 @@ def test_a_thread_of_a_handler_ends_the_wait_of_main(wait, alone, on, alarm):
         wait(on)
         events.append("main")
 
-    loomlet.run(main)
+    run(main)
     assert events == ["thread", "main"]
 
 
-def test_a_sleep_is_as_long_as_it_was_to_be(alarm):
+def test_a_sleep_is_as_long_as_it_was_to_be(alarm, run):
     """Main sleeps the rest after the handler; the thread has run meanwhile."""
     events = []
 
@@ -110,11 +120,11 @@ def test_a_sleep_is_as_long_as_it_was_to_be(alarm):
         time.sleep(0.2)
         events.append(time.monotonic() >= until)
 
-    loomlet.run(main)
+    run(main)
     assert events == ["thread", True]
 
 
-def test_a_handler_is_main_and_may_wait(on, alarm):
+def test_a_handler_is_main_and_may_wait(on, alarm, run):
     """It has main's ident, holds main's locks, and sees the frame that waits."""
     seen = []
     mine = threading.RLock()
@@ -137,12 +147,12 @@ def test_a_handler_is_main_and_may_wait(on, alarm):
             on.near.recv(1)
         return here
 
-    assert loomlet.run(main) == "here"
+    assert run(main) == "here"
     assert seen == [True, True, "here"]
 
 
 @pytest.mark.parametrize("wait", WAITS.values(), ids=WAITS)
-def test_an_exception_of_a_handler_leaves_the_wait(wait, on, alarm):
+def test_an_exception_of_a_handler_leaves_the_wait(wait, on, alarm, run):
     """As in a thread: an alarm is a time limit."""
 
     class Late(Exception):
@@ -159,10 +169,10 @@ def test_an_exception_of_a_handler_leaves_the_wait(wait, on, alarm):
         for each in threading.enumerate()[1:]:
             each.join()
 
-    loomlet.run(main)
+    run(main)
 
 
-def test_many_signals_disturb_nothing(on, alarm):
+def test_many_signals_disturb_nothing(on, alarm, run):
     """Each ends the wait for a moment; what is sent meanwhile arrives whole and in order."""
     count = 0
 
@@ -187,4 +197,4 @@ def test_many_signals_disturb_nothing(on, alarm):
         signal.setitimer(signal.ITIMER_REAL, 0)
         return got, b"".join(on.near.recv(1) for _ in range(100))
 
-    assert loomlet.run(main) == (list(range(100)), bytes(range(100)))
+    assert run(main) == (list(range(100)), bytes(range(100)))

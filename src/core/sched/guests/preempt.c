@@ -111,7 +111,7 @@ static int yield_to_next(s_preempt *p)
     p->preempted = s->count_soft + before + 1;
     me->wait.value = me->error = NULL;
     s_ready(s, me);
-    int homewards = s_signals_go_home(s);
+    int homewards = s_deliver_signals(s);
     s_tasklet *next = s_next_slow(s);
     if (homewards || (next == me && s_must_go_home(s, me))) {
         b_prepend(&s->ready, &next->wait.link);
