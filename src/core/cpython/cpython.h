@@ -431,6 +431,8 @@ int c_on_main_thread(void);
  * may wake a tasklet.  Runs no Python code.  (signal.c) */
 int c_has_signal_handler(void);
 unsigned long c_main_thread_id(void);
+/* The ident of the thread that the state belongs to. */
+unsigned long c_thread_ident(const PyThreadState *ts);
 /* From now on the interpreter takes another thread for its first one: for the time of one call that
  * only the first may make, attached. */
 void c_main_thread_set(unsigned long id);

@@ -66,6 +66,11 @@ unsigned long c_main_thread_id(void)
     return _PyRuntime.main_thread;
 }
 
+unsigned long c_thread_ident(const PyThreadState *ts)
+{
+    return ts->thread_id;
+}
+
 void c_main_thread_set(unsigned long id)
 {
     _PyRuntime.main_thread = id;

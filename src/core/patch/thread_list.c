@@ -4,13 +4,15 @@
  * exception and the trace functions of the tasklet that runs.  These are divided: what belongs to a
  * thread that is a tasklet goes to its ident, what belongs to main to the ident of the thread of
  * the system.  Only the scheduler of the calling thread is looked at: the tasklets of others run
- * meanwhile.
+ * meanwhile.  The threads that carry it (sched/carrier.h) are none of the program's: what runs
+ * there, or sits in C, is listed with the others, by what it was when the scheduler left it.
  *
  * Raising.  PyThreadState_SetAsyncExc() by ctypes stops a thread from outside.  A tasklet gets the
  * exception as by Tasklet.throw(), at once where it waits; one that stops itself, at its next
  * safepoint.
  */
 #include "patch/thread.h"
+#include "sched/carrier.h"
 #include "sched/guests/preempt.h"
 #include "sched/guests/trace.h"
 
@@ -34,11 +36,14 @@ static int each_thread(s_sched *s, int (*call)(s_sched *s, s_tasklet *t, void *a
     return code;
 }
 
-/* The scheduler of the calling thread, if any thread is a tasklet now; or NULL. */
+/* The scheduler of the calling thread, if any thread is a tasklet now, or the scheduler may be in
+ * another one; or NULL. */
 static s_sched *scheduler_with_threads(void)
 {
     s_sched *s = s_self_if_any();
-    return s != NULL && s->ts == c_thread_state() && patch_thread_count() > 0 ? s : NULL;
+    int divided =
+        s != NULL && s->ts == c_thread_state() && (patch_thread_count() > 0 || s->at != NULL);
+    return divided ? s : NULL;
 }
 
 static int append_ident(s_sched *s, s_tasklet *t, void *idents)
@@ -88,18 +93,40 @@ static int add_suspended(s_sched *s, s_tasklet *t, void *arg)
     return add_value(table, t->identity->key, table->of_suspended(s->ts, &t->c));
 }
 
+/* Takes the value of a thread of the system out of the table: new, or NULL. */
+static PyObject *pop_value(thread_table *table, unsigned long thread)
+{
+    PyObject *ident = PyLong_FromUnsignedLong(thread);
+    PyObject *value = ident ? Py_XNewRef(PyDict_GetItemWithError(table->by_ident, ident)) : NULL;
+    if (value != NULL && PyDict_DelItem(table->by_ident, ident) < 0)
+        Py_CLEAR(value);
+    Py_XDECREF(ident);
+    return value;
+}
+
+static void forget_carriers(s_sched *s, thread_table *table)
+{
+    for (const s_carrier_thread *c = s_first_carrier(); c != NULL; c = c->next) {
+        if (c->all == s->carriers && c->ts != NULL)
+            Py_XDECREF(pop_value(table, c_thread_ident(c->ts)));
+    }
+}
+
 /* What the running tasklet has goes to its own ident, what main has to the thread's. */
 static int divide_running(s_sched *s, thread_table *table)
 {
-    if (!s_is_thread(s->current))
-        return 0;
-    PyObject *ident = PyLong_FromUnsignedLong(PyThread_get_thread_ident());
-    PyObject *value = ident ? Py_XNewRef(PyDict_GetItemWithError(table->by_ident, ident)) : NULL;
-    int code = ident == NULL || add_value(table, s->current->identity->key, value) < 0 ||
-                       add_value(table, ident, table->of_suspended(s->ts, &s->main->c)) < 0
-                   ? -1
-                   : 0;
-    Py_XDECREF(ident);
+    PyObject *value = pop_value(table, PyThread_get_thread_ident());
+    PyObject *home = PyLong_FromUnsignedLong(s->thread_id);
+    int main_runs = !s_is_thread(s->current), code = -1;
+    if (s->at != NULL)
+        forget_carriers(s, table);
+    if (home != NULL && !PyErr_Occurred())
+        code = add_value(table, main_runs ? home : s->current->identity->key, value);
+    else
+        Py_XDECREF(value);
+    if (code == 0 && !main_runs)
+        code = add_value(table, home, table->of_suspended(s->ts, &s->main->c));
+    Py_XDECREF(home);
     return code;
 }
 

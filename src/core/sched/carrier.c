@@ -98,12 +98,28 @@ static s_carrier *start_carrier(s_carriers *all)
 
 /* ---- arriving and departing ------------------------------------------------------------ */
 
+static void use_signal_mask(s_carrier_thread *c)
+{
+    c->masked = c->all->masks;
+    p_signals_use(&c->all->signals);
+}
+
+void s_share_signal_mask(s_sched *s)
+{
+    if (s->at == NULL)
+        return;
+    p_signals_read(&s->carriers->signals);
+    s->at->masked = ++s->carriers->masks;
+}
+
 /* The scheduler is here, by the protocol; its idler becomes current.  The guests may detach. */
 static void take_over(s_carrier_thread *c)
 {
     s_carriers *all = c->all;
     s_sched *s = all->s;
     s_self_set(s);
+    if (c->masked != all->masks)
+        use_signal_mask(c);
     if (c != all->home)
         c_thread_locals_share(c->ts, all->home->ts);
     p_lock_take(&all->lock);
@@ -307,7 +323,7 @@ static void *run_carrier(p_work *work)
         return NULL;
     }
     p_signals_read(&before);
-    p_signals_use(&c->all->signals);
+    use_signal_mask(c);
     carry_scheduler(c);
     p_signals_use(&before);
     return NULL;
@@ -375,6 +391,7 @@ static int become_home(s_sched *s, s_carriers *all)
     s_handoff_begin(&all->protocol, &home->carrier);
     home->carrier.kept = 1; /* the caller of run(); what else is kept here is not counted */
     p_signals_read(&all->signals);
+    home->masked = all->masks;
     stack_size = PyThread_get_stacksize();
     s_carrier_hook = (s_carrier_hooks){stand_at_base, s_meet_at_end, s_meet, s_return_to_wait};
     s_carrier_here_ = s->at = home;
@@ -446,6 +463,7 @@ static void settle_in_child(s_carrier_thread *me)
     *all = (s_carriers){
         .protocol = all->protocol, .s = s, .home = me, .process = p_process_id(), .on = all->on};
     p_signals_read(&all->signals);
+    me->masked = all->masks;
     s->at = me;
     s->ts = me->ts;
     s->away = s->untakeable = 0;

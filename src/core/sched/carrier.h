@@ -22,6 +22,7 @@ typedef struct s_carrier_thread {
     p_stack *stack;     /* the sitter's */
     b_link aside;       /* ready tasklets that are kept here while somebody sits here */
     int aside_reported; /* that they wait has been reported */
+    unsigned masked;    /* which one of all->signals it blocks */
     p_work work;
     struct s_carrier_thread *next;
 } s_carrier_thread;
@@ -33,7 +34,8 @@ typedef struct s_carriers {
     s_sched *s;
     s_carrier_thread *home;
     int process;          /* the one that its threads live in */
-    p_signals signals;    /* what home blocks */
+    p_signals signals;    /* what home blocks, and with it all that carry the scheduler */
+    unsigned masks;       /* how often that has changed */
     int on;               /* it may be taken */
     uint32_t apart_until; /* coarse milliseconds: until then some tasklets run apart: apart.c */
     int sitting;          /* how many sitters have not met it; those that are daemons not counted */
@@ -86,6 +88,8 @@ int s_handoff_turn_on(s_sched *s, int on);
 void s_call_carrier(s_sched *s);
 /* 1, once: a call was not handed over, because no thread could be started. */
 int s_take_refused_thread(void);
+/* The calling thread blocks other signals than before: so shall all that carry its scheduler. */
+void s_share_signal_mask(s_sched *s);
 /* In the child of a fork, before s_self_here() is asked for. */
 void s_carriers_after_fork(void);
 /* The thread of a scheduler ends. */

@@ -92,13 +92,23 @@ static PyObject *raise_in_thread(PyObject *module, PyObject *unused)
 
 static PyCFunction sigmask_original;
 
+/* The same for those that are not: what main blocks is blocked wherever its scheduler goes. */
+static PyObject *share_sigmask(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    PyObject *before = ((patch_fast_call)(void (*)(void))sigmask_original)(module, args, nargs);
+    s_sched *s = s_self_if_any();
+    if (s != NULL)
+        s_share_signal_mask(s);
+    return before;
+}
+
 /* signal.pthread_sigmask(how, mask): what a thread blocks for itself must stay open for the thread
  * of the system, which is that of all the others too.  Returns what is blocked there. */
 static PyObject *thread_sigmask(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     patch_fast_call original = (patch_fast_call)(void (*)(void))sigmask_original;
     if (patch_thread() == NULL || nargs != 2 || !PyLong_Check(args[0]))
-        return original(module, args, nargs);
+        return share_sigmask(module, args, nargs);
     PyObject *numbers = PySequence_Fast(args[1], "expected an iterable of signals");
     PyObject *none = numbers ? PyTuple_New(0) : NULL;
     PyObject *block = none ? PyObject_GetAttrString(module, "SIG_BLOCK") : NULL;
