@@ -51,7 +51,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     parser.add_argument("--strict", action="store_true", help=words)
     words = "threads of the program are OS threads, not tasklets"
     parser.add_argument("--os-threads", action="store_true", help=words)
-    words = "go on in another thread while a tasklet is inside a C call that waits (3.13, 3.14)"
+    words = "go on in another thread while a tasklet is inside a C call (default: where that works)"
     parser.add_argument("--handoff", action=argparse.BooleanOptionalAction, help=words)
     words = "the program is a module, found as by `python -m module`; all that follows is for it"
     parser.add_argument("-m", dest="module", nargs=argparse.REMAINDER, metavar="module", help=words)

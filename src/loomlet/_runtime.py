@@ -52,8 +52,9 @@ def run(
     their exceptions in an ExceptionGroup.
 
     `handoff`: while a tasklet is inside a C call that has released the GIL for longer than a slice,
-    the others, main too, go on in another thread.  None: if LOOMLET_HANDOFF=1 is set.  CPython 3.13
-    and 3.14 with the GIL, else RuntimeError; ValueError without slices.
+    the others, main too, go on in another thread.  CPython 3.13 and 3.14 with the GIL, else
+    RuntimeError; ValueError without slices.  None: where that works, if the patch is installed
+    (loomlet.patch, `loomlet run`) or LOOMLET_HANDOFF=1 is set, and unless LOOMLET_HANDOFF=0 is.
     """
     result, late = run_whatever_is_late(main, *args, slice=slice, strict=strict, handoff=handoff)
     if late:
@@ -199,8 +200,9 @@ def _begin_handoff() -> None:
 
 def _check_handoff(handoff: bool | None, slice: float | None) -> bool:
     if handoff is None:
-        asked = os.environ.get("LOOMLET_HANDOFF", "") == "1"
-        return asked and slice is not None and _core._can_hand_over()
+        asked = os.environ.get("LOOMLET_HANDOFF", "")
+        wanted = asked == "1" or (asked != "0" and _core._patch(None))
+        return wanted and slice is not None and _core._can_hand_over()
     if not isinstance(handoff, bool):
         raise TypeError(f"expected handoff to be True, False or None, found {handoff!r}")
     if handoff and slice is None:

@@ -26,30 +26,42 @@ SITS = """
 """
 
 
-def test_by_default_it_is_off(python):
-    """The others wait for the call."""
-    done = python(SITS + "\n    loomlet.run(main)")
-    assert done.stdout == "others waited\n"
+INSTALL = "loomlet.patch.install()"
 
 
-@pytest.mark.parametrize(("said", "printed"), [("1", "others ran"), ("0", "others waited")])
-def test_by_the_environment(python, said, printed):
-    """Unless run() says otherwise."""
-    done = python(SITS + "\n    loomlet.run(main)", LOOMLET_HANDOFF=said)
-    assert done.stdout == printed + "\n"
-    done = python(SITS + "\n    loomlet.run(main, handoff=False)", LOOMLET_HANDOFF=said)
-    assert done.stdout == "others waited\n"
+@pytest.mark.parametrize(
+    ("before", "how", "environment", "ran"),
+    [
+        ("", "", "", False),
+        (INSTALL, "", "", True),
+        (INSTALL, "", "0", False),
+        (INSTALL, ", slice=None", "", False),
+        ("", "", "0", False),
+        ("", "", "1", True),
+        ("", ", handoff=True", "0", True),
+        (INSTALL, ", handoff=False", "1", False),
+    ],
+)
+def test_who_says_so(python, before, how, environment, ran):
+    """run() itself, else the environment, else whether the patch is installed."""
+    text = f"{SITS}\n    import loomlet.patch\n    {before}\n    loomlet.run(main{how})"
+    done = python(text, LOOMLET_HANDOFF=environment)
+    assert done.stdout == ("others ran\n" if ran else "others waited\n"), done.stderr
 
 
 def test_by_the_command_line(python, tmp_path):
-    """For an unmodified program."""
+    """For an unmodified program, which is patched."""
     script = tmp_path / "program.py"
     script.write_text("import loomlet\n" + __import__("textwrap").dedent(SITS) + "\nmain()\n")
-    for option, printed in (("--handoff", "others ran"), ("--no-handoff", "others waited")):
+    for options, printed in (
+        ([], "others ran"),
+        (["--handoff"], "others ran"),
+        (["--no-handoff"], "others waited"),
+    ):
         done = python(
             f"""
             import subprocess, sys
-            command = [sys.executable, "-m", "loomlet", "run", "{option}", {str(script)!r}]
+            command = [sys.executable, "-m", "loomlet", "run", *{options}, {str(script)!r}]
             print(subprocess.run(command, capture_output=True, text=True).stdout, end="")
             """
         )

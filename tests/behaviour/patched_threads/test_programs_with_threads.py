@@ -56,11 +56,12 @@ PROGRAM = """
 OUTPUT = ["285", "4950 1", "late last", "submitted"]
 KIND = """
     import threading
+    import loomlet
     seen = []
-    thread = threading.Thread(target=lambda: seen.append(threading.get_native_id()))
+    thread = threading.Thread(target=lambda: seen.append(loomlet.current().is_main))
     thread.start()
     thread.join()
-    print(seen[0] == threading.get_native_id())
+    print(not seen[0])
 """
 
 

@@ -65,7 +65,7 @@ def test_the_order_of_imports_does_not_matter(python, order):
 
 
 def test_it_runs_in_the_thread_that_starts_it():
-    """As a tasklet with the Thread's name; the system's thread is the same."""
+    """As a tasklet with the Thread's name; without handoff the system's thread is the same."""
     seen = []
 
     def body():
@@ -78,7 +78,7 @@ def test_it_runs_in_the_thread_that_starts_it():
         thread.join()
         assert thread.native_id == threading.get_native_id()
 
-    loomlet.run(main)
+    loomlet.run(main, handoff=False)
     assert seen == [(False, "worker", threading.get_native_id())]
 
 

@@ -91,7 +91,7 @@ def test_reports_of_errors_show_what_threads_handle():
 
 
 def test_native_ids_are_those_of_the_system():
-    """Every thread has one, which tools of the system know."""
+    """Every thread has one, which tools of the system know: without handoff that of main's."""
 
     def main():
         thread = threading.Thread(target=lambda: seen.append(threading.get_native_id()))
@@ -101,7 +101,7 @@ def test_native_ids_are_those_of_the_system():
         assert type(thread.native_id) is int
 
     seen = []
-    loomlet.run(main)
+    loomlet.run(main, handoff=False)
 
 
 def test_raw_threads_are_counted_and_reported_as_threads(monkeypatch):

@@ -8,10 +8,10 @@ import loomlet
 from loomlet import patch
 
 
-def native_id_of_a_new_thread():
-    """The system's number of the thread in which a new Thread runs."""
+def a_new_thread_is_a_tasklet():
+    """Whether it runs as one, or is a thread of the system."""
     seen = []
-    thread = threading.Thread(target=lambda: seen.append(threading.get_native_id()))
+    thread = threading.Thread(target=lambda: seen.append(not loomlet.current().is_main))
     thread.start()
     thread.join()
     return seen[0]
@@ -19,7 +19,7 @@ def native_id_of_a_new_thread():
 
 def test_outside_run():
     """No scheduler would run it."""
-    assert native_id_of_a_new_thread() != threading.get_native_id()
+    assert not a_new_thread_is_a_tasklet()
 
 
 def test_in_a_thread_that_has_no_run():
@@ -32,7 +32,7 @@ def test_in_a_thread_that_has_no_run():
         other = threading.Thread(
             target=lambda: (
                 begun.wait(),
-                seen.append(native_id_of_a_new_thread() == threading.get_native_id()),
+                seen.append(a_new_thread_is_a_tasklet()),
             )
         )
         other.start()
@@ -49,7 +49,7 @@ def test_each_run_has_its_own():
     seen = []
 
     def main():
-        seen.append(native_id_of_a_new_thread() == threading.get_native_id())
+        seen.append(a_new_thread_is_a_tasklet())
 
     other = threading.Thread(target=loomlet.run, args=(main,))
     other.start()
@@ -61,13 +61,13 @@ def test_without_threads_in_install():
     """install() alone leaves them to the system."""
     patch.uninstall()
     patch.install()
-    assert loomlet.run(native_id_of_a_new_thread) != threading.get_native_id()
+    assert not loomlet.run(a_new_thread_is_a_tasklet)
 
 
 def test_once_asked_for_it_stays():
     """A later install() without `threads`, of a library say, takes nothing back."""
     patch.install()
-    assert loomlet.run(native_id_of_a_new_thread) == threading.get_native_id()
+    assert loomlet.run(a_new_thread_is_a_tasklet)
 
 
 def test_running_threads_continue_after_uninstall():
@@ -79,7 +79,7 @@ def test_running_threads_continue_after_uninstall():
         patch.uninstall()
         thread.join()
         assert not thread.is_alive()
-        assert native_id_of_a_new_thread() != threading.get_native_id()
+        assert not a_new_thread_is_a_tasklet()
 
     loomlet.run(main)
 
