@@ -36,7 +36,7 @@ typedef struct p_stack {
 } p_stack;
 
 /* The address space of one stack. */
-#define P_STACK_SIZE ((size_t)16 << 20)
+#define P_STACK_SIZE ((size_t)20 << 20)
 
 /* A new stack of P_STACK_SIZE bytes, or NULL without memory.  Any thread. */
 p_stack *p_stack_new(void);

@@ -3,8 +3,8 @@
  * One region is one kernel mapping for 16 384 stacks: the kernel allows 65 530 mappings in all, so
  * a guard page for each stack would limit a process to about 32 000 tasklets.  Overflow is caught
  * by the interpreter's own limits instead, which the cpython room sets to what a stack carries.  A
- * stack is 16 MiB of address space, so that recursion through C goes about as deep as on a thread's
- * own stack; only touched pages cost memory.
+ * stack is 20 MiB of address space, so that recursion through C goes as deep as on a thread's own
+ * stack; only touched pages cost memory.
  *
  * Stacks of one size compete for the same cache lines when all tops share a page offset, so each
  * top is shifted by a few lines ("colour").
