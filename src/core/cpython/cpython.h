@@ -228,6 +228,10 @@ typedef struct {
     PyObject *(*exit)(PyObject *self);
 } c_with_methods;
 int c_with_install(PyTypeObject *type, const c_with_methods *methods);
+/* The same for `with` statements alone, on a type of the interpreter's that has both methods: they
+ * stay what they are for all other code.  For good, and nothing where `with` makes calls like
+ * others. */
+int c_with_replace(PyTypeObject *type, const c_with_methods *methods);
 
 /* ---- hard suspension (tasklet_state.c) ------------------------------------------- */
 

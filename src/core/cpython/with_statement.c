@@ -7,11 +7,16 @@
  * before it on the same thread is remembered.  In a subclass that overrides __enter__, the call of
  * ours is an ordinary one, which is soft anyway.
  *
+ * The types of the interpreter's own locks get descriptors that do the same where that instruction
+ * binds them.  To everybody else they give the method that the type had, and where a call loads it
+ * without binding, they pass the call on.
+ *
  * Rejected: letting the two objects leak, and binding without objects (the instruction looks the
  * methods up itself).
  */
 #include <stddef.h>
 
+#include "cpython/bytecode.h"
 #include "cpython/with_statement.h"
 
 typedef struct {
@@ -95,23 +100,26 @@ static PyTypeObject bound_with_method_type = {
     .tp_methods = bound_with_method_methods,
 };
 
-static PyObject *with_method_get(PyObject *object, PyObject *self, PyObject *type)
+static PyObject *bind_with_method(PyObject *self, const c_with_methods *methods, int is_exit)
 {
-    (void)type;
-    with_method *d = (with_method *)object;
-    if (self == NULL)
-        return Py_NewRef(object);
     bound_with_method *b = PyObject_GC_New(bound_with_method, &bound_with_method_type);
     if (b == NULL)
         return NULL;
     b->call = bound_with_method_call;
     b->self = Py_NewRef(self);
-    b->methods = d->methods;
-    b->is_exit = d->is_exit;
+    b->methods = methods;
+    b->is_exit = is_exit;
     PyObject_GC_Track((PyObject *)b);
     if (b->is_exit)
         last_exit = b;
     return (PyObject *)b;
+}
+
+static PyObject *with_method_get(PyObject *object, PyObject *self, PyObject *type)
+{
+    (void)type;
+    const with_method *d = (with_method *)object;
+    return self != NULL ? bind_with_method(self, d->methods, d->is_exit) : Py_NewRef(object);
 }
 
 /* The unbound form, type.__enter__(object). */
@@ -149,11 +157,117 @@ static int install_with_method(PyTypeObject *type, const c_with_methods *methods
     return code;
 }
 
+static int prepare_with_types(void)
+{
+    return PyType_Ready(&bound_with_method_type) < 0 ? -1 : PyType_Ready(&with_method_type);
+}
+
 int c_with_install(PyTypeObject *type, const c_with_methods *methods)
 {
-    if (PyType_Ready(&bound_with_method_type) < 0 || PyType_Ready(&with_method_type) < 0 ||
-        install_with_method(type, methods, 0) < 0 || install_with_method(type, methods, 1) < 0)
+    if (prepare_with_types() < 0 || install_with_method(type, methods, 0) < 0 ||
+        install_with_method(type, methods, 1) < 0)
         return -1;
     PyType_Modified(type);
     return 0;
 }
+
+/* ---- the interpreter's own types ----------------------------------------------------------- */
+
+#ifdef C_OP_BEFORE_WITH
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc call;
+    PyObject *original; /* the method that the type had */
+    const c_with_methods *methods;
+    int is_exit;
+} builtin_with_method;
+
+static int runs_with_statement(void)
+{
+    c_frame *f = thread_frame(PyThreadState_Get());
+    return f != NULL && f->owner <= FRAME_OWNED_BY_GENERATOR &&
+           ip_opcode(frame_ip(f)) == C_OP_BEFORE_WITH;
+}
+
+static PyObject *builtin_with_get(PyObject *object, PyObject *self, PyObject *type)
+{
+    const builtin_with_method *d = (builtin_with_method *)object;
+    if (self == NULL)
+        return Py_NewRef(d->original);
+    if (runs_with_statement())
+        return bind_with_method(self, d->methods, d->is_exit);
+    return Py_TYPE(d->original)->tp_descr_get(d->original, self, type);
+}
+
+/* lock.__enter__() in Python code can be soft too. */
+static PyObject *builtin_with_call(PyObject *object, PyObject *const *args, size_t nargsf,
+                                   PyObject *kwnames)
+{
+    const builtin_with_method *d = (builtin_with_method *)object;
+    if (d->is_exit || PyVectorcall_NARGS(nargsf) != 1 || kwnames != NULL ||
+        !PyObject_TypeCheck(args[0], PyDescr_TYPE(d->original)))
+        return PyObject_Vectorcall(d->original, args, nargsf, kwnames);
+    c_call_site site = {args[0], args + 1, 0, object, C_CALL};
+    return d->methods->enter(args[0], &site);
+}
+
+/* Specialized code may get it without binding: it has what the method has. */
+static PyObject *builtin_with_attribute(PyObject *object, PyObject *name)
+{
+    return PyObject_GetAttr(((builtin_with_method *)object)->original, name);
+}
+
+static PyObject *builtin_with_repr(PyObject *object)
+{
+    return PyObject_Repr(((builtin_with_method *)object)->original);
+}
+
+static PyTypeObject builtin_with_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "loomlet._core.builtin_with_method",
+    .tp_basicsize = sizeof(builtin_with_method),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
+    .tp_vectorcall_offset = offsetof(builtin_with_method, call),
+    .tp_call = PyVectorcall_Call,
+    .tp_descr_get = builtin_with_get,
+    .tp_getattro = builtin_with_attribute,
+    .tp_repr = builtin_with_repr,
+};
+
+/* Nothing if the type has no such method of the interpreter's. */
+static int replace_with_method(PyTypeObject *type, const c_with_methods *methods, int is_exit)
+{
+    const char *name = is_exit ? "__exit__" : "__enter__";
+    PyObject *original = PyDict_GetItemString(type->tp_dict, name);
+    if (original == NULL || !Py_IS_TYPE(original, &PyMethodDescr_Type))
+        return 0;
+    builtin_with_method *d = PyObject_New(builtin_with_method, &builtin_with_type);
+    if (d == NULL)
+        return -1;
+    d->call = builtin_with_call;
+    d->original = Py_NewRef(original); /* for ever, as the type */
+    d->methods = methods;
+    d->is_exit = is_exit;
+    int code = PyDict_SetItemString(type->tp_dict, name, (PyObject *)d);
+    Py_DECREF((PyObject *)d);
+    return code;
+}
+
+int c_with_replace(PyTypeObject *type, const c_with_methods *methods)
+{
+    if (prepare_with_types() < 0 || PyType_Ready(&builtin_with_type) < 0 ||
+        replace_with_method(type, methods, 0) < 0 || replace_with_method(type, methods, 1) < 0)
+        return -1;
+    PyType_Modified(type);
+    return 0;
+}
+
+#else
+
+int c_with_replace(PyTypeObject *type, const c_with_methods *methods)
+{
+    (void)type, (void)methods;
+    return 0;
+}
+
+#endif

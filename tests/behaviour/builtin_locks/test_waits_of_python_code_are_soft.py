@@ -1,8 +1,8 @@
 """A tasklet that waits for a lock of threading keeps no C stack, where Python code waits."""
 
 import _thread
+import contextlib
 import queue
-import sys
 import threading
 
 import pytest
@@ -65,12 +65,28 @@ def test_acquire_is_soft(make, acquire, switches):
 
 
 @MAKE
-@pytest.mark.skipif(sys.version_info < (3, 14), reason="`with` calls __enter__ from C before 3.14")
 def test_with_is_soft(make, switches):
-    """There it is a call like others."""
+    """On each version."""
     soft, hard = pass_on(enters, make(), switches)
     assert soft > 3
     assert hard <= 1
+
+
+@MAKE
+def test_the_methods_of_with_are_those_of_the_type(make):
+    """To all code but a `with` statement: bound, unbound and called."""
+    lock = make()
+    kinds = {type(vars(object)["__dir__"].__get__(lock)), type("".join)}
+    assert type(lock.__enter__) in kinds
+    assert lock.__exit__.__self__ is lock
+    assert lock.__enter__.__name__ == type(lock).__enter__.__name__ == "__enter__"
+    assert lock.__enter__() is True
+    assert type(lock).__exit__(lock, None, None, None) is None
+    with pytest.raises(TypeError):
+        type(lock).__enter__(1)
+    with contextlib.ExitStack() as stack:
+        assert stack.enter_context(lock) is True
+        assert not lock.acquire(False) or make is threading.RLock
 
 
 def test_the_old_name_too(switches):

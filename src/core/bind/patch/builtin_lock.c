@@ -132,6 +132,28 @@ static PyObject *builtin_lock_release(PyObject *self, PyObject *unused)
                                         : c_builtin_lock_release(self);
 }
 
+/* `with lock:`, where one instruction calls both methods. */
+static PyObject *builtin_lock_enter(PyObject *self, const c_call_site *site)
+{
+    int code;
+    s_sched *s;
+    if (patch_in_our_interpreter(&s) && s_is_cooperative(s)) {
+        PyObject *done = y_builtin_lock_acquire(s, self, S_FOREVER, site, &code);
+        return bind_result(done, code, (PyObject *)s->current);
+    }
+    PyObject *none = PyTuple_New(0);
+    PyObject *done = none != NULL ? builtin_lock_acquire(self, none, NULL) : NULL;
+    Py_XDECREF(none);
+    return done;
+}
+
+static PyObject *builtin_lock_exit(PyObject *self)
+{
+    return builtin_lock_release(self, NULL);
+}
+
+static const c_with_methods builtin_lock_with = {builtin_lock_enter, builtin_lock_exit};
+
 static PyObject *reinit_after_fork(PyObject *self, PyCFunction original)
 {
     s_sched *s;
@@ -320,6 +342,9 @@ static int replace_lock_methods(void)
         return -1;
     c_calls_replace(c_builtin_lock_type, acquire_calls, COUNT_OF(acquire_calls));
     c_calls_replace(c_builtin_rlock_type, acquire_calls, COUNT_OF(acquire_calls));
+    if (c_with_replace(c_builtin_lock_type, &builtin_lock_with) < 0 ||
+        c_with_replace(c_builtin_rlock_type, &builtin_lock_with) < 0)
+        return -1;
     PyObject *module = PyImport_ImportModule("_thread");
     PyObject *handle = module ? PyObject_GetAttrString(module, "_ThreadHandle") : NULL;
     int code = handle ? REPLACE((PyTypeObject *)handle, handle_methods) : 0;
