@@ -62,7 +62,7 @@ int patch_file_wait(patch_file *f, unsigned what)
 {
     y_object_mutex mutex;
     int code = 0, ready = 0;
-    y_object_mutex_begin(&mutex, f->file);
+    y_object_mutex_begin(f->s, &mutex, f->file);
     while (code == 0 && !is_closed_file(f) && !(ready = p_check_ready(f->fd, what) != -EAGAIN) &&
            p_would_block(f->fd, what))
         code = patch_wait(f->s, f->fd, what, f->file, S_FOREVER);

@@ -163,12 +163,12 @@ PyObject *patch_poll(s_sched *s, PyObject *poll, int64_t timeout)
 {
     poll_query q = {.self = poll, .ask = ask_poll, .fill = fill_from_poll, .count = 1};
     y_object_mutex inside;
-    if (y_object_mutex_is_taken(poll)) {
+    if (y_object_mutex_is_taken(s, poll)) {
         PyErr_SetString(PyExc_RuntimeError, "concurrent poll() invocation");
         return NULL;
     }
     q.args[0] = PyLong_FromLong(0);
-    y_object_mutex_begin(&inside, poll);
+    y_object_mutex_begin(s, &inside, poll);
     PyObject *done = answer_query(s, &q, timeout);
     y_object_mutex_end(s, &inside);
     return done;

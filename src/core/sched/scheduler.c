@@ -47,6 +47,7 @@ static void reset_scheduler(s_sched *s, PyThreadState *ts)
     b_list_init(&s->all);
     b_list_init(&s->stackless.run_callers);
     b_list_init(&s->stackless.dead);
+    b_list_init(&s->object_calls);
     c_stack_limits_of_thread(ts, &s->own_stack);
 }
 

@@ -260,6 +260,7 @@ struct s_sched {
     uint64_t fixed_stack_of;   /* the id that s_claim_fixed_stack has admitted; 0: none */
     struct s_preempt *preempt; /* its slices and its budget; NULL before the first */
     s_stackless_sched stackless;
+    b_link object_calls; /* that may wait: sync/object_mutex.h */
 
     /* From here on what outlives a thread, because others may be looking at it. */
     int ended;                   /* 0 while its thread lives */

@@ -1,8 +1,7 @@
-/* The object mutexes of a thread: a list, because few calls are under way.  See object_mutex.h. */
+/* The object mutexes of a scheduler: a list, because few calls are under way.  See object_mutex.h. */
 #include "sync/object_mutex.h"
 
-static __thread b_link mutexes;
-static c_lock guard; /* for s_leave_queue, which wants one: all mutexes here are one thread's */
+static c_lock guard; /* for s_leave_queue, which wants one: a scheduler is in one thread */
 
 static int object_mutex_detach(s_tasklet *t)
 {
@@ -17,13 +16,11 @@ static PyObject *object_mutex_object(s_tasklet *t)
 static const s_wait_kind waiting_for_call = {
     .name = "acquire", .detach = object_mutex_detach, .object = object_mutex_object};
 
-void y_object_mutex_begin(y_object_mutex *mutex, PyObject *object)
+void y_object_mutex_begin(s_sched *s, y_object_mutex *mutex, PyObject *object)
 {
-    if (!b_linked(&mutexes))
-        b_list_init(&mutexes);
     mutex->object = object;
     b_list_init(&mutex->waiters);
-    b_append(&mutexes, &mutex->link);
+    b_append(&s->object_calls, &mutex->link);
 }
 
 void y_object_mutex_end(s_sched *s, y_object_mutex *mutex)
@@ -37,14 +34,9 @@ void y_object_mutex_end(s_sched *s, y_object_mutex *mutex)
     }
 }
 
-int y_object_mutex_any(void)
+static y_object_mutex *find_mutex(s_sched *s, const PyObject *object)
 {
-    return b_linked(&mutexes) && !b_list_empty(&mutexes);
-}
-
-static y_object_mutex *find_mutex(const PyObject *object)
-{
-    for (b_link *at = mutexes.next; at != &mutexes; at = at->next) {
+    for (b_link *at = s->object_calls.next; at != &s->object_calls; at = at->next) {
         y_object_mutex *mutex = B_CONTAINER(at, y_object_mutex, link);
         if (mutex->object == object)
             return mutex;
@@ -52,15 +44,15 @@ static y_object_mutex *find_mutex(const PyObject *object)
     return NULL;
 }
 
-int y_object_mutex_is_taken(const PyObject *object)
+int y_object_mutex_is_taken(s_sched *s, const PyObject *object)
 {
-    return y_object_mutex_any() && find_mutex(object) != NULL;
+    return find_mutex(s, object) != NULL;
 }
 
 PyObject *y_object_mutex_wait(s_sched *s, PyObject *object, int *code)
 {
     y_object_mutex *mutex;
-    while ((mutex = find_mutex(object)) != NULL) {
+    while ((mutex = find_mutex(s, object)) != NULL) {
         *code = s_may_block(s);
         if (*code < 0)
             return NULL;

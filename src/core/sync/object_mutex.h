@@ -4,7 +4,7 @@
  * tasklet of the same thread in.  A mutex lies on the C stack of a call that may wait.  Tasklets
  * that are about to call the same object wait until that call is over, then look again.
  *
- * Threads.  The mutexes of a thread are its own; other threads wait in the object's lock.
+ * Threads.  The mutexes of a scheduler are its own; other threads wait in the object's lock.
  */
 #ifndef LOOMLET_OBJECT_MUTEX_H
 #define LOOMLET_OBJECT_MUTEX_H
@@ -18,14 +18,17 @@ typedef struct {
 } y_object_mutex;
 
 /* A call on `object` that may wait, on this C stack, until y_object_mutex_end. */
-void y_object_mutex_begin(y_object_mutex *mutex, PyObject *object);
+void y_object_mutex_begin(s_sched *s, y_object_mutex *mutex, PyObject *object);
 void y_object_mutex_end(s_sched *s, y_object_mutex *mutex);
-/* Whether any such call is under way in this thread. */
-int y_object_mutex_any(void);
+/* Whether any such call of this thread's tasklets is under way; 1 also where that is not known. */
+static inline int y_object_mutex_any(void)
+{
+    const s_sched *s = s_self_here();
+    return s == NULL || !b_list_empty(&s->object_calls);
+}
 /* ... on `object`. */
-int y_object_mutex_is_taken(const PyObject *object);
-/* Waits until no call on `object` is under way in this thread: Py_True, or NULL with *code.  Hard.
- */
+int y_object_mutex_is_taken(s_sched *s, const PyObject *object);
+/* Waits until no call on `object` is under way: Py_True, or NULL with *code.  Hard. */
 PyObject *y_object_mutex_wait(s_sched *s, PyObject *object, int *code);
 
 #endif

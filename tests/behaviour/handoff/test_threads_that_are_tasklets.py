@@ -154,6 +154,32 @@ def test_they_share_a_thread_while_nobody_keeps_a_stack(program):
     assert printed == "True\n"
 
 
+def test_a_call_that_another_one_is_in_is_seen_in_every_thread(program):
+    """Main finds the thread in poll(), which refuses a second caller."""
+    printed = program(
+        """
+        import select
+
+        def main():
+            with Gate() as gate:
+                poll = select.poll()
+                poll.register(gate.reader, select.POLLIN)
+                threads = start(poll.poll)
+                turn.wait(0.01)
+                try:
+                    poll.poll()
+                except RuntimeError as error:
+                    print(error)
+                gate.open()
+                join(threads)
+
+        turn = threading.Event()
+        run(main)
+        """
+    )
+    assert printed == "concurrent poll() invocation\n"
+
+
 DAEMON = """
 log = []
 
