@@ -1,4 +1,4 @@
-/* The object mutexes of a scheduler: a list, because few calls are under way.  See object_mutex.h. */
+/* The object mutexes of a scheduler: a list, because few calls are under way: object_mutex.h. */
 #include "sync/object_mutex.h"
 
 static c_lock guard; /* for s_leave_queue, which wants one: a scheduler is in one thread */
