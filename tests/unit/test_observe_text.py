@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from loomlet._debug import graph, render
-from loomlet._debug.model import Dump, Frame, Hold, Target, Task, Thread
+from loomlet._debug.model import Dump, Frame, Hold, Sitter, Target, Task, Thread
 from loomlet._debug.parser import Reader
 
 STACK = (Frame("main", "app.py", 10), Frame("work", "app.py", 20))
@@ -123,3 +123,21 @@ def test_a_code_object_that_comes_again_may_be_another() -> None:
         (Frame("one", "a.py", 3),),
         (Frame("two", "b.py", 3),),
     ]
+
+
+@pytest.mark.parametrize(
+    ("aside", "signal", "waits"),
+    [
+        (0, False, ""),
+        (1, False, "; 1 runnable tasklet waits for its end"),
+        (2, False, "; 2 runnable tasklets wait for its end"),
+        (0, True, "; a signal waits for its end"),
+        (1, True, "; 1 runnable tasklet and a signal wait for its end"),
+    ],
+)
+def test_who_sits_in_c(aside: int, signal: bool, waits: str) -> None:
+    """With the thread, and what waits for the call."""
+    sitter = Sitter(1, 4711, aside, signal)
+    thread = Thread(77, 2, False, 1.0, 0, None, [task(1), task(2)], [sitter])
+    text = "\n".join(render.render(Dump(5, 0.0, [thread], whole=True)))
+    assert f"  t1 sits in a C call in thread 4711 of the system{waits}\n" in text

@@ -437,6 +437,8 @@ int c_has_signal_handler(void);
 unsigned long c_main_thread_id(void);
 /* The ident of the thread that the state belongs to. */
 unsigned long c_thread_ident(const PyThreadState *ts);
+/* And its number, by which the system's tools know it. */
+unsigned long c_thread_native_id(const PyThreadState *ts);
 /* From now on the interpreter takes another thread for its first one: for the time of one call that
  * only the first may make, attached. */
 void c_main_thread_set(unsigned long id);

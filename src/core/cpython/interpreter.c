@@ -71,6 +71,11 @@ unsigned long c_thread_ident(const PyThreadState *ts)
     return ts->thread_id;
 }
 
+unsigned long c_thread_native_id(const PyThreadState *ts)
+{
+    return ts->native_thread_id;
+}
+
 void c_main_thread_set(unsigned long id)
 {
     _PyRuntime.main_thread = id;

@@ -13,6 +13,8 @@
  *   C  key, function, file        of a code object, before its first use (and maybe again)
  *   T  id, state, how it is saved, ms since it began or ceased to run, name, kind of wait, ms to
  *      its deadline or -, things waited for, frames (innermost first, key:line, at last +more)
+ *   M  id, number of the thread    of a tasklet that sits there in a C call which was handed over
+ *      (the system's), tasklets that can run only there, 1 if a signal waits for its end
  *   H  id                          of a tasklet that could not be read
  *   X  errno                       no copy could be made
  *   E  ok or partial
@@ -23,10 +25,12 @@
  */
 #include "debug/debug.h"
 #include "debug/text.h"
+#include "sched/carrier.h"
 
 #define TARGETS 8
 #define CODES 4096
 #define MOST_TASKLETS 100000000
+#define MOST_CARRIERS 100000
 
 /* What the step under p_process_copy_try is about: such a step takes no arguments of its own. */
 static struct {
@@ -181,6 +185,24 @@ static void put_scheduler(void *unused)
     d_end_line();
 }
 
+static void put_sitters(void *unused)
+{
+    const s_carriers *all = here.s->carriers;
+    const s_carrier_thread *c = s_first_carrier();
+    (void)unused;
+    for (long count = 0; all != NULL && c != NULL && count < MOST_CARRIERS; c = c->next, count++) {
+        const s_tasklet *sitter = c->carrier.sitter;
+        if (c->all != all || c->carrier.state != S_CARRIER_SITS || sitter == NULL)
+            continue;
+        d_begin_line("M");
+        d_put_field(sitter->id);
+        d_put_field(c_thread_native_id(c->ts));
+        d_put_field((uint64_t)d_list_length(&c->aside));
+        d_put_field(c == all->home && c_signal_waits_for(c->ts));
+        d_end_line();
+    }
+}
+
 static void step_to_next(void *unused)
 {
     (void)unused;
@@ -209,6 +231,8 @@ static int dump_scheduler(const s_sched *s)
     int whole = p_process_copy_try(count_ready_here, NULL) == 0;
     if (p_process_copy_try(put_scheduler, NULL) < 0)
         return -1;
+    if (p_process_copy_try(put_sitters, NULL) < 0)
+        whole = 0;
     if (s->main != NULL)
         dump_tasklet(s->main);
     return whole ? dump_registry(s) : -1;

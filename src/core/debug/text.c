@@ -91,12 +91,17 @@ int d_frames_of(const s_sched *s, const s_tasklet *t, c_location *found, int *mo
     return c_peek_frames(NULL, &t->c, found, D_FRAMES, more);
 }
 
-long d_count_ready(const s_sched *s)
+long d_list_length(const b_link *list)
 {
-    long ready = 0;
-    for (const b_link *at = s->ready.next; at != NULL && at != &s->ready; at = at->next) {
-        if (++ready > MOST_READY)
+    long length = 0;
+    for (const b_link *at = list->next; at != NULL && at != list; at = at->next) {
+        if (++length > MOST_READY)
             break;
     }
-    return ready;
+    return length;
+}
+
+long d_count_ready(const s_sched *s)
+{
+    return d_list_length(&s->ready);
 }

@@ -32,7 +32,9 @@ int d_is_running(const s_sched *s, const s_tasklet *t);
 /* Its frames, innermost first: how many were found (D_FRAMES at most), and how many more there
  * are. */
 int d_frames_of(const s_sched *s, const s_tasklet *t, c_location *found, int *more);
-/* How many tasklets wait in the run queue of `s`; stops where the queue is broken. */
+/* How many are in a list; stops where it is broken. */
+long d_list_length(const b_link *list);
+/* How many tasklets wait in the run queue of `s`. */
 long d_count_ready(const s_sched *s);
 
 #endif

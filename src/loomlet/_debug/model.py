@@ -67,6 +67,17 @@ class Hold(NamedTuple):
     lineno: int
 
 
+class Sitter(NamedTuple):
+    """A tasklet that sits in a C call in the thread of that number of the system, while the others
+    of its Thread go on (handoff): how many of them can run only there, and whether a signal cannot
+    be handled before the call returns."""
+
+    id: int
+    thread: int
+    aside: int
+    signal: bool
+
+
 @dataclass
 class Thread:
     """An OS thread with its tasklets, the main one first; `current` is the id of the running one,
@@ -79,6 +90,7 @@ class Thread:
     ready: int
     longest: Hold | None
     tasks: list[Task] = field(default_factory=list)
+    sitters: list[Sitter] = field(default_factory=list)
 
 
 @dataclass

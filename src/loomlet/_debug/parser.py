@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from loomlet._debug.model import STATES, Dump, Frame, Hold, Stack, Target, Task, Thread
+from loomlet._debug.model import STATES, Dump, Frame, Hold, Sitter, Stack, Target, Task, Thread
 
 FORMAT = "loomlet-dump\t1"
 
@@ -21,6 +21,7 @@ class Reader:
         self._known = {
             "P": self._process,
             "S": self._thread,
+            "M": self._sitter,
             "C": self._code,
             "T": self._task,
             "H": self._damaged,
@@ -47,6 +48,10 @@ class Reader:
         found = longest if number else None
         thread = Thread(ident, current, bool(running), seconds / 1000, ready, found)
         self.dump.threads.append(thread)
+
+    def _sitter(self, fields: list[str]) -> None:
+        number, thread, aside, signal = map(int, fields)
+        self.dump.threads[-1].sitters.append(Sitter(number, thread, aside, bool(signal)))
 
     def _code(self, fields: list[str]) -> None:
         if self._codes.get(fields[0]) != (fields[1], fields[2]):

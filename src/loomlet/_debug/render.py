@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import repeat
 
 from loomlet._debug import graph
-from loomlet._debug.model import Dump, Frame, Stack, Target, Task, Thread
+from loomlet._debug.model import Dump, Frame, Sitter, Stack, Target, Task, Thread
 
 NAMES, EDGES = 6, 40  # how many are listed before the rest is counted
 
@@ -47,6 +48,18 @@ def _thread(thread: Thread) -> Iterator[str]:
         if longest.function:
             where = f", until {longest.function} ({longest.filename}:{longest.lineno})"
         yield f"  the longest run before: {longest.name}, {_time(longest.seconds)}{where}"
+    yield from map(_sitting, thread.sitters[:EDGES], repeat(names))
+    if len(thread.sitters) > EDGES:
+        yield f"  and {len(thread.sitters) - EDGES} more sit in C"
+
+
+def _sitting(sitter: Sitter, names: dict[int, str]) -> str:
+    name = names.get(sitter.id, f"tasklet {sitter.id}")
+    waiting = [f"{_count(sitter.aside, 'runnable tasklet')}"] if sitter.aside else []
+    waiting += ["a signal"] if sitter.signal else []
+    verb = "wait" if sitter.aside > 1 or len(waiting) > 1 else "waits"
+    waits = f"; {' and '.join(waiting)} {verb} for its end" if waiting else ""
+    return f"  {name} sits in a C call in thread {sitter.thread} of the system{waits}"
 
 
 def _groups(tasks: Iterable[Task]) -> Iterator[str]:

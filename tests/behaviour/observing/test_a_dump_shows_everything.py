@@ -202,6 +202,45 @@ def test_the_longest_run_interval_ends_in_a_call_that_is_handed_over(begin, look
     assert (longest.name, longest.function) == ("long", "long")
 
 
+@pytest.mark.skipif(not _core._can_hand_over(), reason="handoff needs 3.13 or 3.14 with the GIL")
+def test_who_sits_in_c_is_shown(begin, look):
+    """With its thread, what can run only there, and whether a signal waits for it."""
+    process = begin(
+        """
+        import ctypes, os, signal, sys, threading
+        import loomlet
+        sys.settrace(None)
+        libc, buffer = ctypes.CDLL(None), ctypes.create_string_buffer(1)
+        reader, writer = os.pipe()
+
+        def sit():
+            libc.read(reader, buffer, 1)
+
+        def key(value):
+            loomlet.sleep(0.001)
+            return value
+
+        def go_on():
+            loomlet.sleep(0.05)
+            os.kill(os.getpid(), signal.SIGINT)
+            print("ready", flush=True)
+            loomlet.sleep(60)
+
+        def main():
+            signal.siginterrupt(signal.SIGINT, False)
+            loomlet.spawn(sorted, [1], key=key).name = "sorter"
+            loomlet.spawn(sit).name = "sitter"
+            loomlet.spawn(go_on).join()
+
+        loomlet.run(main, slice=0.001, handoff=True)
+        """
+    )
+    found = look(process.pid).threads[0]
+    names = {task.id: task.name for task in found.tasks}
+    sitters = [(names[sitter.id], *sitter[1:]) for sitter in found.sitters]
+    assert sitters == [("sitter", process.pid, 1, True)]  # in the first thread of the process
+
+
 def test_a_sleep_is_no_run_interval(begin, look):
     """A sleeping thread runs no tasklet, and its sleep is not counted afterwards."""
     process = begin(
