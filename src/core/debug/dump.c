@@ -197,7 +197,7 @@ static void put_sitters(void *unused)
         d_begin_line("M");
         d_put_field(sitter->id);
         d_put_field(c_thread_native_id(c->ts));
-        d_put_field((uint64_t)d_list_length(&c->aside));
+        d_put_field((uint64_t)d_count_list(&c->aside));
         d_put_field(c == all->home && c_signal_waits_for(c->ts));
         d_end_line();
     }

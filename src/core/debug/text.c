@@ -91,7 +91,7 @@ int d_frames_of(const s_sched *s, const s_tasklet *t, c_location *found, int *mo
     return c_peek_frames(NULL, &t->c, found, D_FRAMES, more);
 }
 
-long d_list_length(const b_link *list)
+long d_count_list(const b_link *list)
 {
     long length = 0;
     for (const b_link *at = list->next; at != NULL && at != list; at = at->next) {
@@ -103,5 +103,5 @@ long d_list_length(const b_link *list)
 
 long d_count_ready(const s_sched *s)
 {
-    return d_list_length(&s->ready);
+    return d_count_list(&s->ready);
 }

@@ -33,7 +33,7 @@ int d_is_running(const s_sched *s, const s_tasklet *t);
  * are. */
 int d_frames_of(const s_sched *s, const s_tasklet *t, c_location *found, int *more);
 /* How many are in a list; stops where it is broken. */
-long d_list_length(const b_link *list);
+long d_count_list(const b_link *list);
 /* How many tasklets wait in the run queue of `s`. */
 long d_count_ready(const s_sched *s);
 

@@ -98,13 +98,13 @@ static s_carrier *start_carrier(s_carriers *all)
 
 /* ---- arriving and departing ------------------------------------------------------------ */
 
-static void use_signal_mask(s_carrier_thread *c)
+static void use_blocked_signals(s_carrier_thread *c)
 {
     c->masked = c->all->masks;
     p_signals_use(&c->all->signals);
 }
 
-void s_share_signal_mask(s_sched *s)
+void s_share_blocked_signals(s_sched *s)
 {
     if (s->at == NULL)
         return;
@@ -119,7 +119,7 @@ static void take_over(s_carrier_thread *c)
     s_sched *s = all->s;
     s_self_set(s);
     if (c->masked != all->masks)
-        use_signal_mask(c);
+        use_blocked_signals(c);
     if (c != all->home)
         c_thread_locals_share(c->ts, all->home->ts);
     p_lock_take(&all->lock);
@@ -323,7 +323,7 @@ static void *run_carrier(p_work *work)
         return NULL;
     }
     p_signals_read(&before);
-    use_signal_mask(c);
+    use_blocked_signals(c);
     carry_scheduler(c);
     p_signals_use(&before);
     return NULL;

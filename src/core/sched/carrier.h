@@ -89,7 +89,7 @@ void s_call_carrier(s_sched *s);
 /* 1, once: a call was not handed over, because no thread could be started. */
 int s_take_refused_thread(void);
 /* The calling thread blocks other signals than before: so shall all that carry its scheduler. */
-void s_share_signal_mask(s_sched *s);
+void s_share_blocked_signals(s_sched *s);
 /* In the child of a fork, before s_self_here() is asked for. */
 void s_carriers_after_fork(void);
 /* The thread of a scheduler ends. */

@@ -98,7 +98,7 @@ static PyObject *share_sigmask(PyObject *module, PyObject *const *args, Py_ssize
     PyObject *before = ((patch_fast_call)(void (*)(void))sigmask_original)(module, args, nargs);
     s_sched *s = s_self_if_any();
     if (s != NULL)
-        s_share_signal_mask(s);
+        s_share_blocked_signals(s);
     return before;
 }
 
