@@ -53,6 +53,12 @@ void s_report_enter(s_sched *s, s_tasklet *t)
     g->enter(s, t);
 }
 
+void s_report_entered_elsewhere(s_sched *s, s_tasklet *t)
+{
+    FOR_ATTACHED(t, g, enter)
+    g->leave(s, t);
+}
+
 void s_report_resume(s_sched *s, s_tasklet *t)
 {
     FOR_ATTACHED(t, g, resume)

@@ -40,7 +40,8 @@ typedef struct s_guest {
 
     /* `t` stops running by a switch of the slow way; the next one is chosen. */
     void (*leave)(s_sched *s, s_tasklet *t);
-    /* `t` is about to run after such a switch. */
+    /* `t` is about to run after such a switch; if it turns out that it runs in another thread
+     * (carrier.c), `leave` undoes that, and it is called there. */
     void (*enter)(s_sched *s, s_tasklet *t);
     /* `t` runs again, on the C stack that it kept. */
     void (*resume)(s_sched *s, s_tasklet *t);
@@ -103,6 +104,7 @@ extern int s_announcing;
 
 void s_report_leave(s_sched *s, s_tasklet *t);
 void s_report_enter(s_sched *s, s_tasklet *t);
+void s_report_entered_elsewhere(s_sched *s, s_tasklet *t);
 void s_report_resume(s_sched *s, s_tasklet *t);
 int s_report_is_silent(const s_tasklet *t, PyObject *failure);
 void s_report_drop(s_sched *s, s_tasklet *t);

@@ -137,6 +137,8 @@ void s_go_to_base(s_carrier_thread *c, void **save, void **fake)
 static B_COLD void settle_at_base(s_sched *s, s_tasklet *next, void **save, void **fake)
 {
     s->heading = next == s->idler ? NULL : next;
+    if (next->attached)
+        s_report_entered_elsewhere(s, next);
     s_become_idle(s);
     s->stack = s->at->base;
     s_go_to_base(s->at, save, fake);
@@ -211,6 +213,8 @@ int s_run_from_base(s_carrier_thread *c, s_tasklet *next)
         return 0;
     c_hard_suspend(c->ts, &passed, &kept, -1);
     make_current(s, next);
+    if (next->attached)
+        s_report_enter(s, next);
     if (fresh == NULL) {
         count_kept(s, -1);
         jump_to_kept(s, next, &c->base_sp, &c->base_fake);

@@ -14,6 +14,7 @@
  */
 #include "sched/guests/trace.h"
 
+#include "sched/carrier.h"
 #include "sched/internal.h"
 
 static int attach_trace(s_tasklet *t)
@@ -56,10 +57,12 @@ static void bring_functions_back(s_sched *s, s_tasklet *t)
     c_trace_swap(s->ts, t->trace);
 }
 
-/* No switch leads from a tasklet that has ended to the next one. */
+/* No switch leads from a tasklet that has ended to the next one.  What the base of a thread picks
+ * may run in another one, and is entered there. */
 static void picked_after_end(s_sched *s, s_tasklet *next)
 {
-    if (next->trace != NULL && s->current == s->idler)
+    int at_base = s->at != NULL && s->stack == s->at->base;
+    if (next->trace != NULL && s->current == s->idler && !at_base)
         bring_functions_back(s, next);
 }
 
