@@ -5,6 +5,8 @@
  * inside the tasklet.  The context pointer moves with its reference, and the version is bumped only
  * when the context differs, because a bump empties the cache of every context variable.
  *
+ * What each switch calls is declared inline, so that it becomes a part of it (LTO).
+ *
  * No exception may be set when a state is saved: the functions that suspend are called without one,
  * and raise one only after they have been resumed.
  */
@@ -79,7 +81,7 @@ void c_state_save(PyThreadState *ts, c_state *state)
     thread_save_cframe(ts, state);
 }
 
-void c_state_load(PyThreadState *ts, const c_state *state)
+B_INLINE void c_state_load(PyThreadState *ts, const c_state *state)
 {
     thread_load_frame(ts, state);
     ts->datastack_chunk = state->chunk;
@@ -218,7 +220,7 @@ void c_hard_suspend(PyThreadState *ts, c_state *state, c_hard_state *kept, int t
         frame_set_top(state->frame, top);
 }
 
-void c_hard_resume(PyThreadState *ts, c_state *state, c_hard_state *kept)
+B_INLINE void c_hard_resume(PyThreadState *ts, c_state *state, c_hard_state *kept)
 {
     thread_nesting_restore(ts, kept);
     thread_set_c_left(ts, kept->c_left);

@@ -5,6 +5,8 @@
  */
 #include "heap/heap.h"
 
+#include "base/b_check.h"
+
 #include <stdint.h>
 
 #define HINTS 4096
@@ -30,7 +32,7 @@ static int class_for(size_t bytes)
     return at;
 }
 
-size_t h_chunk_size(const void *key, size_t need)
+B_INLINE size_t h_chunk_size(const void *key, size_t need)
 {
     int at = class_for(need + SLACK), hint = __atomic_load_n(hint_of(key), __ATOMIC_RELAXED);
     size_t size = classes[at > hint ? at : hint];

@@ -203,13 +203,15 @@ static b_link *list_for(s_sched *s, const s_tasklet *t)
 /* Native ones leave the registry when they end, and are counted. */
 static void link_tasklet(s_sched *s, s_tasklet *t)
 {
-    s->natives += !t->stackless_rules;
+    if (B_LIKELY(!t->stackless_rules))
+        s->natives++;
     b_append(list_for(s, t), &t->all);
 }
 
 static void unlink_tasklet(s_sched *s, s_tasklet *t)
 {
-    s->natives -= !t->stackless_rules;
+    if (B_LIKELY(!t->stackless_rules))
+        s->natives--;
     b_unlink(&t->all);
 }
 

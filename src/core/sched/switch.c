@@ -46,30 +46,39 @@ static PyObject *take_delivery(s_tasklet *t)
     return value;
 }
 
-static PyObject *run_called(s_sched *s, s_tasklet *t);
-
-static PyObject *run_current(s_sched *s, s_tasklet *t)
+static PyObject *run_current_at_safepoint(s_sched *s, s_tasklet *t)
 {
-    unsigned char kept = t->saved_as;
-    t->saved_as = S_LIVE;
-    if (B_LIKELY(kept == S_FRAMES)) {
-        PyObject *value = t->wait.value, *error = t->error;
-        t->wait.value = t->error = NULL;
-        return c_resume(s->ts, &t->c, value, error);
-    }
-    if (kept == S_FRAMES_AT_SAFEPOINT) {
-        PyObject *error = t->error;
-        t->error = NULL;
-        Py_CLEAR(t->wait.value);
-        return c_resume_at_safepoint(s->ts, &t->c, error);
-    }
-    if (kept == S_FRAMES_CALLED)
-        return run_called(s, t);
+    PyObject *error = t->error;
+    t->error = NULL;
+    Py_CLEAR(t->wait.value);
+    return c_resume_at_safepoint(s->ts, &t->c, error);
+}
+
+static PyObject *start_current(s_sched *s, s_tasklet *t)
+{
     t->started = 1;
     if (B_UNLIKELY(t->error != NULL))
         return take_delivery(t);
     Py_CLEAR(t->wait.value);
     return c_start(s->ts, &t->c, t->func, t->args, t->kwnames);
+}
+
+static void run_handlers(s_sched *s, s_tasklet *main);
+
+static PyObject *run_current(s_sched *s, s_tasklet *t)
+{
+    unsigned char kept = t->saved_as;
+    t->saved_as = S_LIVE;
+    if (B_UNLIKELY(kept != S_FRAMES)) {
+        if (kept == S_NOT_STARTED)
+            return start_current(s, t);
+        if (kept == S_FRAMES_AT_SAFEPOINT)
+            return run_current_at_safepoint(s, t);
+        run_handlers(s, t);
+    }
+    PyObject *value = t->wait.value, *error = t->error;
+    t->wait.value = t->error = NULL;
+    return c_resume(s->ts, &t->c, value, error);
 }
 
 static void run_base(void);
@@ -374,20 +383,17 @@ static B_COLD void report_switch(s_sched *s, s_tasklet *me, s_tasklet *next)
 }
 
 /* Main runs handlers of signals on top of its frames.  Returns only when its wait is over. */
-static B_COLD PyObject *run_called(s_sched *s, s_tasklet *t)
+static B_COLD void run_handlers(s_sched *s, s_tasklet *main)
 {
-    c_call_on_frames(s->ts, &t->c);
-    if (s_carrier_hook.return_to_wait(s)) {
-        PyObject *value = t->wait.value, *error = t->error;
-        t->wait.value = t->error = NULL;
-        return c_resume(s->ts, &t->c, value, error);
-    }
-    c_state_save(s->ts, &t->c);
-    t->saved_as = S_FRAMES;
+    c_call_on_frames(s->ts, &main->c);
+    if (s_carrier_hook.return_to_wait(s))
+        return;
+    c_state_save(s->ts, &main->c);
+    main->saved_as = S_FRAMES;
     s_tasklet *next = s_next(s);
-    if (B_UNLIKELY(t->attached | next->attached))
-        report_switch(s, t, next);
-    count_soft_leave(s, t);
+    if (B_UNLIKELY(main->attached | next->attached))
+        report_switch(s, main, next);
+    count_soft_leave(s, main);
     make_current(s, next);
     if (s->travels)
         leave_while_travelling(s, next);

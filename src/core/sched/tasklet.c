@@ -8,7 +8,7 @@
 #include "heap/heap.h"
 #include "sched/internal.h"
 
-static int make_first_chunk(PyThreadState *ts, s_tasklet *t)
+static B_INLINE int make_first_chunk(PyThreadState *ts, s_tasklet *t)
 {
     size_t size = h_chunk_size(c_code_key(t->func), c_chunk_size_for(t->func));
     void *chunk = c_malloc(size);
@@ -26,7 +26,7 @@ void s_chunk_outgrown(s_tasklet *t)
 }
 
 /* A bound method and the like start as their function: a C frame less, so it can be soft. */
-static int pass_arguments(s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames)
+static B_INLINE int pass_arguments(s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames)
 {
     c_call call = {Py_NewRef(func), Py_NewRef(args), Py_XNewRef(kwnames)};
     int code = c_unwrap(&call) < 0 ? S_E_SET : S_OK;
@@ -36,10 +36,16 @@ static int pass_arguments(s_tasklet *t, PyObject *func, PyObject *args, PyObject
     return code;
 }
 
-int s_call_init(PyThreadState *ts, s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames)
+static B_INLINE int prepare_call(PyThreadState *ts, s_tasklet *t, PyObject *func, PyObject *args,
+                                 PyObject *kwnames)
 {
     int code = pass_arguments(t, func, args, kwnames);
     return code == S_OK ? make_first_chunk(ts, t) : code;
+}
+
+int s_call_init(PyThreadState *ts, s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames)
+{
+    return prepare_call(ts, t, func, args, kwnames);
 }
 
 /* `ts`: the caller's thread, whose context is copied. */
@@ -47,7 +53,7 @@ static int make_call(PyThreadState *ts, s_tasklet *t, PyObject *func, PyObject *
                      PyObject *kwnames)
 {
     t->wait.task = t;
-    int code = s_call_init(ts, t, func, args, kwnames);
+    int code = prepare_call(ts, t, func, args, kwnames);
     if (code < 0)
         return code;
     return c_context_copy(ts, &t->c.context) < 0 ? S_E_SET : S_OK;
