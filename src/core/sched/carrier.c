@@ -358,8 +358,8 @@ void s_call_carrier(s_sched *s)
     p_lock_take(&all->lock);
     s_carrier_thread *c = choose_carrier(all);
     int is_new = c != NULL && c->carrier.state == S_CARRIER_FREE;
-    if (c != NULL)
-        s_handoff_call(&all->protocol, &c->carrier);
+    if (c != NULL && s_handoff_call(&all->protocol, &c->carrier))
+        __atomic_store_n(&all->called_at, p_now(), __ATOMIC_RELAXED);
     p_lock_give(&all->lock);
     if (c == NULL)
         return;
@@ -367,6 +367,13 @@ void s_call_carrier(s_sched *s)
         start_carrier_thread(c);
     else
         p_unpark(&c->parker);
+}
+
+long long s_handoff_count(const s_sched *s, int64_t *called_at)
+{
+    const s_carriers *all = s->carriers;
+    *called_at = all != NULL ? __atomic_load_n(&all->called_at, __ATOMIC_RELAXED) : 0;
+    return all != NULL ? all->takes : 0;
 }
 
 /* ---- on, off, the end, fork ---------------------------------------------------------------- */

@@ -40,6 +40,8 @@ typedef struct s_carriers {
     uint32_t apart_until; /* coarse milliseconds: until then some tasklets run apart: apart.c */
     int sitting;          /* how many sitters have not met it; those that are daemons not counted */
     s_tasklet *awaiter;   /* main, waiting for that to be 0 */
+    int64_t called_at;    /* when the monitor last called a carrier; atomic, for the bench */
+    long long takes;      /* how often the scheduler was taken from a thread; for the bench */
 } s_carriers;
 
 /* The carrier that the calling thread is, or NULL. */
@@ -86,6 +88,8 @@ int s_is_stack_lost(const s_sched *s, const p_stack *stack);
 int s_handoff_turn_on(s_sched *s, int on);
 /* The monitor thread finds that the same tasklet runs on: calls a carrier if that may help. */
 void s_call_carrier(s_sched *s);
+/* How often the scheduler was taken from a thread, and when the last such call was made. */
+long long s_handoff_count(const s_sched *s, int64_t *called_at);
 /* 1, once: a call was not handed over, because no thread could be started. */
 int s_take_refused_thread(void);
 /* The calling thread blocks other signals than before: so shall all that carry its scheduler. */

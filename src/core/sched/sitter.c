@@ -94,6 +94,7 @@ s_carrier_thread *s_try_take(s_carrier_thread *c)
     all->sitting += !t->daemon;
     s_learn_apart(s, t);
     s_handoff_take(&all->protocol, &c->carrier, t);
+    all->takes++;
     *from->self = NULL;
     s->ts = c->ts;
     s->current = s->idler;

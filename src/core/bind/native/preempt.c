@@ -230,6 +230,19 @@ static PyObject *take_slice_delays(PyObject *module, PyObject *unused)
     return list;
 }
 
+/* _handoff_count(): how often this scheduler was taken from a thread, and when (monotonic, in ns) a
+ * carrier was last called. */
+static PyObject *read_handoff_count(PyObject *module, PyObject *unused)
+{
+    int64_t called_at = 0;
+    (void)module, (void)unused;
+    s_sched *s = s_self();
+    if (s == NULL)
+        return NULL;
+    long long takes = s_handoff_count(s, &called_at);
+    return Py_BuildValue("LL", takes, (long long)called_at);
+}
+
 /* _uninterruptible(package, exception): see c_interruptible_init. */
 static PyObject *set_uninterruptible(PyObject *module, PyObject *args)
 {
@@ -261,6 +274,7 @@ PyMethodDef bind_preempt_functions[] = {
     {"_slices", set_slices, METH_O, NULL},
     {"_can_hand_over", can_hand_over, METH_NOARGS, NULL},
     {"_handoff", set_handoff, METH_O, NULL},
+    {"_handoff_count", read_handoff_count, METH_NOARGS, NULL},
     {"_limit_threads", limit_threads, METH_O, NULL},
     {"_slice_budget", set_counted_slices, METH_O, NULL},
     {"_delays", take_slice_delays, METH_NOARGS, NULL},
