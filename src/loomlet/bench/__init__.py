@@ -1,8 +1,8 @@
 """The founding experiments, each run beside every peer that the machine has.
 
 `python -m loomlet bench NAME` is the way in (`cli.py`). One file per experiment says what is
-measured (`taskspeed.py`, `ring.py`, `memory.py`, `net.py`, `preempt.py`, `freeze.py`); `programs/`
-holds what runs, one file per system.
+measured (`taskspeed.py`, `ring.py`, `memory.py`, `net.py`, `preempt.py`, `freeze.py`,
+`handoff.py`); `programs/` holds what runs, one file per system, and for handoff one per subject.
 
 How a measurement is made, and why:
 

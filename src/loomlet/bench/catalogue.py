@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from loomlet.bench import freeze, memory, net, preempt, ring, taskspeed
+from loomlet.bench import freeze, handoff, memory, net, preempt, ring, taskspeed
 from loomlet.bench.model import Experiment
 
 EXPERIMENTS: Mapping[str, Experiment] = {
@@ -16,5 +16,6 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         preempt.EXPERIMENT,
         freeze.EXPERIMENT,
         net.EXPERIMENT,
+        handoff.EXPERIMENT,
     )
 }

@@ -36,6 +36,8 @@ COLOURS = {
     "uvloop": "#b8860b",
     "generator": "#888888",
     "threads": "#555555",
+    "no-handoff": "#999999",
+    "process": "#bbbbbb",
 }
 
 

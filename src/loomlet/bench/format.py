@@ -12,6 +12,8 @@ def amount(value: float, unit: str) -> str:
         return f"{value:,.0f} B"
     if unit == "%":
         return f"{value:,.1f} %"
+    if unit == "/s":
+        return f"{value:,.1f} /s"
     if unit == "s":
         return f"{value:,.3f} s"
     return f"{value:,.1f} ns" if value < 1_000 else f"{value / 1_000:,.2f} µs"

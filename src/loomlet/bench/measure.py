@@ -82,7 +82,7 @@ def _restrict(cell: Cell, present: Iterable[str]) -> Cell:
 
 def _run_cell(experiment: Experiment, cell: Cell, outcome: _Outcome, watch: Watcher) -> None:
     failed: set[str] = set()
-    if cell.lacks:
+    if cell.lacks and cell.lacks not in outcome.missing:
         outcome.missing.append(cell.lacks)
     for job in turns(cell):
         watch.job(job)

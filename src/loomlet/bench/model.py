@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-UNITS = ("ns", "s", "B", "%")
+UNITS = ("ns", "s", "B", "%", "/s")
 
 
 class BenchError(Exception):

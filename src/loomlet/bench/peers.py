@@ -74,8 +74,9 @@ class Python:
         """The driver, with the program that it must load."""
         known = {**job.parameters, "flavour": self.flavour}
         if job.experiment == "net":
-            known["client"] = load_client()
             known["server"] = redis_server()
+        if job.experiment == "net" or "client" in known:
+            known["client"] = load_client()
         driver, parameters = str(PROGRAMS / "driver.py"), json.dumps(known)
         return [sys.executable, "-P", driver, job.experiment, self.program, parameters], {}
 
@@ -175,6 +176,8 @@ _ERLANG = "install Erlang and put `erl` and `erlc` on the PATH (Debian: apt inst
 
 _ALL: tuple[System, ...] = (
     Python("loomlet", "on_loomlet", "loomlet", install=_PIP.format("loomlet")),
+    Python("no-handoff", "on_loomlet", "loomlet", install=_PIP.format("loomlet")),
+    Python("process", "on_loomlet", "loomlet", install=_PIP.format("loomlet")),
     Python("greenlet", "on_greenlet", "greenlet", install=_PIP.format("greenlet")),
     Python("tealet", "on_tealet", "tealet", install=_PIP.format("tealet")),
     Python("gevent", "on_gevent", "gevent", install=_PIP.format("gevent")),
@@ -198,6 +201,11 @@ def load_client() -> list[str]:
     return [go.executable("net.go"), "client"]
 
 
+def lacks(module: str) -> str:
+    """How to get what a benchmark of that library lacks; '' for nothing."""
+    return "" if util.find_spec(module) else _PIP.format(module)
+
+
 def redis_server() -> str:
     """The path of redis-server: installed, or fetched by tools/servers; '' without one."""
     cache = os.environ.get("LOOMLET_SERVERS") or machine.cache_of("servers")
@@ -207,9 +215,8 @@ def redis_server() -> str:
 
 def lacks_redis() -> str:
     """What a benchmark of redis lacks on this machine, and how to get it; '' for nothing."""
-    if util.find_spec("redis") is None:
-        return _PIP.format("redis")
-    return "" if redis_server() else "install redis-server (Debian: apt install redis-server)"
+    server = "" if redis_server() else "install redis-server (Debian: apt install redis-server)"
+    return lacks("redis") or server
 
 
 SYSTEMS: Mapping[str, System] = {system.name: system for system in _ALL}

@@ -37,7 +37,7 @@ class Target:
 
     def bound(self, value: float) -> str:
         """The bound as it is printed."""
-        return f"{'≥' if self.at_least else '≤'} {value:g}"
+        return f"{'≥' if self.at_least else '≤'} {value:,.10g}"
 
 
 @dataclass(frozen=True)
@@ -117,6 +117,43 @@ def _no_worse() -> Iterator[Target]:
     yield _net("gevent", _REDIS, 0.9, 1)
 
 
+def _handoff(case: str, unit: str, must: float, aim: float) -> Target:
+    what = f"{case}, {unit}"
+    return Target(what, "handoff", ("loomlet", case, unit), None, must, aim, at_least=False)
+
+
+def _beside_threads(case: str, must: float, aim: float) -> Target:
+    over, under = ("loomlet", case, "s"), ("threads", case, "s")
+    return Target(f"{case}: loomlet / threads", "handoff", over, under, must, aim, at_least=False)
+
+
+def _kept(case: str, unit: str, must: float, by: str = "no-handoff") -> Target:
+    over, under = (by, case, unit), ("loomlet", case, unit)
+    return Target(f"{case}: {by} / loomlet", "handoff", over, under, must, 1, at_least=True)
+
+
+def _handoffs() -> Iterator[Target]:
+    """C calls that wait hold nobody; slices are of 10 ms."""
+    for how in ("call", "learned"):
+        for call in ("usleep", "sqlite3", "pbkdf2"):
+            yield _handoff(f"{how} {call} p99", "ns", 27_000_000, 15_000_000)
+    for who in ("queue", "event", "main", "asyncio"):
+        yield _handoff(f"beside {who}", "ns", 50_000_000, 25_000_000)
+    yield _handoff("passing over", "ns", 30_000, 15_000)
+    yield _handoff("passing back", "ns", 30_000, 15_000)
+    yield _handoff("sleepers", "s", 1.5, 0.6)
+    for case, must, aim in (("writers", 1.2, 0.8), ("django writes", 1.3, 1.0)):
+        yield _beside_threads(case, must, aim)
+        yield _handoff(f"{case} failed", "%", 0, 0)
+    yield _kept("django reads", "s", 0.95)
+    yield _kept("requests", "s", 0.95)
+    yield _handoff("hard", "ns", 10_000, 4_000)
+    yield _handoff("computing taken", "/s", 1, 0)
+    yield _kept("computing", "ns", 0.97)
+    yield _kept("echo long", "ns", 0.9, by="process")
+    yield _kept("echo short", "ns", 0.9, by="process")
+
+
 _ECHO = "echo N=64 size=64"
 _REDIS = "redis N=1000"
 _AGAIN = "N=100000"
@@ -171,6 +208,7 @@ TARGETS: Sequence[Target] = (
     _net("threads", _REDIS, 1.5, 3),
     Target("bytes per parked connection", "net", _PARKED, None, 3072, 1536, at_least=False),
     *_no_worse(),
+    *_handoffs(),
     Target("resume after a move / local", "freeze", _MOVED, _LOCAL, 2, 1.1, at_least=False),
 )
 

@@ -2,9 +2,9 @@
 
     python -P driver.py EXPERIMENT PROGRAM PARAMETERS
 
-EXPERIMENT is `taskspeed`, `ring`, `memory`, `preempt`, `freeze` or `net`, PROGRAM the name of a
-file beside this one (`on_asyncio`), PARAMETERS a JSON object whose keys are the arguments of the
-run_* function below.
+EXPERIMENT is `taskspeed`, `ring`, `memory`, `preempt`, `freeze`, `net` or `handoff`, PROGRAM the
+name of a file beside this one (`on_asyncio`), PARAMETERS a JSON object whose keys are the arguments
+of the run_* function below.
 
 It is started as a script, with `-P` so that this folder is not importable, and knows nothing of
 the package around it: a process that measures a peer holds the peer and the standard library only.
@@ -276,6 +276,17 @@ def run_memory(program: ModuleType, count: int, **parameters: Any) -> dict[str, 
     return {"rounds": meter.rounds}
 
 
+def run_handoff(
+    program: ModuleType, room: str, limit: float, flavour: str, **known: Any
+) -> dict[str, Any]:
+    """What the file of that name measures; one that hangs is ended."""
+    import faulthandler
+
+    faulthandler.dump_traceback_later(limit, exit=True)
+    found: dict[str, Any] = load(room).measure(**known)
+    return found
+
+
 def load(name: str) -> ModuleType:
     """The program of that name, loaded from its file."""
     path = Path(__file__).with_name(f"{name}.py")
@@ -298,6 +309,7 @@ def main(arguments: list[str]) -> None:
         "preempt": run_preempt,
         "freeze": run_freeze,
         "net": run_net,
+        "handoff": run_handoff,
     }
     print(json.dumps(runners[experiment](load(program), **json.loads(parameters))))
 
