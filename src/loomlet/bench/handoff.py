@@ -6,6 +6,7 @@ Slices are of ten milliseconds, and each row is measured with handoff (`loomlet`
     call usleep               ns  the longest wait of 100 tickers during a C call of 0.3 s that
     call sqlite3                  nothing is known about: `p50` and `p99` of N calls
     call pbkdf2
+    call nothing              ns  the same beside a sleep of loomlet's: what the machine adds
     learned usleep, …         ns  the same when a call of that function has been handed over
     beside queue, event       ns  the longest wait of ten workers during learned calls of 0.3 s
     beside main, asyncio          the same of main, and of an event loop
@@ -75,6 +76,7 @@ _ECHO = Work("handoff_echo", ("loomlet", "process"), 64, 64, known={"seconds": 3
 
 KINDS: Mapping[str, Work] = {
     **{f"call {what}": _CALL for what in ("usleep", "sqlite3", "pbkdf2")},
+    "call nothing": replace(_CALL, systems=BOTH[:1]),
     **{f"learned {what}": _CALL for what in ("usleep", "sqlite3", "pbkdf2")},
     **{f"beside {what}": _BESIDE for what in ("queue", "event", "main", "asyncio")},
     "passing": replace(_SWITCH, systems=BOTH[:1]),

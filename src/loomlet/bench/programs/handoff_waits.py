@@ -3,6 +3,7 @@
 `call …`: so many calls, one after the other, beside 100 tickers, tasklets that sleep for a
 millisecond at a time. Each call is made by a tasklet with a function of its own, so that nothing is
 known about it. `learned …`: the same with one function, of which a call has been handed over.
+`call nothing`: beside a sleep of the runtime's, so what is left are the waits of a busy machine.
 
 `beside …`: a learned `usleep` beside ten workers, each with a `queue.Queue` or two `Event`s that
 another tasklet serves every millisecond; beside main, which sleeps; or beside an event loop of
@@ -52,6 +53,11 @@ class Watch:
         return now
 
 
+def nothing(seconds: float) -> Callable[[], object]:
+    """No C call, but a sleep that is known to loomlet."""
+    return lambda: sleep(seconds)
+
+
 def usleep(seconds: float) -> Callable[[], object]:
     """A sleep in the C library."""
     return lambda: libc.usleep(int(seconds * 1e6))
@@ -88,7 +94,7 @@ def fitting(call: Callable[[int], None], size: int, seconds: float) -> int:
     return int(size * seconds * 1e9 / min(took))
 
 
-CALLS = {"usleep": usleep, "sqlite3": sqlite, "pbkdf2": pbkdf2}
+CALLS = {"nothing": nothing, "usleep": usleep, "sqlite3": sqlite, "pbkdf2": pbkdf2}
 
 
 def unknown(call: Callable[[], object], number: int) -> Callable[[], object]:
