@@ -198,7 +198,8 @@ static void try_stop_softly(s_carrier_thread *c)
     s_go_to_base(c, &forgotten, NULL);
 }
 
-/* What was thrown into the sitter is raised; an exception of its own is the context of that. */
+/* What was thrown into the sitter is raised; an exception of its own, or else the one that it
+ * handles, is the context of that. */
 static int raise_thrown(s_tasklet *t)
 {
     PyObject *error = t->error;
@@ -206,8 +207,12 @@ static int raise_thrown(s_tasklet *t)
     if (error == NULL)
         return PyErr_Occurred() ? -1 : 0;
     PyObject *pending = PyErr_GetRaisedException();
-    if (pending != NULL)
-        PyException_SetContext(error, pending);
+    if (pending == NULL) {
+        PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+        Py_DECREF(error);
+        return -1;
+    }
+    PyException_SetContext(error, pending);
     PyErr_SetRaisedException(error);
     return -1;
 }
