@@ -1,10 +1,9 @@
 /* Threads that carry a scheduler in turn: what of a thread state is asked and lent for that.
  *
  * A tasklet's part of a thread state is saved and loaded at each switch (tasklet_state.c).  What
- * stays with the thread is the same for all threads that carry one scheduler: they share the
- * dictionary and the keys of threading.local with its first thread.  3.13 and 3.14 with the GIL;
- * before, all threads look at one flag when any is interrupted, and without a GIL a thread could
- * attach while its scheduler is taken.
+ * stays with the thread is the same for all threads that carry one scheduler: they share what
+ * threading.local looks at with its first thread.  3.12 and later with the GIL: on 3.11 nothing is
+ * soft, and without a GIL a thread could attach while its scheduler is taken.
  */
 #include "cpython/bytecode.h"
 #include "cpython/layout.h"
@@ -15,7 +14,7 @@ const int c_can_hand_over = 1;
 
 int c_thread_is_detached(const PyThreadState *ts)
 {
-    return __atomic_load_n(&ts->state, __ATOMIC_RELAXED) == _Py_THREAD_DETACHED;
+    return thread_is_detached(ts);
 }
 
 int c_is_in_call(PyThreadState *ts)
@@ -29,16 +28,19 @@ int c_is_in_call(PyThreadState *ts)
 
 void c_thread_locals_share(PyThreadState *ts, const PyThreadState *from)
 {
+    thread_share_keys(ts, from);
     Py_XSETREF(ts->dict, Py_XNewRef(from->dict));
-    Py_XSETREF(ts->threading_local_key, Py_XNewRef(from->threading_local_key));
-    Py_XSETREF(ts->threading_local_sentinel, Py_XNewRef(from->threading_local_sentinel));
 }
 
 void c_thread_locals_forget(PyThreadState *ts)
 {
-    Py_CLEAR(ts->threading_local_sentinel);
-    Py_CLEAR(ts->threading_local_key);
+    thread_forget_keys(ts);
     Py_CLEAR(ts->dict);
+}
+
+void c_thread_enter_base(PyThreadState *ts)
+{
+    thread_set_base_frame(ts);
 }
 
 #else
@@ -63,6 +65,11 @@ void c_thread_locals_share(PyThreadState *ts, const PyThreadState *from)
 }
 
 void c_thread_locals_forget(PyThreadState *ts)
+{
+    (void)ts;
+}
+
+void c_thread_enter_base(PyThreadState *ts)
 {
     (void)ts;
 }

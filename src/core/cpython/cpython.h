@@ -422,6 +422,8 @@ int c_is_in_call(PyThreadState *ts);
 void c_thread_locals_share(PyThreadState *ts, const PyThreadState *from);
 /* It has none any more. */
 void c_thread_locals_forget(PyThreadState *ts);
+/* It leaves the C stack that it is on for one on which it runs no frame. */
+void c_thread_enter_base(PyThreadState *ts);
 /* The part of a tasklet that has no frames and never runs Python code: what a thread state holds
  * that stands between tasklets. */
 void c_state_init_empty(PyThreadState *ts, c_state *state);
@@ -492,8 +494,11 @@ typedef struct c_interrupt {
     void *at;       /* inside the call: the end of its caller's C stack, for a c_call_site */
     int posted;     /* a call is pending */
     int repeating;  /* it is called at every safepoint */
+    int waiting;    /* for its thread to come back: c_interrupt_await */
     int registered; /* it is in the list of all requests */
     struct c_interrupt *next;
+    int (*raise)(struct c_interrupt *request); /* c_interrupt_throw; -1, or it does not return */
+    struct c_interrupt *next_throwing;
     int is_main_thread;   /* 3.11: its thread is the interpreter's first */
     void *replaced_trace; /* 3.11: the program's own trace function */
 } c_interrupt;
@@ -508,6 +513,23 @@ void c_interrupt_repeat(c_interrupt *request, int on);
 /* Requests one call at the next safepoint.  Any OS thread, attached or without a thread state; safe
  * while the thread closes the request, but not during a fork.  It may be lost: repeat it. */
 void c_interrupt_request(c_interrupt *request);
+/* The same from an attached thread for a detached one, which may come back at any time: the request
+ * stays until it is called or (on the thread itself) cancelled; it may still be called then. */
+void c_interrupt_await(c_interrupt *request);
+void c_interrupt_cancel(c_interrupt *request);
+/* 3.12: a thread finds such a request only when c_interrupt_ring() is called while it runs.  To be
+ * called as c_interrupt_request is, every few milliseconds as long as there is any. */
+int c_interrupt_any(void);
+void c_interrupt_ring(void);
+/* To be called, attached, when such a request will raise something, or will not return: on 3.12
+ * request->raise is called for certain at the next safepoint, if the request itself is not called
+ * before; the same must follow from it. */
+void c_interrupt_throw(c_interrupt *request);
+/* Once before that: 0, or -1 with an exception. */
+int c_interrupt_throw_prepare(void);
+/* For interrupt.c: not any more; and the same when its thread is gone. */
+void c_interrupt_throw_cancel(c_interrupt *request);
+void c_interrupt_throw_forget(c_interrupt *request);
 /* Whether a requesting thread may have to wait for the GIL. */
 extern const int c_interrupt_request_waits;
 /* At interpreter exit: from now on no request is posted. */

@@ -12,6 +12,14 @@
  * right thread, or, where all threads look at one flag and would put it back in turns, drops
  * itself: the requester repeats its request until it is served.
  *
+ * Waiting.  A request to a detached thread must reach that one when it comes back, whenever that
+ * is.  Where each thread has a bit of its own, the call waits in the queue behind it.  Where all
+ * look at one flag, a call that waited there would stop every thread at every safepoint: when the
+ * interpreter has served the queue it computes the flag anew, from what is in the queue.  So such a
+ * request is not posted but only noted, and c_interrupt_ring(), called again and again, posts it
+ * when it sees that its thread has the GIL.  Many may wait: only one has the GIL, so the queue does
+ * not fill.
+ *
  * Lifetime.  A thread state is touched only under the queue's lock and while `ts` is set; the
  * thread itself clears `ts` under that lock (c_interrupt_close) before it ends.  Requests are never
  * freed, so a late call finds a closed one.
@@ -55,6 +63,7 @@ const int c_interrupt_request_waits = 0;
 #define WAIT_STEP 50000
 
 static int open_requests, shut_down; /* under the queue's lock */
+static int waiting;                  /* how many requests wait so; read without the lock */
 static PyThreadState *ending_thread; /* the thread that ends the interpreter, and its frame then */
 static c_frame *ending_frame;
 static c_interrupt *all_requests; /* that were ever opened */
@@ -77,6 +86,13 @@ static void post_request(pending_queue *queue, c_interrupt *request)
         request->posted = 1;
     if (request->posted)
         pending_signal(request->ts);
+}
+
+/* Locked. */
+static void set_waiting(c_interrupt *request, int on)
+{
+    __atomic_store_n(&waiting, waiting + on - request->waiting, __ATOMIC_RELAXED);
+    request->waiting = on;
 }
 
 /* Calls for the main thread have a queue of their own, under the same mark. */
@@ -107,6 +123,8 @@ static int accept_request(pending_queue *queue, c_interrupt *request, PyThreadSt
     int right = request->ts == ts && !shut_down;
     int lives = right || (request->ts != NULL && process == p_process_id());
     request->posted = 0;
+    if (right)
+        set_waiting(request, 0);
     if (lives && (request->repeating || !(right || C_INTERRUPT_SHARED))) {
         pending_separate(queue);
         post_request(queue, request);
@@ -154,12 +172,14 @@ void c_interrupt_open(c_interrupt *request, PyThreadState *ts, int (*call)(c_int
 
 void c_interrupt_close(c_interrupt *request)
 {
+    c_interrupt_throw_cancel(request);
     pending_queue *queue = pending_of_interpreter();
     pending_lock(queue);
     if (request->ts != NULL)
         pending_set_pace(queue, --open_requests > 0);
     request->ts = NULL;
     request->repeating = 0;
+    set_waiting(request, 0);
     pending_unlock(queue);
 }
 
@@ -170,7 +190,9 @@ void c_interrupt_forget_thread(const PyThreadState *ts)
     for (c_interrupt *each = all_requests; each != NULL; each = each->next) {
         if (each->ts != ts)
             continue;
+        c_interrupt_throw_cancel(each);
         each->ts = NULL;
+        set_waiting(each, 0);
         pending_set_pace(queue, --open_requests > 0);
     }
     pending_unlock(queue);
@@ -195,6 +217,46 @@ void c_interrupt_request(c_interrupt *request)
     pending_unlock(queue);
 }
 
+void c_interrupt_await(c_interrupt *request)
+{
+    pending_queue *queue = pending_of_interpreter();
+    pending_lock(queue);
+    if (request->ts != NULL && C_INTERRUPT_SHARED)
+        set_waiting(request, 1);
+    else if (request->ts != NULL)
+        post_request(queue, request);
+    pending_unlock(queue);
+}
+
+void c_interrupt_cancel(c_interrupt *request)
+{
+    c_interrupt_throw_cancel(request);
+    if (!request->waiting)
+        return;
+    pending_queue *queue = pending_of_interpreter();
+    pending_lock(queue);
+    set_waiting(request, 0);
+    pending_unlock(queue);
+}
+
+int c_interrupt_any(void)
+{
+    return __atomic_load_n(&waiting, __ATOMIC_RELAXED) > 0;
+}
+
+void c_interrupt_ring(void)
+{
+    pending_queue *queue = pending_of_interpreter();
+    if (!c_interrupt_any())
+        return;
+    pending_lock(queue);
+    for (c_interrupt *each = all_requests; each != NULL; each = each->next) {
+        if (each->waiting && !c_thread_is_detached(each->ts))
+            post_request(queue, each);
+    }
+    pending_unlock(queue);
+}
+
 void c_interrupt_shut_down(void)
 {
     pending_queue *queue = pending_of_interpreter();
@@ -215,6 +277,7 @@ void c_interrupt_interpreter_ending(void)
 
 void c_interrupt_forget(c_interrupt *request)
 {
+    c_interrupt_throw_forget(request);
     c_interrupt_close(request);
 }
 

@@ -235,6 +235,26 @@ void c_interrupt_request(c_interrupt *request)
         arm_other_thread(interp, request);
 }
 
+/* Nobody hands a thread over here. */
+void c_interrupt_await(c_interrupt *request)
+{
+    (void)request;
+}
+
+void c_interrupt_cancel(c_interrupt *request)
+{
+    (void)request;
+}
+
+int c_interrupt_any(void)
+{
+    return 0;
+}
+
+void c_interrupt_ring(void)
+{
+}
+
 /* No request puts itself back. */
 void c_interrupt_shut_down(void)
 {

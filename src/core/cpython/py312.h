@@ -110,11 +110,35 @@ static inline void stack_base_enter(PyThreadState *ts, void **cell)
     ((_PyCFrame *)cell)->current_frame = NULL;
     B_CHECK(ts->cframe == (_PyCFrame *)cell);
 }
+/* The _PyCFrame of the stack that the thread leaves may not outlive it. */
+static inline void thread_set_base_frame(PyThreadState *ts)
+{
+    ts->root_cframe.current_frame = NULL;
+    ts->cframe = &ts->root_cframe;
+}
+/* It does not have the GIL.  Any thread. */
+static inline int thread_is_detached(const PyThreadState *ts)
+{
+    const struct _gil_runtime_state *gil = PyInterpreterState_Main()->ceval.gil;
+    return !__atomic_load_n(&gil->locked._value, __ATOMIC_RELAXED) ||
+           __atomic_load_n(&gil->last_holder._value, __ATOMIC_RELAXED) != (uintptr_t)ts;
+}
+/* threading.local finds a thread's values in the dictionary of the thread state alone. */
+static inline void thread_share_keys(PyThreadState *ts, const PyThreadState *from)
+{
+    (void)ts, (void)from;
+}
+static inline void thread_forget_keys(PyThreadState *ts)
+{
+    (void)ts;
+}
 
 /* ---- pending calls ---- */
 
 /* Any thread looks. */
 #define C_INTERRUPT_SHARED 1
+/* An asynchronous exception belongs to one thread. */
+#define C_THROWS_ASYNC 1
 
 static inline void pending_lock(pending_queue *queue)
 {

@@ -100,9 +100,26 @@ static inline void thread_load_frame(PyThreadState *ts, const c_state *state)
 {
     ts->current_frame = state->frame;
 }
-#ifndef Py_GIL_DISABLED
-#define C_HAS_HANDOFF 1
-#endif
+static inline void thread_set_base_frame(PyThreadState *ts)
+{
+    (void)ts;
+}
+/* Any thread. */
+static inline int thread_is_detached(const PyThreadState *ts)
+{
+    return __atomic_load_n(&ts->state, __ATOMIC_RELAXED) == _Py_THREAD_DETACHED;
+}
+/* By what a thread.local finds a thread's values. */
+static inline void thread_share_keys(PyThreadState *ts, const PyThreadState *from)
+{
+    Py_XSETREF(ts->threading_local_key, Py_XNewRef(from->threading_local_key));
+    Py_XSETREF(ts->threading_local_sentinel, Py_XNewRef(from->threading_local_sentinel));
+}
+static inline void thread_forget_keys(PyThreadState *ts)
+{
+    Py_CLEAR(ts->threading_local_sentinel);
+    Py_CLEAR(ts->threading_local_key);
+}
 static inline void stack_base_init(PyThreadState *ts, void **cell)
 {
     (void)ts, (void)cell;

@@ -225,7 +225,7 @@ static void decide_call(s_carrier_thread *c)
     if (from == NULL)
         return;
     take_over(c);
-    c_interrupt_request(&from->bell);
+    c_interrupt_await(&from->bell);
 }
 
 static void sleep_at_base(s_carrier_thread *c, int64_t until)
@@ -378,9 +378,11 @@ long long s_handoff_count(const s_sched *s, int64_t *called_at)
 
 /* ---- on, off, the end, fork ---------------------------------------------------------------- */
 
-/* The thread's own record. */
+/* The thread's own record: S_OK, S_E_SET, S_E_MEMORY. */
 static int become_home(s_sched *s, s_carriers *all)
 {
+    if (c_interrupt_throw_prepare() < 0)
+        return S_E_SET;
     s_carrier_thread *home = s_carrier_obtain(all);
     p_stack *base = home != NULL && !c_out_of_memory() ? p_stack_new() : NULL;
     if (base == NULL) {
@@ -449,6 +451,8 @@ void s_carriers_end(s_sched *s)
     for (s_carrier_thread *c = s_first_carrier(); c != NULL; c = c->next) {
         if (c->all != all || c == all->home)
             continue;
+        if (c->carrier.state == S_CARRIER_SITS)
+            c_interrupt_throw(&c->bell);
         if (c->carrier.state == S_CARRIER_SITS || c->carrier.kept > 0)
             s_handoff_lose(&c->carrier);
         p_unpark(&c->parker);
@@ -471,6 +475,7 @@ static void settle_in_child(s_carrier_thread *me)
         .protocol = all->protocol, .s = s, .home = me, .process = p_process_id(), .on = all->on};
     p_signals_read(&all->signals);
     me->masked = all->masks;
+    c_interrupt_cancel(&me->bell);
     s->at = me;
     s->ts = me->ts;
     s->away = s->untakeable = 0;

@@ -45,10 +45,13 @@
  * The meeting.  When the call returns only its tail runs, until the first of these; from there on
  * nothing of the scheduler can be touched without it.  The thread stops at
  *   - its next safepoint: its own bit of the eval breaker is set when it is taken, and a pending
- *     call of ours is in the queue as long as somebody sits.  Whoever is called looks at its own
- *     carrier first, and leaves the call in the queue while others sit; when a thread stops serving
- *     the queue every sitter's bit is set again.  An exception that a signal handler or the call
- * has set is put away and comes back with the tasklet;
+ *     call of ours is in the queue as long as it sits.  Another thread that is called puts the call
+ *     back; when a thread stops serving the queue every sitter's bit is set again.  3.12 has no bit
+ *     for each thread: there the monitor thread looks every millisecond whether a sitter runs, and
+ *     makes that one look.  Until then it runs as a thread beside the others.  Where it must not,
+ *     because something was thrown into it or its scheduler has ended, an asynchronous exception
+ *     stops it at once.  An exception that a signal handler or the call has set is put away and
+ *     comes back with the tasklet;
  *   - its next operation of loomlet, through s_self() or s_self_if_any(); or, where a function of
  *     ours has called other code since it asked, through s_meet_again();
  *   - the end of its function: the dispatcher finds that the scheduler is not here;
@@ -102,8 +105,8 @@
  *   A thread that stands by for each scheduler: a wake-up per slice, for calls that seldom block.
  *   Two states, home and away, without transit: a scheduler that was given to a sleeping thread
  *   was taken from it again, and two threads ran it.
- *   An entry of the pending queue for each sitter: there are 32 (3.12), and they are served in
- *   order, one at a safepoint.
+ *   A call that stays in the pending queue where all threads look at one flag (3.12): as long as
+ *   anything is in it, every thread stops at every safepoint.
  *   Taking at the meeting what another tasklet's call sits on at that moment: most calls are short,
  *   and each would have to meet in turn.
  *   Stopping the returning thread until the scheduler is free, without saving the sitter: its stack

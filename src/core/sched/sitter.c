@@ -110,6 +110,7 @@ static void send_home(s_carrier_thread *c, s_tasklet *t, int hard)
     p_lock_take(&all->lock);
     int lives = s_handoff_meet(&c->carrier, hard);
     p_lock_give(&all->lock);
+    c_interrupt_cancel(&c->bell);
     c_state_load(c->ts, &c->base_state);
     s_forget_locals(c);
     if (lives && s_post_woken(all->s, t))
@@ -233,8 +234,16 @@ static int answer_bell(c_interrupt *bell)
     return raise_thrown(t);
 }
 
+static int meet_and_raise(c_interrupt *bell)
+{
+    (void)bell;
+    B_CHECK(s_must_meet());
+    return raise_thrown(stop_hard(s_carrier_here_));
+}
+
 void s_hang_bell(s_carrier_thread *c)
 {
+    c->bell.raise = meet_and_raise;
     c_interrupt_open(&c->bell, c->ts, answer_bell);
 }
 

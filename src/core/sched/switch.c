@@ -134,6 +134,7 @@ void s_go_to_base(s_carrier_thread *c, void **save, void **fake)
 {
     p_stack *base = c->base;
     void *sp = c->base_sp;
+    c_thread_enter_base(c->ts);
     c_stack_limits_use(c->ts, base);
     track_leave(fake, base->low, base->size);
     if (sp != NULL)

@@ -148,6 +148,7 @@ void s_handle_throw(s_sched *s, s_tasklet *t, PyObject *error)
         Py_DECREF(error);
     } else if (t->state == S_BLOCKED && t->kind == &s_sitting) {
         Py_XSETREF(t->error, error);
+        c_interrupt_throw(&((s_carrier_thread *)t->on)->bell);
     } else if (t->state == S_RUNNING || t->state == S_BLOCKED) {
         if (t->state == S_RUNNING || !s_interrupt(s, t, Py_NewRef(error)))
             s_post_message(s, s_handle_throw, t, Py_NewRef(error));

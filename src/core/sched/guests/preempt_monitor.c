@@ -35,6 +35,9 @@
 /* A call is looked at after that time if one like it was handed over lately. */
 #define HURRY 200000
 
+/* How often the threads of sitters are reminded of the meeting, where they must be. */
+#define RING INT64_C(1000000)
+
 static p_lock samples_lock, requests_lock;
 static s_preempt *samples;
 static p_parker parker = {1}, requester_parker = {1};
@@ -74,6 +77,8 @@ static void sample_scheduler(s_preempt *p, int64_t now)
     if (hurries && now - p->since >= HURRY && !s_is_simulated(p->s))
         s_call_carrier(p->s);
     int64_t period = hurries && p->slice > HURRY ? HURRY / 2 : p->slice / 2;
+    if (period > RING && c_interrupt_any())
+        period = RING;
     p->sample_at += period;
     if (p->sample_at <= now || hurries)
         p->sample_at = now + period;
@@ -100,6 +105,7 @@ static void request_all(void)
         if (__atomic_exchange_n(&p->request, 0, __ATOMIC_ACQ_REL))
             c_interrupt_request(&p->interrupt);
     }
+    c_interrupt_ring();
     p_lock_give(&requests_lock);
 }
 
