@@ -7,6 +7,7 @@ other threads have ended: they complete their work and accept no more.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 import weakref
@@ -21,11 +22,14 @@ class Sentinel:
     """The lock by which `threading` joins a thread (3.11, 3.12): held until the thread has ended.
 
     A joiner releases the lock at once and finds it free, even if others are waiting; a lock that is
-    handed over would be held by the next waiter then.  Any thread.
+    handed over would be held by the next waiter then.  A handler of a signal may raise between the
+    two: then the lock is released if the thread has ended, because it belongs to a joiner then, and
+    no other joiner needs it.  Any thread.
     """
 
     def __init__(self, end: Any) -> None:
         self._end = end  # a lock that is released at the end
+        self._tasklet = weakref.ref(_core.current())
         self._taken = self._ended = self._is_main = False
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
@@ -33,11 +37,21 @@ class Sentinel:
         if not self._taken:
             self._taken = True
         elif not self._ended:
-            if not self._end.acquire(blocking, timeout):
-                return False
-            self._ended = True
-            self._end.release()
+            try:
+                if not self._end.acquire(blocking, timeout):
+                    return False
+                self._free()
+            except BaseException:
+                tasklet = self._tasklet()
+                if tasklet is None or tasklet.state == "done":
+                    self._free()
+                raise
         return True
+
+    def _free(self) -> None:
+        self._ended = True
+        with contextlib.suppress(RuntimeError):  # another joiner has
+            self._end.release()
 
     def release(self) -> None:
         """It is free by then; a main thread releases it at the end of the program."""

@@ -10,7 +10,7 @@ import time
 import pytest
 
 import loomlet
-from loomlet import Channel
+from loomlet import Channel, _core
 
 SWALLOWS = """
     import signal
@@ -118,11 +118,14 @@ def fail(number, frame):
     raise KeyError(number)
 
 
+@pytest.mark.parametrize("handoff", [False, True])
 @pytest.mark.parametrize("wait", [threading.Thread.join, lambda _: Channel().receive()])
-def test_main_gets_what_the_handler_raises(wait, handle):
-    """In a wait that can begin again, and in one that cannot."""
+def test_main_gets_what_the_handler_raises(wait, handoff, handle):
+    """In a wait that can begin again, in one that cannot, and when its end has come by then."""
+    if handoff and not _core._can_hand_over():
+        pytest.skip("handoff needs 3.12 or later, with the GIL")
     handle(fail)
-    error = loomlet.run(raised_in_thread, wait, signal.SIGUSR2)
+    error = loomlet.run(raised_in_thread, wait, signal.SIGUSR2, handoff=handoff)
     assert error.args == (signal.SIGUSR2,)
 
 
