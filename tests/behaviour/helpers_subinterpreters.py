@@ -20,7 +20,7 @@ def visit(text, *kind):
         other = interpreters.create(*kind)
         failed = interpreters.exec(other, text)
     else:
-        other = interpreters.create(isolated=False)
+        other = interpreters.create(isolated="isolated" in kind)
         failed = interpreters.run_string(other, text)
     assert failed is None, failed
     interpreters.destroy(other)

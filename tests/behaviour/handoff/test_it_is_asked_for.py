@@ -83,5 +83,5 @@ def test_the_argument_is_a_bool():
 def test_elsewhere_it_is_refused_by_name(monkeypatch):
     """And says what to do."""
     monkeypatch.setattr(_core, "_can_hand_over", lambda: False)
-    with pytest.raises(RuntimeError, match=r"CPython 3\.13 or 3\.14 with the GIL.*run_blocking"):
+    with pytest.raises(RuntimeError, match=r"CPython 3\.12 or later, with the GIL.*run_blocking"):
         loomlet.run(print, handoff=True)
