@@ -52,8 +52,8 @@ def run(
     their exceptions in an ExceptionGroup.
 
     `handoff`: while a tasklet is inside a C call that has released the GIL for longer than a slice,
-    the others, main too, go on in another thread.  CPython 3.13 and 3.14 with the GIL, else
-    RuntimeError; ValueError without slices.  None: where that works, if the patch is installed
+    the others, main too, go on in another thread.  CPython 3.12 and later, with the GIL,
+    else RuntimeError; ValueError without slices.  None: where that works, if the patch is installed
     (loomlet.patch, `loomlet run`) or LOOMLET_HANDOFF=1 is set, and unless LOOMLET_HANDOFF=0 is.
     """
     result, late = run_whatever_is_late(main, *args, slice=slice, strict=strict, handoff=handoff)
@@ -209,7 +209,7 @@ def _check_handoff(handoff: bool | None, slice: float | None) -> bool:
         raise ValueError("handoff needs slices, found slice=None")
     if handoff and not _core._can_hand_over():
         raise RuntimeError(
-            "handoff needs CPython 3.13 or 3.14 with the GIL; leave it out, and use "
+            "handoff needs CPython 3.12 or later, with the GIL; leave it out, and use "
             "run_blocking() for calls that wait"
         )
     return handoff
