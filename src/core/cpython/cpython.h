@@ -407,6 +407,8 @@ int c_signal_waits_for(PyThreadState *ts);
 int c_run_signal_handlers(PyThreadState *ts);
 /* For a detached thread: spins until the GIL is free, if there is one, or until that time. */
 void c_gil_spin(int64_t until);
+/* Whether some thread has it now; 0 where there is none. */
+int c_gil_is_taken(void);
 /* A thread state for the calling OS thread, which has none and stays detached; NULL without
  * memory. */
 PyThreadState *c_thread_state_new(void);

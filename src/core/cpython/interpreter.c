@@ -113,6 +113,15 @@ void c_gil_spin(int64_t until)
 #endif
 }
 
+int c_gil_is_taken(void)
+{
+#ifndef Py_GIL_DISABLED
+    return __atomic_load_n(gil_taken(), __ATOMIC_RELAXED);
+#else
+    return 0;
+#endif
+}
+
 int c_is_finalizing(void)
 {
     return Py_IsFinalizing();

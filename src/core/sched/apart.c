@@ -72,6 +72,13 @@ int s_may_handoff(const s_sched *s, const s_tasklet *t)
     return learned[slot].function == function && (int32_t)(learned[slot].until - s->coarse_now) > 0;
 }
 
+void s_set_hurries(s_sched *s, const s_tasklet *t)
+{
+    s->hurries = s->away && s_may_handoff(s, t);
+    if (s->hurries)
+        s_report_hurries(s);
+}
+
 int s_is_apart(const s_sched *s, const s_tasklet *t)
 {
     return !t->pinned && ((t->apart && s->carriers->on) || s_may_handoff(s, t));

@@ -32,6 +32,7 @@
 #define SECOND INT64_C(1000000000)
 #define RESERVE_TIME SECOND /* how long one stays that nothing keeps */
 #define MOMENT INT64_C(1000000)
+#define WAITS_FOR_GIL (20 * MOMENT) /* the most that a thread does, beside a few that compute */
 
 /* ---- the pool ---------------------------------------------------------------------------- */
 
@@ -182,7 +183,7 @@ static s_tasklet *settle_next(s_carrier_thread *c)
         if (where == &c->carrier && s_must_leave(s, next))
             where = start_carrier(all);
         if (where == &c->carrier && next != s->idler) {
-            s->hurries = s->away && s_may_handoff(s, next);
+            s_set_hurries(s, next);
             return next;
         }
         if (where == NULL) {
@@ -214,11 +215,17 @@ static int try_leave(s_carrier_thread *c, int reserve)
     return left;
 }
 
+/* It took the called thread long to get the GIL, so the other one may have waited for it too. */
+static int may_have_waited_for_gil(const s_carriers *all)
+{
+    return all->unserved < WAITS_FOR_GIL && p_now() - all->called_at > 2 * MOMENT;
+}
+
 static void decide_call(s_carrier_thread *c)
 {
     s_handoff *h = &c->all->protocol;
     p_lock_take(&c->all->lock);
-    s_carrier_thread *from = s_try_take(c);
+    s_carrier_thread *from = may_have_waited_for_gil(c->all) ? NULL : s_try_take(c);
     if (from == NULL)
         s_handoff_decline(h, &c->carrier);
     p_lock_give(&c->all->lock);
@@ -339,9 +346,11 @@ static int could_run(const s_sched *s)
 }
 
 /* Under the lock: one that stands ready, or a new one; NULL: none is needed or possible. */
-static s_carrier_thread *choose_carrier(s_carriers *all)
+static s_carrier_thread *choose_carrier(s_carriers *all, int64_t unserved)
 {
     s_handoff *h = &all->protocol;
+    if (unserved < WAITS_FOR_GIL && c_gil_is_taken())
+        return NULL;
     if (!all->on || all->s->ts == NULL || h->called != NULL || h->in_transit || h->closed ||
         !c_thread_is_detached(all->s->ts) || !could_run(all->s))
         return NULL;
@@ -350,16 +359,18 @@ static s_carrier_thread *choose_carrier(s_carriers *all)
     return h->reserve != NULL ? s_carrier_of(h->reserve) : s_carrier_obtain(all);
 }
 
-void s_call_carrier(s_sched *s)
+void s_call_carrier(s_sched *s, int64_t unserved)
 {
     s_carriers *all = s->carriers;
     if (all == NULL)
         return;
     p_lock_take(&all->lock);
-    s_carrier_thread *c = choose_carrier(all);
+    s_carrier_thread *c = choose_carrier(all, unserved);
     int is_new = c != NULL && c->carrier.state == S_CARRIER_FREE;
-    if (c != NULL && s_handoff_call(&all->protocol, &c->carrier))
+    if (c != NULL && s_handoff_call(&all->protocol, &c->carrier)) {
         __atomic_store_n(&all->called_at, p_now(), __ATOMIC_RELAXED);
+        all->unserved = unserved;
+    }
     p_lock_give(&all->lock);
     if (c == NULL)
         return;

@@ -40,7 +40,8 @@ typedef struct s_carriers {
     uint32_t apart_until; /* coarse milliseconds: until then some tasklets run apart: apart.c */
     int sitting;          /* how many sitters have not met it; those that are daemons not counted */
     s_tasklet *awaiter;   /* main, waiting for that to be 0 */
-    int64_t called_at;    /* when the monitor last called a carrier; atomic, for the bench */
+    int64_t called_at;    /* when the monitor last called a carrier; atomic */
+    int64_t unserved;     /* ... and for how long no safepoint had been come to */
     long long takes;      /* how often the scheduler was taken from a thread; for the bench */
 } s_carriers;
 
@@ -86,8 +87,11 @@ int s_is_stack_lost(const s_sched *s, const p_stack *stack);
  * S_E_MEMORY.  Nobody sits and nobody is kept elsewhere when it is turned off for the first time
  * after that: s_await_sitters. */
 int s_handoff_turn_on(s_sched *s, int on);
-/* The monitor thread finds that the same tasklet runs on: calls a carrier if that may help. */
-void s_call_carrier(s_sched *s);
+/* The monitor thread finds that the same tasklet runs on, and has come to no safepoint for so many
+ * nanoseconds: calls a carrier if that may help. */
+void s_call_carrier(s_sched *s, int64_t unserved);
+/* `t`, which runs now, may sit in C soon: the monitor thread looks in time. */
+void s_set_hurries(s_sched *s, const s_tasklet *t);
 /* How often the scheduler was taken from a thread, and when the last such call was made. */
 long long s_handoff_count(const s_sched *s, int64_t *called_at);
 /* 1, once: a call was not handed over, because no thread could be started. */

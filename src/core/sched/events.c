@@ -188,3 +188,15 @@ void s_report_moved(s_sched *s)
     FOR_EACH(g, moved)
     g->moved(s);
 }
+
+void s_report_hurries(s_sched *s)
+{
+    FOR_EACH(g, hurries)
+    g->hurries(s);
+}
+
+void s_report_leaves_soon(s_sched *s)
+{
+    FOR_EACH(g, leaves_soon)
+    g->leaves_soon(s);
+}

@@ -93,6 +93,10 @@ typedef struct s_guest {
     s_thread_event *sleep, *wake;
     /* It goes on in another OS thread (handoff.c): s->ts is that one's. */
     void (*moved)(s_sched *s);
+    /* The tasklet that runs now may sit in C soon: s->hurries. */
+    void (*hurries)(s_sched *s);
+    /* The tasklet that runs now must leave its thread where that is soft: s_must_leave(). */
+    void (*leaves_soon)(s_sched *s);
 } s_guest;
 
 /* At import.  The table is never freed. */
@@ -127,5 +131,7 @@ s_tasklet *s_report_overdue(s_sched *s);
 int s_report_deadlock(s_sched *s);
 void s_report_refresh(s_sched *s);
 void s_report_moved(s_sched *s);
+void s_report_hurries(s_sched *s);
+void s_report_leaves_soon(s_sched *s);
 
 #endif

@@ -231,6 +231,8 @@ static int answer_bell(c_interrupt *bell)
     s->untakeable++;
     c_interrupt_switch_back(bell);
     s->untakeable--;
+    if (s_must_leave(s, t))
+        s_report_leaves_soon(s);
     return raise_thrown(t);
 }
 

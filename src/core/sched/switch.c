@@ -195,7 +195,7 @@ static B_NORETURN B_COLD void leave_while_travelling(s_sched *s, s_tasklet *next
         leave_for_kept(s, next);
     }
     if (here) {
-        s->hurries = s->away && s_may_handoff(s, next);
+        s_set_hurries(s, next);
         restart_on_stack(mine);
     }
     s_stack_give(s, mine);

@@ -113,10 +113,10 @@ static int yield_to_next(s_preempt *p)
     s_ready(s, me);
     int homewards = s_deliver_signals(s);
     s_tasklet *next = s_next_slow(s);
-    if (homewards || (next == me && s_must_go_home(s, me))) {
+    if (homewards || (next == me && (s_must_go_home(s, me) || s_must_leave(s, me)))) {
         b_prepend(&s->ready, &next->wait.link);
         next->state = S_READY;
-        next = s->idler; /* which stands for going home */
+        next = s->idler; /* which stands for going elsewhere */
     }
     int moves = next != me;
     if (moves)
@@ -155,8 +155,10 @@ static void report_refused_thread(s_sched *s)
     s->trap--;
 }
 
-/* Whether the current tasklet can be left softly at a later safepoint, but not at this one. */
-static int may_be_soft_later(const s_preempt *p)
+enum { SOFT_NEVER, SOFT_LATER, SOFT_HERE };
+
+/* Whether the current tasklet can be left softly: at this safepoint, at a later one, or at none. */
+static int when_soft(const s_preempt *p)
 {
     s_sched *s = p->s;
     s_tasklet *t = s->current;
@@ -164,9 +166,9 @@ static int may_be_soft_later(const s_preempt *p)
     c_soft_point point;
     if (s->carriers == NULL || !s->carriers->on || !s->soft || t->on_thread_stack ||
         t->attached & S_ONLY_HARD)
-        return 0;
+        return SOFT_NEVER;
     int why = c_soft_point_find(s->ts, &t->c, &site, &point);
-    return why != C_SOFT && why != C_NESTED;
+    return why == C_SOFT ? SOFT_HERE : why == C_NESTED ? SOFT_NEVER : SOFT_LATER;
 }
 
 /* At the next safepoint, for the `asked`th time. */
@@ -207,12 +209,26 @@ static int serve_request(s_preempt *p, int wanted)
     s->current->due = (unsigned char)is_held_back(s);
     if (s->current->due)
         return 0;
-    if (asked < MOST_ASKED && may_be_soft_later(p)) {
+    if (asked < MOST_ASKED && when_soft(p) == SOFT_LATER) {
         ask_again(p, wanted, asked + 1);
         return 0;
     }
     s_stall_over(&p->stall);
     return yield_to_next(p);
+}
+
+/* The current tasklet has returned from C on the stack where it sat: it goes where its next call
+ * holds up nobody, if that is soft. */
+static int serve_leaving(s_preempt *p)
+{
+    s_sched *s = p->s;
+    int asked = stop_asking(p);
+    if (p->slice == 0 || s_is_simulated(s) || is_held_back(s) || !s_must_leave(s, s->current))
+        return 0;
+    int when = when_soft(p);
+    if (when == SOFT_LATER && asked < MOST_ASKED)
+        ask_again(p, S_WANTED_APART, asked + 1);
+    return when == SOFT_HERE ? yield_to_next(p) : 0;
 }
 
 /* ---- counting safepoints --------------------------------------------------------------- */
@@ -270,6 +286,8 @@ static int serve_safepoint(c_interrupt *interrupt)
     if (p->slice_safepoints && count_slice(p) < 0)
         return -1;
     int wanted = __atomic_exchange_n(&p->wanted, S_NOT_WANTED, __ATOMIC_ACQUIRE);
+    if (wanted == S_WANTED_APART)
+        return serve_leaving(p);
     return wanted ? serve_request(p, wanted) : 0;
 }
 
@@ -386,13 +404,26 @@ static void forget_thread(s_sched *s)
 static void follow_thread(s_sched *s)
 {
     s_preempt *p = s->preempt;
-    if (p != NULL) {
+    if (p != NULL)
         adjust_interrupt(p);
-        s_monitor_look(p);
-    }
+}
+
+static void look_soon(s_sched *s)
+{
+    if (s->preempt != NULL)
+        s_monitor_look(s->preempt);
+}
+
+static void leave_soon(s_sched *s)
+{
+    s_preempt *p = s->preempt;
+    if (p != NULL && p->slice != 0)
+        ask_again(p, S_WANTED_APART, 1);
 }
 
 const s_guest s_preempt_guest = {.thread_ending = forget_thread,
                                  .sleep = s_monitor_sleep,
                                  .wake = s_monitor_wake,
-                                 .moved = follow_thread};
+                                 .moved = follow_thread,
+                                 .hurries = look_soon,
+                                 .leaves_soon = leave_soon};

@@ -53,6 +53,13 @@ static int is_sleeping(s_preempt *p)
     return __atomic_load_n(&p->sleeping, __ATOMIC_SEQ_CST);
 }
 
+/* How long no safepoint has served a request; 0 where none was made. */
+static int64_t unserved_for(const s_preempt *p, int64_t now)
+{
+    int64_t asked = __atomic_load_n(&p->requested_at, __ATOMIC_RELAXED);
+    return asked != 0 ? now - asked : 0;
+}
+
 static void sample_scheduler(s_preempt *p, int64_t now)
 {
     s_progress present = s_progress_of(p);
@@ -65,7 +72,7 @@ static void sample_scheduler(s_preempt *p, int64_t now)
         s_stall_over(&p->stall);
     } else if (now - p->since >= p->slice - p->slice / 4 && !s_is_simulated(p->s)) {
         int64_t never = 0;
-        s_call_carrier(p->s);
+        s_call_carrier(p->s, unserved_for(p, now));
         s_stall_note(&p->stall, p->s, present.current, p->since, now);
         p->since = now;
         p->requested = present;
@@ -75,7 +82,7 @@ static void sample_scheduler(s_preempt *p, int64_t now)
         __atomic_store_n(&p->wanted, S_WANTED, __ATOMIC_RELEASE);
     }
     if (hurries && now - p->since >= HURRY && !s_is_simulated(p->s))
-        s_call_carrier(p->s);
+        s_call_carrier(p->s, unserved_for(p, now));
     int64_t period = hurries && p->slice > HURRY ? HURRY / 2 : p->slice / 2;
     if (period > RING && c_interrupt_any())
         period = RING;

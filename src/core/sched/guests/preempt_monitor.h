@@ -11,7 +11,7 @@ typedef struct {
     unsigned long switches, sleeps;
 } s_progress;
 
-enum { S_NOT_WANTED, S_WANTED, S_OVERDUE };
+enum { S_NOT_WANTED, S_WANTED, S_OVERDUE, S_WANTED_APART };
 
 /* The preemption of one scheduler. */
 typedef struct s_preempt {
@@ -68,7 +68,7 @@ s_preempt *s_preempt_obtain(s_sched *s);
 void s_preempt_release(s_preempt *p);
 /* From now on the scheduler is sampled, or (0) not: S_OK, S_E_MEMORY without a thread. */
 int s_monitor_set_slice(s_preempt *p, int64_t nanoseconds);
-/* The scheduler has changed its thread: it may be looked at sooner. */
+/* The scheduler is looked at now, and soon again if it hurries. */
 void s_monitor_look(s_preempt *p);
 /* The scheduler begins to sleep, and has woken: it is not sampled meanwhile. */
 void s_monitor_sleep(s_sched *s);
