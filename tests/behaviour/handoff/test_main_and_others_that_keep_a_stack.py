@@ -31,6 +31,32 @@ def test_main_runs_beside_a_call_that_was_handed_over_before():
     assert run(main) == (True, False)
 
 
+def test_one_that_sits_again_and_again_leaves_the_thread_of_main():
+    """It sat there at first, and kept its stack; main, which keeps one too, ends its later calls."""
+
+    def sit_often(gate):
+        for _ in range(4):
+            gate.wait()
+
+    def main():
+        home = where()
+        with Gate() as gate:
+            task = spawn(sit_often, gate)
+            gate.open()
+            schedule()
+
+            def key(value):
+                schedule()
+                gate.open()
+                return value
+
+            found = sorted([3, 2, 1], key=key)
+            task.join()
+        return found, where() == home
+
+    assert run(main) == ([1, 2, 3], True)
+
+
 def test_workers_below_c_code():
     """Tasklets that wait inside C code, each in the thread where it began to wait."""
 

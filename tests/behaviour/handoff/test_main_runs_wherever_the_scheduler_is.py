@@ -16,10 +16,15 @@ from loomlet import Channel, TaskletExit, _core, patch, schedule, spawn
 def test_the_first_call_does_not_hold_main_up():
     """It sits in the thread that has called run(), and main ends it from another one."""
 
+    def sit_once(gate):
+        thread = where()
+        gate.wait()
+        return thread
+
     def main():
         home = where()
         with Gate() as gate:
-            task = spawn(sit, gate)
+            task = spawn(sit_once, gate)
             schedule()
             away = where() != home
             gate.open()

@@ -113,7 +113,7 @@ static int yield_to_next(s_preempt *p)
     s_ready(s, me);
     int homewards = s_deliver_signals(s);
     s_tasklet *next = s_next_slow(s);
-    if (homewards || (next == me && (s_must_go_home(s, me) || s_must_leave(s, me)))) {
+    if (homewards || (next == me && s->travels && (s_must_go_home(s, me) || s_must_leave(s, me)))) {
         b_prepend(&s->ready, &next->wait.link);
         next->state = S_READY;
         next = s->idler; /* which stands for going elsewhere */
@@ -223,7 +223,8 @@ static int serve_leaving(s_preempt *p)
 {
     s_sched *s = p->s;
     int asked = stop_asking(p);
-    if (p->slice == 0 || s_is_simulated(s) || is_held_back(s) || !s_must_leave(s, s->current))
+    if (p->slice == 0 || s_is_simulated(s) || is_held_back(s) || !s->travels ||
+        !s_must_leave(s, s->current))
         return 0;
     int when = when_soft(p);
     if (when == SOFT_LATER && asked < MOST_ASKED)
