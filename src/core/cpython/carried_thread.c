@@ -2,8 +2,15 @@
  *
  * A tasklet's part of a thread state is saved and loaded at each switch (tasklet_state.c).  What
  * stays with the thread is the same for all threads that carry one scheduler: they share what
- * threading.local looks at with its first thread.  3.12 and later with the GIL: on 3.11 nothing is
- * soft, and without a GIL a thread could attach while its scheduler is taken.
+ * threading.local looks at with its first thread.  3.12 and later: on 3.11 nothing is soft.
+ *
+ * Holding.  With a GIL a detached thread stays so while the one that looks at it is attached.
+ * Without, it may attach at any moment, so it is suspended as a stop of the world does that, but
+ * alone and by one store: from DETACHED to SUSPENDED, where it waits if it wants to attach, and
+ * back.  A stop of the world that begins meanwhile waits, because whoever holds is attached; so
+ * between the two it must not detach, or both would wait for ever.  A stop that has begun may have
+ * suspended the thread already: then it is not held, for that stop will wake it.  A start of the
+ * world comes after its stop, in which nobody holds, and wakes nobody that is held.
  */
 #include "cpython/bytecode.h"
 #include "cpython/layout.h"
@@ -15,6 +22,27 @@ const int c_can_hand_over = 1;
 int c_thread_is_detached(const PyThreadState *ts)
 {
     return thread_is_detached(ts);
+}
+
+int c_thread_hold(PyThreadState *ts)
+{
+#ifdef Py_GIL_DISABLED
+    int detached = _Py_THREAD_DETACHED;
+    return __atomic_compare_exchange_n(&ts->state, &detached, _Py_THREAD_SUSPENDED, 0,
+                                       __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+#else
+    return c_thread_is_detached(ts);
+#endif
+}
+
+void c_thread_let(PyThreadState *ts)
+{
+#ifdef Py_GIL_DISABLED
+    __atomic_store_n(&ts->state, _Py_THREAD_DETACHED, __ATOMIC_SEQ_CST);
+    _PyParkingLot_UnparkAll(&ts->state);
+#else
+    (void)ts;
+#endif
 }
 
 int c_is_in_call(PyThreadState *ts)
@@ -32,10 +60,11 @@ void c_thread_locals_share(PyThreadState *ts, const PyThreadState *from)
     Py_XSETREF(ts->dict, Py_XNewRef(from->dict));
 }
 
-void c_thread_locals_forget(PyThreadState *ts)
+void c_thread_locals_take(PyThreadState *ts, c_thread_locals *locals)
 {
-    thread_forget_keys(ts);
-    Py_CLEAR(ts->dict);
+    *locals = (c_thread_locals){NULL, NULL, ts->dict};
+    ts->dict = NULL;
+    thread_take_keys(ts, &locals->sentinel, &locals->key);
 }
 
 void c_thread_enter_base(PyThreadState *ts)
@@ -53,6 +82,17 @@ int c_thread_is_detached(const PyThreadState *ts)
     return 0;
 }
 
+int c_thread_hold(PyThreadState *ts)
+{
+    (void)ts;
+    return 0;
+}
+
+void c_thread_let(PyThreadState *ts)
+{
+    (void)ts;
+}
+
 int c_is_in_call(PyThreadState *ts)
 {
     (void)ts;
@@ -64,9 +104,9 @@ void c_thread_locals_share(PyThreadState *ts, const PyThreadState *from)
     (void)ts, (void)from;
 }
 
-void c_thread_locals_forget(PyThreadState *ts)
+void c_thread_locals_take(PyThreadState *ts, c_thread_locals *locals)
 {
-    (void)ts;
+    (void)ts, (void)locals;
 }
 
 void c_thread_enter_base(PyThreadState *ts)
@@ -75,3 +115,10 @@ void c_thread_enter_base(PyThreadState *ts)
 }
 
 #endif
+
+void c_thread_locals_drop(c_thread_locals *locals)
+{
+    Py_CLEAR(locals->sentinel);
+    Py_CLEAR(locals->key);
+    Py_CLEAR(locals->dict);
+}

@@ -417,13 +417,21 @@ extern const int c_can_hand_over;
 /* Whether the thread is detached: in a call that has released the GIL, or waiting for it.  Any
  * thread, attached or not. */
 int c_thread_is_detached(const PyThreadState *ts);
-/* Of a detached thread: whether its innermost Python code makes a call, and does not merely wait
+/* A detached thread stays so, and what belongs to it is at rest, until c_thread_let: 1; or 0, it is
+ * attached.  The caller is attached and must not detach meanwhile. */
+int c_thread_hold(PyThreadState *ts);
+void c_thread_let(PyThreadState *ts);
+/* Of a held thread: whether its innermost Python code makes a call, and does not merely wait
  * for the GIL at a safepoint. */
 int c_is_in_call(PyThreadState *ts);
 /* From now on both thread states have the thread-locals of `from`. */
 void c_thread_locals_share(PyThreadState *ts, const PyThreadState *from);
-/* It has none any more. */
-void c_thread_locals_forget(PyThreadState *ts);
+/* It has none any more; what it had is to be dropped. */
+typedef struct {
+    PyObject *sentinel, *key, *dict;
+} c_thread_locals;
+void c_thread_locals_take(PyThreadState *ts, c_thread_locals *locals);
+void c_thread_locals_drop(c_thread_locals *locals);
 /* It leaves the C stack that it is on for one on which it runs no frame. */
 void c_thread_enter_base(PyThreadState *ts);
 /* The part of a tasklet that has no frames and never runs Python code: what a thread state holds

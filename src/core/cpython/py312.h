@@ -128,9 +128,9 @@ static inline void thread_share_keys(PyThreadState *ts, const PyThreadState *fro
 {
     (void)ts, (void)from;
 }
-static inline void thread_forget_keys(PyThreadState *ts)
+static inline void thread_take_keys(PyThreadState *ts, PyObject **sentinel, PyObject **key)
 {
-    (void)ts;
+    (void)ts, (void)sentinel, (void)key;
 }
 
 /* ---- pending calls ---- */

@@ -8,6 +8,7 @@
 #ifdef Py_GIL_DISABLED
 #include <internal/pycore_critical_section.h>
 #include <internal/pycore_object.h>
+#include <internal/pycore_parking_lot.h>
 #endif
 
 /* ---- frames and code ---- */

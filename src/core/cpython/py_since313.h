@@ -115,10 +115,11 @@ static inline void thread_share_keys(PyThreadState *ts, const PyThreadState *fro
     Py_XSETREF(ts->threading_local_key, Py_XNewRef(from->threading_local_key));
     Py_XSETREF(ts->threading_local_sentinel, Py_XNewRef(from->threading_local_sentinel));
 }
-static inline void thread_forget_keys(PyThreadState *ts)
+static inline void thread_take_keys(PyThreadState *ts, PyObject **sentinel, PyObject **key)
 {
-    Py_CLEAR(ts->threading_local_sentinel);
-    Py_CLEAR(ts->threading_local_key);
+    *sentinel = ts->threading_local_sentinel;
+    *key = ts->threading_local_key;
+    ts->threading_local_sentinel = ts->threading_local_key = NULL;
 }
 static inline void stack_base_init(PyThreadState *ts, void **cell)
 {
@@ -140,9 +141,18 @@ static inline void *thread_end_lock(PyThreadState *ts)
 /* The bit is the thread's own: no other thread looks. */
 #define C_INTERRUPT_SHARED 0
 
+/* Not PyMutex_Lock(), which detaches: a scheduler may be taken from a thread that is detached.
+ * Whoever has the lock keeps it for a few instructions. */
 static inline void pending_lock(pending_queue *queue)
 {
-    PyMutex_Lock(&queue->mutex);
+    for (;;) {
+        uint8_t bits = __atomic_load_n(&queue->mutex._bits, __ATOMIC_RELAXED);
+        if (!(bits & 1) &&
+            __atomic_compare_exchange_n(&queue->mutex._bits, &bits, (uint8_t)(bits | 1), 0,
+                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            return;
+        p_yield();
+    }
 }
 static inline void pending_unlock(pending_queue *queue)
 {

@@ -202,6 +202,9 @@ static inline void p_relax(void)
 #endif
 }
 
+/* Lets another thread run. */
+void p_yield(void);
+
 void p_park_prepare(p_parker *parker);
 void p_park_cancel(p_parker *parker);
 /* Sleeps until unparked, a signal, or `until` (p_now time; INT64_MAX = no limit). */

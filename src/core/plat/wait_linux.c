@@ -15,6 +15,11 @@
 
 #include "plat/plat.h"
 
+void p_yield(void)
+{
+    sched_yield();
+}
+
 static int64_t read_clock(clockid_t clock)
 {
     struct timespec now;

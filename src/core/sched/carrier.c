@@ -90,11 +90,11 @@ static s_carrier *start_carrier(s_carriers *all)
     if (c == NULL)
         return &all->s->at->carrier;
     p_lock_take(&all->lock);
-    int called = s_handoff_call(&all->protocol, &c->carrier);
+    int invited = s_handoff_invite(&all->protocol, &c->carrier);
     p_lock_give(&all->lock);
-    if (!called)
+    if (!invited)
         s_carrier_release(c);
-    return called && start_carrier_thread(c) == 0 ? &c->carrier : &all->s->at->carrier;
+    return invited && start_carrier_thread(c) == 0 ? &c->carrier : &all->s->at->carrier;
 }
 
 /* ---- arriving and departing ------------------------------------------------------------ */
@@ -136,21 +136,26 @@ static void take_over(s_carrier_thread *c)
     s_report_moved(s);
 }
 
-/* It goes to `to`, where it runs `next` first, unless that is NULL. */
-static void depart_to(s_carrier_thread *c, s_carrier *to, s_tasklet *next)
+/* It goes to `to`, where it runs `next` first, unless that is NULL: 1.  0: choose again. */
+static int depart_to(s_carrier_thread *c, s_carrier *to, s_tasklet *next)
 {
     s_carriers *all = c->all;
-    all->s->heading = next;
-    if (next != NULL)
-        next->state = S_RUNNING;
+    p_lock_take(&all->lock);
+    int departed = s_handoff_depart(&all->protocol, to);
+    if (departed) {
+        all->s->heading = next;
+        if (next != NULL)
+            next->state = S_RUNNING;
+        all->s->ts = NULL; /* this one may be freed from now on */
+    }
+    p_lock_give(&all->lock);
+    if (!departed)
+        return 0;
     c_state_load(c->ts, &c->base_state);
     s_forget_locals(c);
     s_self_set(NULL);
-    p_lock_take(&all->lock);
-    s_handoff_depart(&all->protocol, to);
-    all->s->ts = NULL; /* this one may be freed from now on */
-    p_lock_give(&all->lock);
     p_unpark(&s_carrier_of(to)->parker);
+    return 1;
 }
 
 /* Handlers of signals run at home: 1 when the scheduler has departed for that. */
@@ -161,10 +166,7 @@ static int settle_signals(s_carrier_thread *c, s_sched *s)
         s_handle_signals(s);
         s->trap--;
     }
-    if (!s_deliver_signals(s))
-        return 0;
-    depart_to(c, &c->all->home->carrier, NULL);
-    return 1;
+    return s_deliver_signals(s) && depart_to(c, &c->all->home->carrier, NULL);
 }
 
 /* The tasklet that runs here now, or NULL: the scheduler has departed. */
@@ -176,7 +178,7 @@ static s_tasklet *settle_next(s_carrier_thread *c)
     s->heading = NULL;
     if (next == NULL && settle_signals(c, s))
         return NULL;
-    for (;; next = NULL) {
+    for (;;) {
         if (next == NULL)
             next = s_next(s);
         s_carrier *where = s_route(all, next);
@@ -190,8 +192,10 @@ static s_tasklet *settle_next(s_carrier_thread *c)
             next->state = S_READY;
             b_append(&s_keeper_of(all, next)->aside, &next->wait.link);
             s->tasklet_waits++;
-        } else if (where != &c->carrier) {
-            depart_to(c, where, next != s->idler ? next : NULL);
+            next = NULL;
+        } else if (where == &c->carrier) {
+            next = NULL;
+        } else if (depart_to(c, where, next != s->idler ? next : NULL)) {
             return NULL;
         }
     }
@@ -248,10 +252,19 @@ static int64_t end_of_sleep(const s_carrier_thread *c)
     return c->all->protocol.reserve == &c->carrier ? p_now() + RESERVE_TIME : S_FOREVER;
 }
 
+/* A sitter that has met softly has left its stack. */
+static void free_spent_stack(s_carrier_thread *c)
+{
+    if (c->spent != NULL)
+        p_stack_free(c->spent);
+    c->spent = NULL;
+}
+
 /* What runs here next; NULL: a pooled thread leaves. */
 static s_tasklet *await_tasklet(s_carrier_thread *c)
 {
     int over = 0; /* it was the reserve for long enough */
+    free_spent_stack(c);
     for (;;) {
         s_tasklet *next = c->carrier.state == S_CARRIER_RUNS ? settle_next(c) : NULL;
         if (next != NULL)
@@ -419,12 +432,22 @@ static int become_home(s_sched *s, s_carriers *all)
     return S_OK;
 }
 
+/* Those who sit still have the thread-locals of home.  One that is back from its call forgets them
+ * where it meets. */
 static void turn_off(s_carriers *all)
 {
     all->on = 0;
     for (s_carrier_thread *c = s_first_carrier(); c != NULL; c = c->next) {
-        if (c->all == all && c->ts != NULL)
-            s_forget_locals(c);
+        c_thread_locals locals = {NULL, NULL, NULL};
+        if (c->all != all || c == all->home)
+            continue;
+        p_lock_take(&all->lock);
+        if (c->carrier.state == S_CARRIER_SITS && c_thread_hold(c->ts)) {
+            c_thread_locals_take(c->ts, &locals);
+            c_thread_let(c->ts);
+        }
+        p_lock_give(&all->lock);
+        c_thread_locals_drop(&locals);
     }
 }
 

@@ -20,6 +20,7 @@ typedef struct s_carrier_thread {
     void *base_sp, *base_fake;
     c_state base_state;
     p_stack *stack;     /* the sitter's */
+    p_stack *spent;     /* ... which it has left for good; free once the thread is at its base */
     b_link aside;       /* ready tasklets that are kept here while somebody sits here */
     int aside_reported; /* that they wait has been reported */
     unsigned masked;    /* which one of all->signals it blocks */

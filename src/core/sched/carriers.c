@@ -49,11 +49,14 @@ int s_carrier_is_awake(const PyThreadState *ts)
     const s_carrier_thread *c = __atomic_load_n(&every, __ATOMIC_ACQUIRE);
     while (c != NULL && (c->all == NULL || c->ts != ts))
         c = c->next;
-    if (c == NULL || c->carrier.state == S_CARRIER_RUNS)
+    s_carriers *all = c != NULL ? c->all : NULL;
+    if (all == NULL)
         return -1;
-    const s_handoff *h = &c->all->protocol;
-    int coming = h->called == &c->carrier || (h->in_transit && h->at == &c->carrier);
-    return c->carrier.state == S_CARRIER_SITS || coming;
+    p_lock_take(&all->lock);
+    int awake = c->carrier.state == S_CARRIER_RUNS ? -1
+                                                   : s_handoff_is_awake(&all->protocol, &c->carrier);
+    p_lock_give(&all->lock);
+    return awake;
 }
 
 int s_is_home_free(const s_sched *s)
@@ -63,8 +66,10 @@ int s_is_home_free(const s_sched *s)
 
 void s_forget_locals(const s_carrier_thread *c)
 {
+    c_thread_locals locals = {NULL, NULL, NULL};
     if (c != c->all->home)
-        c_thread_locals_forget(c->ts);
+        c_thread_locals_take(c->ts, &locals);
+    c_thread_locals_drop(&locals);
 }
 
 void s_carrier_lose(s_carrier_thread *c)

@@ -147,6 +147,8 @@ static void forget_call(s_handoff *h, const s_carrier *c)
 {
     if (h->called == c)
         h->called = NULL;
+    if (h->invited == c)
+        h->invited = NULL;
 }
 
 void s_handoff_cancel_call(s_handoff *h, s_carrier *c)
@@ -213,15 +215,28 @@ s_carrier *s_handoff_route(const s_handoff *h, s_carrier *kept_at, int apart)
     return stands_at_base(h, h->home) ? h->home : h->at;
 }
 
-void s_handoff_depart(s_handoff *h, s_carrier *to)
+int s_handoff_invite(s_handoff *h, s_carrier *c)
+{
+    if (c->state != S_CARRIER_FREE)
+        return 0;
+    c->serves = h;
+    c->state = S_CARRIER_WAITS;
+    h->invited = c;
+    return 1;
+}
+
+int s_handoff_depart(s_handoff *h, s_carrier *to)
 {
     s_carrier *from = h->at;
-    B_CHECK(from->state == S_CARRIER_RUNS && stands_at_base(h, to) && !h->closed);
+    B_CHECK(from->state == S_CARRIER_RUNS && !h->closed);
+    if (!stands_at_base(h, to))
+        return 0;
     from->state = S_CARRIER_WAITS;
     if (h->reserve == NULL && from != h->home && from->kept == 0)
         h->reserve = from;
     h->at = to;
     h->in_transit = 1;
+    return 1;
 }
 
 s_base_step s_handoff_look(s_carrier *c)
@@ -236,14 +251,19 @@ s_base_step s_handoff_look(s_carrier *c)
     return h->called == c ? S_BASE_DECIDE : S_BASE_SLEEP;
 }
 
+int s_handoff_is_awake(const s_handoff *h, const s_carrier *c)
+{
+    return c->state == S_CARRIER_SITS || h->called == c || h->invited == c || h->at == c;
+}
+
 int s_handoff_leave(s_carrier *c, int reserve)
 {
     s_handoff *h = c->serves;
-    if (h == NULL || c == h->home || c->kept > 0 || h->called == c)
+    if (h == NULL || c == h->home || c->kept > 0 || h->called == c || h->invited == c)
         return 0;
-    if (h->reserve == c && !reserve)
+    if ((h->reserve == c && !reserve) || h->at == c)
         return 0;
-    B_CHECK(c->state == S_CARRIER_WAITS && h->at != c);
+    B_CHECK(c->state == S_CARRIER_WAITS);
     if (h->reserve == c)
         h->reserve = NULL;
     s_handoff_drop(c);

@@ -6,7 +6,7 @@
  *
  * Threads.  Every function is one step: its caller holds the scheduler's lock, which is held for
  * nothing else.  All but s_handoff_call and s_handoff_cancel_call, which are the monitor thread's,
- * are called attached.  The inline ones need no lock: they touch what only the thread uses that the
+ * are called attached, which without a GIL many threads are at a time.  The inline ones need no lock: they touch what only the thread uses that the
  * scheduler, or the sitter, is at.
  */
 #ifndef LOOMLET_SCHED_HANDOFF_H
@@ -36,6 +36,7 @@ typedef struct s_handoff {
     s_carrier *home;
     s_carrier *reserve; /* a carrier that stays at its base with nothing kept; or NULL */
     s_carrier *called;  /* it shall look whether to take; one at a time; or NULL */
+    s_carrier *invited; /* it shall stand ready: the scheduler comes to it; or NULL */
     int in_transit;
     int forbidden; /* how many reasons there are why nobody may take it */
     int closed;    /* it stays where it is for good */
@@ -56,10 +57,10 @@ void s_handoff_begin(s_handoff *h, s_carrier *home);
 /* The monitor asks `c`, a FREE carrier that nobody else knows or one at its base that serves `h`,
  * to take the scheduler: 1, or 0 when another one is called already or `c` is no such carrier. */
 int s_handoff_call(s_handoff *h, s_carrier *c);
-/* `c`, which was called, has no thread after all. */
+/* `c`, which was called or invited, has no thread after all. */
 void s_handoff_cancel_call(s_handoff *h, s_carrier *c);
 /* Whether `by` may take the scheduler now, as far as the protocol knows.  The thread that the
- * scheduler is at must be detached. */
+ * scheduler is at must be held: it is detached and stays so. */
 int s_handoff_may_take(const s_handoff *h, const s_carrier *by);
 /* `by` takes it; the thread that it was at sits with the tasklet that was current. */
 void s_handoff_take(s_handoff *h, s_carrier *by, void *sitter);
@@ -88,12 +89,19 @@ int s_handoff_meet(s_carrier *c, int hard);
 /* Where the next tasklet runs: one kept at `kept_at`, or a soft one (NULL), which may want to be
  * `apart` from hard ones.  NULL: not now, somebody sits there. */
 s_carrier *s_handoff_route(const s_handoff *h, s_carrier *kept_at, int apart);
-/* The scheduler goes to `to`, whose thread is to be woken; the caller goes to its base. */
-void s_handoff_depart(s_handoff *h, s_carrier *to);
+/* `c`, a FREE carrier that nobody else knows, shall be where the scheduler goes next: 1, or 0 when
+ * it is no such carrier. */
+int s_handoff_invite(s_handoff *h, s_carrier *c);
+/* The scheduler goes to `to`, whose thread is to be woken; the caller goes to its base: 1.  0: `to`
+ * has left meanwhile, choose again. */
+int s_handoff_depart(s_handoff *h, s_carrier *to);
 /* At the base, attached. */
 s_base_step s_handoff_look(s_carrier *c);
-/* At the base, attached, where s_handoff_look has found nothing since.  1: the carrier is FREE now;
- * 0: something keeps it there, or it was called.  `reserve`: also if it is that. */
+/* Of a carrier that the scheduler is not at: whether its thread could wake a tasklet, because it
+ * sits, or because it has not looked yet what there is to do. */
+int s_handoff_is_awake(const s_handoff *h, const s_carrier *c);
+/* At the base, attached, where s_handoff_look has found nothing.  1: the carrier is FREE now; 0:
+ * something keeps it there, or it was called, or the scheduler has come.  `reserve`: also if it is that. */
 int s_handoff_leave(s_carrier *c, int reserve);
 /* A tasklet is kept on the carrier that the scheduler is at (1), or runs there again (-1). */
 static inline void s_handoff_keep(s_handoff *h, int change)

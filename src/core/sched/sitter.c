@@ -39,8 +39,10 @@ static void sitter_arrived(s_tasklet *t)
 {
     s_carrier_thread *c = t->on;
     s_carriers *all = t->owner->carriers;
-    if (c->all == all)
+    p_lock_take(&all->lock);
+    if (c->carrier.serves == &all->protocol)
         b_append_all(&all->s->ready, &c->aside);
+    p_lock_give(&all->lock);
     all->sitting -= !t->daemon;
     s_tasklet *awaiter = all->awaiter;
     if (all->sitting > 0 || awaiter == NULL)
@@ -71,17 +73,15 @@ static int may_sit(const s_sched *s)
 
 static int may_be_left(const s_sched *s)
 {
-    return !s->trap && !s->untakeable && may_sit(s) && c_thread_is_detached(s->ts) &&
-           !c_trace_is_set(s->ts) && c_is_in_call(s->ts) && c_is_interruptible(s->ts) &&
-           !c_is_finalizing();
+    return !s->trap && !s->untakeable && may_sit(s) && !c_trace_is_set(s->ts) &&
+           c_is_in_call(s->ts) && c_is_interruptible(s->ts) && !c_is_finalizing();
 }
 
-s_carrier_thread *s_try_take(s_carrier_thread *c)
+/* The current tasklet of the scheduler, whose thread is held, sits from now on. */
+static s_carrier_thread *take_from_sitter(s_carrier_thread *c)
 {
     s_carriers *all = c->all;
     s_sched *s = all->s;
-    if (!all->on || !s_handoff_may_take(&all->protocol, &c->carrier) || !may_be_left(s))
-        return NULL;
     s_carrier_thread *from = s->at;
     s_tasklet *t = s->current;
     t->kind = &s_sitting;
@@ -101,19 +101,32 @@ s_carrier_thread *s_try_take(s_carrier_thread *c)
     return from;
 }
 
+s_carrier_thread *s_try_take(s_carrier_thread *c)
+{
+    s_carriers *all = c->all;
+    PyThreadState *ts = all->s->ts;
+    s_carrier_thread *from = NULL;
+    if (!all->on || ts == NULL || !c_thread_hold(ts))
+        return NULL;
+    if (s_handoff_may_take(&all->protocol, &c->carrier) && may_be_left(all->s))
+        from = take_from_sitter(c);
+    c_thread_let(ts);
+    return from;
+}
+
 /* ---- meeting --------------------------------------------------------------------------------- */
 
 /* The sitter, which was saved, goes to the scheduler. */
 static void send_home(s_carrier_thread *c, s_tasklet *t, int hard)
 {
     s_carriers *all = c->all;
-    p_lock_take(&all->lock);
-    int lives = s_handoff_meet(&c->carrier, hard);
-    p_lock_give(&all->lock);
     c_interrupt_cancel(&c->bell);
     c_state_load(c->ts, &c->base_state);
+    p_lock_take(&all->lock);
+    int awaited = s_handoff_meet(&c->carrier, hard) && s_post_woken(all->s, t);
+    p_lock_give(&all->lock);
     s_forget_locals(c);
-    if (lives && s_post_woken(all->s, t))
+    if (awaited)
         s_wake_thread(all->s);
 }
 
@@ -193,8 +206,8 @@ static void try_stop_softly(s_carrier_thread *c)
     void *forgotten;
     c_suspend(c->ts, &t->c, &point);
     t->saved_as = S_FRAMES_AT_SAFEPOINT;
+    c->spent = mine;
     send_home(c, t, 0);
-    s_stack_give(s, mine);
     track_abandon(mine->low, mine->size);
     s_go_to_base(c, &forgotten, NULL);
 }
