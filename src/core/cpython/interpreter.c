@@ -10,15 +10,36 @@ int c_soft_supported =
 
 int c_fail_allocation_in;
 
+#ifdef Py_GIL_DISABLED
+static void lock_thread_list(void)
+{
+    mutex_take_attached(&_PyRuntime.interpreters.mutex);
+}
+
+static void unlock_thread_list(void)
+{
+    PyMutex_Unlock(&_PyRuntime.interpreters.mutex);
+}
+#else
+static void lock_thread_list(void)
+{
+}
+
+static void unlock_thread_list(void)
+{
+}
+#endif
+
 int c_each_other_thread(PyThreadState *ts, int (*each)(PyThreadState *other, void *arg), void *arg)
 {
     PyInterpreterState *interp = PyThreadState_GetInterpreter(ts);
+    int found = 0;
+    lock_thread_list();
     PyThreadState *other = PyInterpreterState_ThreadHead(interp);
-    for (; other != NULL; other = PyThreadState_Next(other)) {
-        if (other != ts && each(other, arg))
-            return 1;
-    }
-    return 0;
+    for (; other != NULL && !found; other = PyThreadState_Next(other))
+        found = other != ts && each(other, arg);
+    unlock_thread_list();
+    return found;
 }
 
 #ifdef Py_GIL_DISABLED

@@ -136,23 +136,28 @@ static inline void *thread_end_lock(PyThreadState *ts)
     return NULL;
 }
 
+/* PyMutex_Lock() without detaching: a scheduler may be taken from a thread that is detached.  For
+ * what nobody keeps longer than a few instructions. */
+static inline void mutex_take_attached(PyMutex *mutex)
+{
+    for (;;) {
+        uint8_t bits = __atomic_load_n(&mutex->_bits, __ATOMIC_RELAXED);
+        if (!(bits & _Py_LOCKED) &&
+            __atomic_compare_exchange_n(&mutex->_bits, &bits, (uint8_t)(bits | _Py_LOCKED), 0,
+                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            return;
+        p_yield();
+    }
+}
+
 /* ---- pending calls ---- */
 
 /* The bit is the thread's own: no other thread looks. */
 #define C_INTERRUPT_SHARED 0
 
-/* Not PyMutex_Lock(), which detaches: a scheduler may be taken from a thread that is detached.
- * Whoever has the lock keeps it for a few instructions. */
 static inline void pending_lock(pending_queue *queue)
 {
-    for (;;) {
-        uint8_t bits = __atomic_load_n(&queue->mutex._bits, __ATOMIC_RELAXED);
-        if (!(bits & 1) &&
-            __atomic_compare_exchange_n(&queue->mutex._bits, &bits, (uint8_t)(bits | 1), 0,
-                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-            return;
-        p_yield();
-    }
+    mutex_take_attached(&queue->mutex);
 }
 static inline void pending_unlock(pending_queue *queue)
 {

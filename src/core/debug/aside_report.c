@@ -19,10 +19,10 @@ static int append_to_list(PyObject *list, s_tasklet *t)
 }
 
 /* The sitter, and those that wait until it has met; NULL with an exception. */
-static PyObject *list_aside(s_carrier_thread *c)
+static PyObject *list_aside(s_carrier_thread *c, s_tasklet *sitter)
 {
     PyObject *list = PyList_New(0);
-    int code = append_to_list(list, c->carrier.sitter);
+    int code = append_to_list(list, sitter);
     for (b_link *at = c->aside.next; code == 0 && at != &c->aside; at = at->next)
         code = append_to_list(list, B_CONTAINER(at, s_tasklet, wait.link));
     if (code < 0)
@@ -31,9 +31,23 @@ static PyObject *list_aside(s_carrier_thread *c)
 }
 
 /* How long the sitter has run and sat, in coarse milliseconds; may be -1, by another clock. */
-static int32_t time_of_sitter(const s_sched *s, const s_carrier_thread *c)
+static int32_t time_of_sitter(const s_sched *s, const s_tasklet *sitter)
 {
-    return (int32_t)(s->coarse_now - ((s_tasklet *)c->carrier.sitter)->since);
+    return (int32_t)(s->coarse_now - sitter->since);
+}
+
+/* 1: it has sat too shortly for a report. */
+static int report_aside(const s_sched *s, s_carrier_thread *c, s_tasklet *sitter, int64_t after)
+{
+    if (time_of_sitter(s, sitter) < (int32_t)s_coarse_ms(after))
+        return 1;
+    c->aside_reported = 1;
+    PyObject *list = list_aside(c, sitter);
+    if (list != NULL)
+        d_report_aside(list);
+    PyErr_Clear();
+    Py_XDECREF(list);
+    return 0;
 }
 
 int d_find_aside(s_sched *s)
@@ -43,19 +57,12 @@ int d_find_aside(s_sched *s)
     if (s->carriers == NULL || after == 0 || d_report_aside == NULL)
         return 0;
     for (s_carrier_thread *c = s_first_carrier(); c != NULL; c = c->next) {
-        if (c->all != s->carriers || c->aside_reported || c->carrier.sitter == NULL ||
-            b_list_empty(&c->aside))
+        if (c->all != s->carriers || c->aside_reported || b_list_empty(&c->aside))
             continue;
-        if (time_of_sitter(s, c) < (int32_t)s_coarse_ms(after)) {
-            again = 1;
-            continue;
-        }
-        c->aside_reported = 1;
-        PyObject *list = list_aside(c);
-        if (list != NULL)
-            d_report_aside(list);
-        PyErr_Clear();
-        Py_XDECREF(list);
+        s_tasklet *sitter = s_sitter_on(c);
+        if (sitter != NULL)
+            again |= report_aside(s, c, sitter, after);
+        Py_XDECREF((PyObject *)sitter);
     }
     return again;
 }

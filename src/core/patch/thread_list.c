@@ -15,6 +15,7 @@
 #include "sched/carrier.h"
 #include "sched/guests/preempt.h"
 #include "sched/guests/trace.h"
+#include "sched/sitter.h"
 
 /* Calls it for each tasklet of the scheduler that is a thread, until one call fails: 0, or -1 with
  * an exception. */
@@ -90,7 +91,11 @@ static int add_suspended(s_sched *s, s_tasklet *t, void *arg)
     thread_table *table = arg;
     if (!has_stopped_frames(s, t))
         return 0;
-    return add_value(table, t->identity->key, table->of_suspended(s->ts, &t->c));
+    if (!s_hold_frames(t))
+        return 0;
+    PyObject *value = table->of_suspended(s->ts, &t->c);
+    s_let_frames(t);
+    return add_value(table, t->identity->key, value);
 }
 
 /* Takes the value of a thread of the system out of the table: new, or NULL. */

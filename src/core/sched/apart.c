@@ -48,8 +48,8 @@ void s_learn_apart(s_sched *s, const s_tasklet *t)
     if (function == NULL)
         return;
     uint32_t until = s_coarse_ms(p_now()) + LASTS;
-    learned[slot_of(function)].function = function;
-    learned[slot_of(function)].until = until;
+    __atomic_store_n(&learned[slot_of(function)].function, function, __ATOMIC_RELAXED);
+    __atomic_store_n(&learned[slot_of(function)].until, until, __ATOMIC_RELAXED);
     s->carriers->apart_until = until;
 }
 
@@ -69,7 +69,9 @@ int s_may_handoff(const s_sched *s, const s_tasklet *t)
         return 0;
     const void *function = function_of(t);
     size_t slot = slot_of(function);
-    return learned[slot].function == function && (int32_t)(learned[slot].until - s->coarse_now) > 0;
+    uint32_t until = __atomic_load_n(&learned[slot].until, __ATOMIC_RELAXED);
+    return __atomic_load_n(&learned[slot].function, __ATOMIC_RELAXED) == function &&
+           (int32_t)(until - s->coarse_now) > 0;
 }
 
 void s_set_hurries(s_sched *s, const s_tasklet *t)

@@ -420,8 +420,10 @@ static int become_home(s_sched *s, s_carriers *all)
     home->self = s_self_cell();
     home->base = base;
     c_state_init_empty(s->ts, &home->base_state);
-    *all = (s_carriers){.s = s, .home = home, .process = p_process_id()};
+    p_lock_take(&all->lock); /* threads of a scheduler that was here before may look still */
+    *all = (s_carriers){.lock = all->lock, .s = s, .home = home, .process = p_process_id()};
     s_handoff_begin(&all->protocol, &home->carrier);
+    p_lock_give(&all->lock);
     home->carrier.kept = 1; /* the caller of run(); what else is kept here is not counted */
     p_signals_read(&all->signals);
     home->masked = all->masks;

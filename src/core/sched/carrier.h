@@ -72,6 +72,8 @@ void s_carrier_release(s_carrier_thread *c);
 int s_carrier_is_awake(const PyThreadState *ts);
 /* The scheduler is away, and its own thread is free. */
 int s_is_home_free(const s_sched *s);
+/* Who sits there: a new reference, or NULL. */
+s_tasklet *s_sitter_on(s_carrier_thread *c);
 /* Another thread than home has the thread-locals of home no more. */
 void s_forget_locals(const s_carrier_thread *c);
 void s_carriers_unlock_after_fork(void);

@@ -64,6 +64,14 @@ int s_is_home_free(const s_sched *s)
     return s->carriers->home->carrier.state == S_CARRIER_WAITS;
 }
 
+s_tasklet *s_sitter_on(s_carrier_thread *c)
+{
+    p_lock_take(&c->all->lock);
+    PyObject *sitter = Py_XNewRef((PyObject *)c->carrier.sitter);
+    p_lock_give(&c->all->lock);
+    return (s_tasklet *)sitter;
+}
+
 void s_forget_locals(const s_carrier_thread *c)
 {
     c_thread_locals locals = {NULL, NULL, NULL};

@@ -9,6 +9,7 @@
  * Stackless API runs when no other can.
  */
 #include "sched/internal.h"
+#include "sched/sitter.h"
 
 const s_wait_kind s_pausing = {.name = "pause"};
 
@@ -270,15 +271,32 @@ int s_find_location(s_sched *s, s_tasklet *t, PyObject **code, int *line)
 {
     if (t->state == S_RUNNING && s->current == t)
         return c_running_location(s->ts, code, line);
-    return has_saved_frames(t) && c_suspended_location(&t->c, code, line);
+    if (!has_saved_frames(t) || !s_hold_frames(t))
+        return 0;
+    int found = c_suspended_location(&t->c, code, line);
+    s_let_frames(t);
+    return found;
+}
+
+static void take_codes(const c_location *found, int count)
+{
+    for (int i = 0; i < count; i++)
+        Py_INCREF(found[i].code);
 }
 
 int s_find_frames(s_sched *s, s_tasklet *t, c_location *found, int room)
 {
-    int more;
+    int more, count = 0;
     if (t->owner != s)
         return 0;
-    if (t->state == S_RUNNING && s->current == t)
-        return c_peek_frames(s->ts, &t->c, found, room, &more);
-    return has_saved_frames(t) ? c_peek_frames(NULL, &t->c, found, room, &more) : 0;
+    if (t->state == S_RUNNING && s->current == t) {
+        count = c_peek_frames(s->ts, &t->c, found, room, &more);
+    } else if (has_saved_frames(t) && s_hold_frames(t)) {
+        count = c_peek_frames(NULL, &t->c, found, room, &more);
+        take_codes(found, count);
+        s_let_frames(t);
+        return count;
+    }
+    take_codes(found, count);
+    return count;
 }

@@ -151,7 +151,7 @@ int s_start_for(s_sched *to, s_tasklet *t);
 /* The innermost Python function of a tasklet of this thread, as a new reference, and its line: 1,
  * or 0 if there is none. */
 int s_find_location(s_sched *s, s_tasklet *t, PyObject **code, int *line);
-/* The same for all its frames, innermost first, borrowed: how many, `room` at most. */
+/* The same for all its frames, innermost first: how many, `room` at most. */
 int s_find_frames(s_sched *s, s_tasklet *t, c_location *found, int room);
 /* Handlers of messages (inbox.h) for a tasklet of another thread. */
 void s_handle_insert(s_sched *s, s_tasklet *t, PyObject *error);

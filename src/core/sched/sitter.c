@@ -114,6 +114,36 @@ s_carrier_thread *s_try_take(s_carrier_thread *c)
     return from;
 }
 
+/* ---- frames ---------------------------------------------------------------------------------- */
+
+/* Where it sits, if it has not met its scheduler. */
+static s_carrier_thread *seat_of(const s_tasklet *t)
+{
+    if (t->state != S_BLOCKED || t->kind != &s_sitting)
+        return NULL;
+    s_carrier_thread *c = t->on;
+    return c->carrier.sitter == t ? c : NULL;
+}
+
+int s_hold_frames(const s_tasklet *t)
+{
+    s_carriers *all = t->owner->carriers;
+    if (all == NULL)
+        return 1;
+    p_lock_take(&all->lock);
+    const s_carrier_thread *seat = seat_of(t);
+    int held = seat == NULL || c_thread_hold(seat->ts);
+    p_lock_give(&all->lock);
+    return held;
+}
+
+void s_let_frames(const s_tasklet *t)
+{
+    const s_carrier_thread *seat = seat_of(t);
+    if (seat != NULL)
+        c_thread_let(seat->ts);
+}
+
 /* ---- meeting --------------------------------------------------------------------------------- */
 
 /* The sitter, which was saved, goes to the scheduler. */

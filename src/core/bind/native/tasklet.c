@@ -185,9 +185,9 @@ static PyObject *tasklet_stack(PyObject *self, PyObject *unused)
         return NULL;
     int count = s_find_frames(s, SELF, frames, FRAMES);
     PyObject *list = PyList_New(0);
-    for (int i = 0; i < count && list != NULL; i++) {
-        PyObject *pair = Py_BuildValue("(Oi)", frames[i].code, c_peek_line(&frames[i]));
-        if (pair == NULL || PyList_Append(list, pair) < 0)
+    for (int i = 0; i < count; i++) {
+        PyObject *pair = Py_BuildValue("(Ni)", frames[i].code, c_peek_line(&frames[i]));
+        if (list != NULL && (pair == NULL || PyList_Append(list, pair) < 0))
             Py_CLEAR(list);
         Py_XDECREF(pair);
     }
