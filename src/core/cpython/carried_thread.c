@@ -19,6 +19,10 @@
 
 const int c_can_hand_over = 1;
 
+#ifdef Py_GIL_DISABLED
+_Static_assert(offsetof(c_frame, instr_ptr) == C_FRAME_IP, "c_position() reads another field");
+#endif
+
 int c_thread_is_detached(const PyThreadState *ts)
 {
     return thread_is_detached(ts);

@@ -424,6 +424,9 @@ void c_thread_let(PyThreadState *ts);
 /* Of a held thread: whether its innermost Python code makes a call, and does not merely wait
  * for the GIL at a safepoint. */
 int c_is_in_call(PyThreadState *ts);
+/* The calling thread's count of waits inside our own code, by which a detached thread is in no call:
+ * for others to read while it is held. */
+int *c_waits_inside_cell(void);
 /* From now on both thread states have the thread-locals of `from`. */
 void c_thread_locals_share(PyThreadState *ts, const PyThreadState *from);
 /* It has none any more; what it had is to be dropped. */
@@ -462,7 +465,17 @@ void c_chunk_cache_install(void);
 typedef struct {
     PyMutex mutex;
 } c_lock;
-#define c_lock_take(lock) PyMutex_Lock(&(lock)->mutex)
+/* More than 0 while the thread waits for one of these, or for the world to stop: it is detached, but
+ * in no call. */
+extern __thread int c_waits_inside_ __attribute__((tls_model("initial-exec")));
+void c_lock_wait(c_lock *lock);
+static inline void c_lock_take(c_lock *lock)
+{
+    uint8_t free = 0;
+    if (!__atomic_compare_exchange_n(&lock->mutex._bits, &free, 1, 0, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_RELAXED))
+        c_lock_wait(lock);
+}
 #define c_lock_give(lock) PyMutex_Unlock(&(lock)->mutex)
 #define C_FREE_THREADED 1
 #define C_BEGIN_CRITICAL_SECTION(object) Py_BEGIN_CRITICAL_SECTION(object)
@@ -476,6 +489,16 @@ typedef struct {
 #define C_FREE_THREADED 0
 #define C_BEGIN_CRITICAL_SECTION(object) {
 #define C_END_CRITICAL_SECTION() }
+#endif
+
+/* Where the thread's innermost Python code is: an address, or NULL.  Without a GIL only. */
+#if C_FREE_THREADED
+#define C_FRAME_IP 56
+static inline const void *c_position(const PyThreadState *ts)
+{
+    const char *f = (const char *)ts->current_frame;
+    return f != NULL ? *(const void *const *)(f + C_FRAME_IP) : NULL;
+}
 #endif
 
 /* Takes a reference to an object that may have no owner any more: 1, or 0 when it is being

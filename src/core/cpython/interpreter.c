@@ -64,12 +64,34 @@ static int run_at_first_object(PyObject *unused, void *arg)
 void c_while_world_stopped(void (*work)(void *arg), void *arg)
 {
     stopped_work stopped = {work, arg, 0};
+    c_waits_inside_++;
     PyUnstable_GC_VisitObjects(run_at_first_object, &stopped);
+    c_waits_inside_--;
+}
+
+__thread int c_waits_inside_ __attribute__((tls_model("initial-exec")));
+
+void c_lock_wait(c_lock *lock)
+{
+    c_waits_inside_++;
+    PyMutex_Lock(&lock->mutex);
+    c_waits_inside_--;
+}
+
+int *c_waits_inside_cell(void)
+{
+    return &c_waits_inside_;
 }
 #else
 void c_while_world_stopped(void (*work)(void *arg), void *arg)
 {
     work(arg);
+}
+
+int *c_waits_inside_cell(void)
+{
+    static int never;
+    return &never;
 }
 #endif
 

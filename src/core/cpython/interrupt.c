@@ -10,7 +10,9 @@
  * Right thread.  The queue belongs to the interpreter, so another thread may serve it.  The call
  * compares its thread state with the request's.  If they differ it only puts itself back for the
  * right thread, or, where all threads look at one flag and would put it back in turns, drops
- * itself: the requester repeats its request until it is served.
+ * itself: the requester repeats its request until it is served.  A thread that finds the request of
+ * another one in front of its own serves its own at once: the other one runs meanwhile, and it may
+ * be long until this thread comes by again.
  *
  * Waiting.  A request to a detached thread must reach that one when it comes back, whenever that
  * is.  Where each thread has a bit of its own, the call waits in the queue behind it.  Where all
@@ -135,12 +137,29 @@ static int accept_request(pending_queue *queue, c_interrupt *request, PyThreadSt
     return right;
 }
 
+/* The thread's own request, which is behind that of another one in the queue: or NULL.  It will be
+ * called once more, late. */
+static c_interrupt *find_own_request(pending_queue *queue, const PyThreadState *ts)
+{
+    c_interrupt *own = NULL;
+    pending_lock(queue);
+    for (c_interrupt *each = all_requests; each != NULL && !shut_down; each = each->next) {
+        if (each->ts == ts && each->posted && !each->repeating)
+            own = each;
+    }
+    pending_unlock(queue);
+    return own;
+}
+
 static B_NOINLINE int on_pending_call(void *arg)
 {
     c_interrupt *request = arg;
     pending_queue *queue = pending_of_interpreter();
+    PyThreadState *ts = PyThreadState_Get();
     void *at = __builtin_dwarf_cfa();
-    if (!accept_request(queue, request, PyThreadState_Get()))
+    if (!accept_request(queue, request, ts))
+        request = C_INTERRUPT_SHARED ? NULL : find_own_request(queue, ts);
+    if (request == NULL)
         return 0;
     request->at = at;
     int code = request->call(request);

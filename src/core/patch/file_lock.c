@@ -25,6 +25,7 @@
 
 static PyObject *call_original(const patch_lock_call *call)
 {
+    s_leave_operation();
     return PyObject_Vectorcall(call->kept->original, call->args, (size_t)call->nargs, NULL);
 }
 

@@ -54,6 +54,7 @@ static PyObject *acquire_by_original(const patch_semaphore_call *call, unsigned 
 {
     patch_keyword_call original =
         (patch_keyword_call)(void (*)(void))patch_semaphore_originals.acquire;
+    s_leave_operation();
     PyObject *done = original(call->semlock, call->args, call->nargs, call->kwnames);
     if (done == Py_True && ident != PyThread_get_thread_ident())
         c_semlock_set_owner(call->semlock, ident);

@@ -35,6 +35,7 @@ PyObject *patch_sqlite_error;
 
 static PyObject *call_sqlite_original(const patch_sqlite_call *call)
 {
+    s_leave_operation();
     if (call->args == NULL)
         return call->original(call->self, NULL);
     return ((patch_fast_call)(void (*)(void))call->original)(call->self, call->args, call->nargs);

@@ -357,6 +357,7 @@ PyObject *patch_thread_join(s_sched *s, PyObject *handle, PyObject *args, int64_
     if (ended == NULL)
         return NULL;
     Py_DECREF(ended);
+    s_leave_operation();
     return ended == Py_True ? patch_handle_originals.join(handle, args) : Py_NewRef(Py_None);
 }
 

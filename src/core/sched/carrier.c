@@ -308,6 +308,7 @@ static void carry_scheduler(s_carrier_thread *c)
     PyEval_RestoreThread(c->ts);
     s_carrier_here_ = c;
     c->self = s_self_cell();
+    c->inside = c_waits_inside_cell();
     c_stack_limits_of_thread(c->ts, &c->own_stack);
     c_state_save(c->ts, &c->base_state);
     c->base = &c->own_stack;
@@ -418,6 +419,7 @@ static int become_home(s_sched *s, s_carriers *all)
         c_stack_limits_init(s->ts, base);
     home->ts = s->ts;
     home->self = s_self_cell();
+    home->inside = c_waits_inside_cell();
     home->base = base;
     c_state_init_empty(s->ts, &home->base_state);
     p_lock_take(&all->lock); /* threads of a scheduler that was here before may look still */

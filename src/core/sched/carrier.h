@@ -13,6 +13,7 @@ typedef struct s_carrier_thread {
     struct s_carriers *all;
     PyThreadState *ts;
     s_sched **self; /* the thread's pointer to its scheduler, which others clear */
+    int *inside;    /* c_waits_inside_cell() of the thread */
     p_parker parker;
     b_spin spin;       /* whether to stay awake for a moment at the base */
     p_stack own_stack; /* a pooled thread's, as far as the interpreter must know it */

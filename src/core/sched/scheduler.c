@@ -129,8 +129,10 @@ s_sched *s_self_met(void)
 
 s_sched *s_self_make(void)
 {
-    if (s_self_met() != NULL)
+    if (s_self_met() != NULL) {
+        s_begin_operation(s_self_);
         return s_self_;
+    }
     PyThreadState *ts = c_thread_state();
     s_sched *s = s_obtain_scheduler();
     if (s == NULL) {

@@ -8,6 +8,38 @@
 
 #include "sched/types.h"
 
+/* Without a GIL a thread may be detached anywhere: an object that it frees belongs to another
+ * thread, whose lock it waits for.  So an operation notes where the Python code is that has called
+ * it; as long as that has not gone on, the scheduler is not taken.  Who has noted that and calls
+ * other code, which may be handed over, takes it back. */
+static inline void s_begin_operation(s_sched *s)
+{
+#if C_FREE_THREADED
+    s->asked_at = c_position(s->ts);
+#else
+    (void)s;
+#endif
+}
+
+static inline void s_leave_operation(void)
+{
+#if C_FREE_THREADED
+    if (s_self_ != NULL)
+        s_self_->asked_at = NULL;
+#endif
+}
+
+/* Of a scheduler whose thread is held. */
+static inline int s_is_in_operation(const s_sched *s)
+{
+#if C_FREE_THREADED
+    return s->asked_at != NULL && s->asked_at == c_position(s->ts);
+#else
+    (void)s;
+    return 0;
+#endif
+}
+
 /* The slow ways of the next two: a sitter meets its scheduler first (carrier.h). */
 s_sched *s_self_make(void);
 s_sched *s_self_met(void);
@@ -23,7 +55,10 @@ static inline s_sched *s_self_if_any(void)
 static inline s_sched *s_self(void)
 {
     s_sched *s = s_self_;
-    return __builtin_expect(s != NULL, 1) ? s : s_self_make();
+    if (__builtin_expect(s == NULL, 0))
+        return s_self_make();
+    s_begin_operation(s);
+    return s;
 }
 
 /* For an operation that a caller asks for which has called other code since it asked for its
@@ -31,7 +66,9 @@ static inline s_sched *s_self(void)
  * the same one. */
 static inline void s_meet_again(void)
 {
-    (void)s_self_if_any();
+    s_sched *s = s_self_if_any();
+    if (s != NULL)
+        s_begin_operation(s);
 }
 
 /* Ends every tasklet of this scheduler but the current one; their `finally` runs. */

@@ -73,8 +73,9 @@ static int may_sit(const s_sched *s)
 
 static int may_be_left(const s_sched *s)
 {
-    return !s->trap && !s->untakeable && may_sit(s) && !c_trace_is_set(s->ts) &&
-           c_is_in_call(s->ts) && c_is_interruptible(s->ts) && !c_is_finalizing();
+    return !s->trap && !s->untakeable && !*s->at->inside && !s_is_in_operation(s) && may_sit(s) &&
+           !c_trace_is_set(s->ts) && c_is_in_call(s->ts) && c_is_interruptible(s->ts) &&
+           !c_is_finalizing();
 }
 
 /* The current tasklet of the scheduler, whose thread is held, sits from now on. */

@@ -221,6 +221,9 @@ struct s_sched {
     int any_apart;               /* some tasklets are to run apart, always: apart.c */
     int hurries;    /* the current tasklet is one whose calls were handed over lately */
     int untakeable; /* code that is detached uses it: see handoff.c */
+#if C_FREE_THREADED
+    const void *asked_at; /* the position of the last operation: see scheduler.h */
+#endif
     unsigned long count_soft, count_hard, count_why[C_HARD_REASON_COUNT];
 
     b_heap timers;

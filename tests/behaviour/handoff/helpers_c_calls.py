@@ -44,8 +44,9 @@ def run(main: Callable[..., T], *args: Any) -> T:
 
 def sit(gate: Gate) -> int:
     """Returns the number of the thread in which it sat."""
+    here = where()
     gate.wait()
-    return where()
+    return here
 
 
 def teach(function: Callable[[Gate], T], gate: Gate) -> T:
