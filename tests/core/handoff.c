@@ -3,7 +3,8 @@
  * Three threads (home, and two that the pool may give), three tasklets (main, which is always kept
  * hard, and two that are soft or hard as they like), and the monitor, which calls whom it likes.
  * Who has the GIL is part of the state; what a thread does between two points where it may lose the
- * GIL is one action.  Each test explores one set of what may happen besides.
+ * GIL is one action.  Without a GIL it is what a thread does in one step of the protocol.  Each test
+ * explores one set of what may happen besides.
  *
  * Found are: two threads that act for one scheduler, a tasklet that runs twice, on a wrong thread
  * or never again, a thread that leaves while it is needed, a wake-up that is lost, and states from
@@ -26,7 +27,7 @@ static int act_in_model(int action)
 static int has_scheduler(const thread_state *of)
 {
     int runs = of->is == PYTHON || of->is == SAFEPOINT || of->is == IN_C || of->is == ENDED;
-    return of->is == DISPATCHES || of->is == SLEEPS || (runs && of->state == S_CARRIER_RUNS);
+    return of->is == DISPATCHES || of->is == HEADS || of->is == SLEEPS || (runs && of->state == S_CARRIER_RUNS);
 }
 
 static const char *fault_of_thread(int t)
@@ -41,7 +42,8 @@ static const char *fault_of_thread(int t)
         return "tasklets that are kept are not counted";
     if ((of->is == OFF) != (of->state == S_CARRIER_FREE))
         return "a thread has gone that is needed, or is there without need";
-    if ((of->is == BASE || of->is == STARTS || of->is == RESTS) != (of->state == S_CARRIER_WAITS))
+    int at_base = of->is == BASE || of->is == LOOKS || of->is == DECIDES || of->is == RESTS;
+    if ((at_base || of->is == STARTS) != (of->state == S_CARRIER_WAITS))
         return "a carrier waits that is not at its base";
     if (on_stack != (of->runs != NOBODY))
         return "a thread runs no tasklet, or has lost one";
@@ -55,12 +57,13 @@ static const char *fault_of_thread(int t)
 static const char *fault_of_places(void)
 {
     const thread_state *reserve = w.reserve != NOBODY ? &w.thread[w.reserve] : NULL;
-    if (w.in_transit && !w.thread[w.at].woken)
+    if (w.in_transit && !w.thread[w.at].woken && w.thread[w.at].is != LOOKS)
         return "nobody wakes the thread that the scheduler goes to";
     if (reserve != NULL &&
         (w.reserve == w.home || reserve->kept > 0 || reserve->state != S_CARRIER_WAITS))
         return "the reserve is home, or keeps something, or is used";
-    if (w.called == NOBODY || w.over || w.exited || w.thread[w.called].is == STARTS)
+    if (w.called == NOBODY || w.over || w.exited || w.thread[w.called].is == STARTS ||
+        w.thread[w.called].is == LOOKS || w.thread[w.called].is == DECIDES)
         return NULL;
     return w.thread[w.called].woken ? NULL : "a call is never answered";
 }
@@ -95,9 +98,9 @@ static int is_final(void)
 
 static void print_step(int action)
 {
-    static const char *const threads[] = {"off",        "starts",  "base",      "rests",
-                                          "dispatches", "python",  "safepoint", "in C",
-                                          "sleeps",     "stopped", "ended"};
+    static const char *const threads[] = {
+        "off",        "starts", "base",      "looks", "decides", "rests",   "heads",
+        "dispatches", "python", "safepoint", "in C",  "sleeps",  "stopped", "ended"};
     static const char *const states[] = {"free", "runs", "sits", "waits", "lost"};
     if (action >= 0)
         printf("%d %s (%d)\n", action / WAYS % THREADS, kinds[action / (THREADS * WAYS)].name,
@@ -156,10 +159,19 @@ TEST(a_call_may_depend_on_another_tasklet)
     CHECK(explore_with(DEPENDS | APART, NO_MISTAKE, 0) == EXPLORE_RIGHT);
 }
 
+TEST(threads_may_run_beside_each_other)
+{
+    CHECK(explore_with(NO_GIL, NO_MISTAKE, 0) == EXPLORE_RIGHT);
+    CHECK(explore_with(NO_GIL | APART, NO_MISTAKE, 0) == EXPLORE_RIGHT);
+    CHECK(explore_with(NO_GIL | APART | LEAVES, NO_MISTAKE, 0) == EXPLORE_RIGHT);
+    CHECK(explore_with(NO_GIL | DEPENDS, NO_MISTAKE, 0) == EXPLORE_RIGHT);
+}
+
 TEST(the_model_finds_every_mistake_in_the_use_of_a_handoff)
 {
     for (int made = NO_MISTAKE + 1; made < MISTAKES; made++) {
-        explore_result result = explore_with(DEPENDS, made, 1);
+        int what = made < TAKES_UNHELD ? DEPENDS : NO_GIL | APART;
+        explore_result result = explore_with(what, made, 1);
         printf("mistake %d: %d\n", made, result);
         CHECK(result != EXPLORE_RIGHT);
     }

@@ -38,6 +38,7 @@ static void load(void)
                     carrier_at(w.home),
                     carrier_at(w.reserve),
                     carrier_at(w.called),
+                    carrier_at(w.invited),
                     w.in_transit,
                     w.forbidden,
                     w.closed};
@@ -80,6 +81,7 @@ static void store(void)
     w.home = index_of(h.home);
     w.reserve = index_of(h.reserve);
     w.called = index_of(h.called);
+    w.invited = index_of(h.invited);
     w.in_transit = (uint8_t)h.in_transit;
     w.forbidden = (uint8_t)h.forbidden;
     w.closed = (uint8_t)h.closed;
@@ -102,7 +104,7 @@ static void report(const char *what)
 
 static int is_attached(int t)
 {
-    return w.gil == t + 1;
+    return features & NO_GIL || w.gil == t + 1;
 }
 
 static void detach(int t, uint8_t is)
@@ -117,7 +119,7 @@ static int attach(int t, uint8_t is)
     if (w.gil != 0)
         return 0;
     w.thread[t].is = is;
-    w.gil = (uint8_t)(t + 1);
+    w.gil = features & NO_GIL ? 0 : (uint8_t)(t + 1);
     if (w.exited && t != w.home)
         detach(t, STOPPED);
     return 1;
@@ -132,6 +134,15 @@ static int lacks_scheduler(int t)
     return lacks;
 }
 
+/* Where a soft tasklet runs.  Without a GIL a better place may have come up meanwhile. */
+static void judge_place(int t, const tasklet_state *task)
+{
+    if (!task->apart && t != w.home && carriers[w.home].state == S_CARRIER_WAITS && !w.closed)
+        report("a soft tasklet runs elsewhere though home is free");
+    if (task->apart && carriers[t].kept > 0 && h.reserve != NULL && !h.closed)
+        report("a tasklet that is apart runs where others are kept");
+}
+
 static void resume(int t, int x)
 {
     tasklet_state *task = &w.tasklet[x];
@@ -139,11 +150,8 @@ static void resume(int t, int x)
         return;
     if (task->hard && task->hard != t + 1)
         report("a tasklet is resumed on a thread that does not keep it");
-    if (!task->hard && !task->apart && t != w.home && carriers[w.home].state == S_CARRIER_WAITS &&
-        !w.closed)
-        report("a soft tasklet runs elsewhere though home is free");
-    if (!task->hard && task->apart && carriers[t].kept > 0 && h.reserve != NULL && !h.closed)
-        report("a tasklet that is apart runs where others are kept");
+    if (!task->hard && !(features & NO_GIL))
+        judge_place(t, task);
     if (task->hard)
         s_handoff_keep(&h, -1);
     task->hard = 0;
@@ -183,6 +191,8 @@ static int stand_at_base(int t, int takes)
     s_base_step step = s_handoff_look(&carriers[t]);
     if (step == S_BASE_ARRIVED) {
         arrive(t);
+    } else if (step == S_BASE_DECIDE && features & NO_GIL) {
+        w.thread[t].is = DECIDES;
     } else if (step == S_BASE_DECIDE && takes) {
         return s_handoff_may_take(&h, &carriers[t]) && take_scheduler(t);
     } else {
@@ -193,14 +203,42 @@ static int stand_at_base(int t, int takes)
     return 1;
 }
 
+static void come_to_base(int t)
+{
+    if (features & NO_GIL)
+        w.thread[t].is = LOOKS;
+    else
+        stand_at_base(t, 0);
+}
+
 static void depart(int t, s_carrier *to, uint8_t x)
 {
-    s_handoff_depart(&h, to);
+    int departed = s_handoff_depart(&h, to);
+    if (!departed && mistake != GOES_UNASKED) {
+        w.thread[t].is = DISPATCHES;
+        if (x != NOBODY)
+            w.tasklet[x].is = READY;
+        return;
+    }
     w.thread[to - carriers].woken = mistake != WAKES_NOBODY;
     w.chosen = x;
     if (x != NOBODY)
         w.tasklet[x].is = CHOSEN;
-    stand_at_base(t, 0);
+    come_to_base(t);
+}
+
+/* The tasklet was chosen, and where it runs. */
+static void head_for(int t, s_carrier *to, uint8_t x)
+{
+    if (!(features & NO_GIL)) {
+        depart(t, to, x);
+        return;
+    }
+    w.thread[t].is = HEADS;
+    w.heads = index_of(to);
+    w.chosen = x;
+    if (x != NOBODY)
+        w.tasklet[x].is = CHOSEN;
 }
 
 static int meet(int t, int hard)
@@ -212,7 +250,7 @@ static int meet(int t, int hard)
     if (s_handoff_meet(&carriers[t], hard)) {
         w.tasklet[x].is = mistake == SENDS_NO_MAIL ? GONE : MAIL;
         w.tasklet[x].hard = (uint8_t)(hard ? t + 1 : 0);
-        stand_at_base(t, 0);
+        come_to_base(t);
     } else {
         w.tasklet[x].is = GONE;
         detach(t, STOPPED);
@@ -268,6 +306,41 @@ static int act_wake(int t, int declines)
         return 0;
     w.thread[t].woken = 0;
     return w.thread[t].is == STOPPED || stand_at_base(t, !declines);
+}
+
+static int act_look(int t, int unused)
+{
+    (void)unused;
+    if (w.thread[t].is != LOOKS)
+        return 0;
+    w.thread[t].woken = 0;
+    return stand_at_base(t, 0);
+}
+
+/* Without a GIL: the thread that it takes from is held for that, or it is attached and goes on. */
+static int act_decide(int t, int declines)
+{
+    if (w.thread[t].is != DECIDES)
+        return 0;
+    uint8_t is = w.thread[h.at - carriers].is;
+    int held = is == IN_C || is == SAFEPOINT || is == SLEEPS || mistake == TAKES_UNHELD;
+    if (!declines && held && s_handoff_may_take(&h, &carriers[t]))
+        return take_scheduler(t);
+    s_handoff_decline(&h, &carriers[t]);
+    w.thread[t].is = RESTS;
+    return 1;
+}
+
+static int act_head(int t, int unused)
+{
+    (void)unused;
+    if (w.thread[t].is != HEADS)
+        return 0;
+    s_carrier *to = &carriers[w.heads];
+    uint8_t x = w.chosen;
+    w.heads = w.chosen = NOBODY;
+    depart(t, to, x);
+    return 1;
 }
 
 /* It has nothing to do; it may be the reserve, and have been that for long (1). */
@@ -338,6 +411,19 @@ static void read_mail(void)
     }
 }
 
+/* A thread for a tasklet that is apart, where others are kept; or the present one. */
+static s_carrier *invite_thread(void)
+{
+    for (int u = HOME + 1; u < THREADS; u++) {
+        if (w.thread[u].is != OFF || !s_handoff_invite(&h, &carriers[u]))
+            continue;
+        w.thread[u].is = BASE;
+        w.thread[u].woken = 1;
+        return &carriers[u];
+    }
+    return h.at;
+}
+
 static int act_pick(int t, int x)
 {
     tasklet_state *task = &w.tasklet[x];
@@ -350,12 +436,14 @@ static int act_pick(int t, int x)
         return 0;
     s_carrier *kept_at = task->hard ? &carriers[task->hard - 1] : NULL;
     s_carrier *to = s_handoff_route(&h, kept_at, task->apart);
+    if (to == h.at && task->apart && !task->hard && h.at->kept > 0 && !h.closed)
+        to = invite_thread();
     if (to == NULL)
         task->is = w.closed ? GONE : ASIDE;
     else if (to == h.at)
         resume(t, x);
     else
-        depart(t, to, (uint8_t)x);
+        head_for(t, to, (uint8_t)x);
     return 1;
 }
 
@@ -403,7 +491,7 @@ static int act_idle(int t, int unused)
             return 0;
     s_carrier *to = s_handoff_route(&h, NULL, 0);
     if (to != h.at) {
-        depart(t, to, NOBODY);
+        head_for(t, to, NOBODY);
     } else if (w.tasklet[MAIN].is == GONE && are_others_over(MAIN) && h.at == h.home) {
         end_thread(t);
     } else {
@@ -536,6 +624,9 @@ const action_kind kinds[] = {
     {"the monitor calls", act_call, 1},
     {"the system starts or not", act_start, 2},
     {"wakes at its base", act_wake, 2},
+    {"looks", act_look, 1},
+    {"decides", act_decide, 2},
+    {"departs", act_head, 1},
     {"rests", act_rest, 2},
     {"wakes as the reserve", act_wake_reserve, 1},
     {"returns", act_return, 1},
@@ -576,6 +667,6 @@ void begin_world(int what, int made)
     w.thread[HOME].is = PYTHON;
     w.thread[HOME].runs = MAIN;
     w.tasklet[MAIN].is = CURRENT;
-    w.chosen = NOBODY;
-    w.gil = HOME + 1;
+    w.chosen = w.heads = NOBODY;
+    w.gil = what & NO_GIL ? 0 : HOME + 1;
 }

@@ -12,9 +12,25 @@
 #define MAIN 0
 #define NOBODY 255
 
-/* Where a thread is.  RESTS (at its base, with nothing to do), DISPATCHES, PYTHON: it has the GIL.
- */
-enum { OFF, STARTS, BASE, RESTS, DISPATCHES, PYTHON, SAFEPOINT, IN_C, SLEEPS, STOPPED, ENDED };
+/* Where a thread is.  RESTS (at its base, with nothing to do), DISPATCHES, PYTHON: it is attached;
+ * without a GIL also LOOKS (it comes to its base), DECIDES (it was called) and HEADS (it has chosen
+ * where the scheduler goes). */
+enum {
+    OFF,
+    STARTS,
+    BASE,
+    LOOKS,
+    DECIDES,
+    RESTS,
+    HEADS,
+    DISPATCHES,
+    PYTHON,
+    SAFEPOINT,
+    IN_C,
+    SLEEPS,
+    STOPPED,
+    ENDED
+};
 /* What a tasklet does.  CHOSEN: it runs when the scheduler arrives.  GONE: it never runs again. */
 enum { READY, CURRENT, CHOSEN, SITTING, MAIL, ASIDE, WAITING, DONE, GONE };
 
@@ -24,7 +40,8 @@ enum {
     EXITS = 2,   /* the interpreter ends, whatever the others do */
     LEAVES = 4,  /* main ends, and with it the scheduler, while others are left */
     APART = 8,   /* who has sat once is kept apart */
-    DEPENDS = 16 /* calls of tasklet 1 return once tasklet 2, which stays soft, has ended */
+    DEPENDS = 16, /* calls of tasklet 1 return once tasklet 2, which stays soft, has ended */
+    NO_GIL = 32   /* threads run beside each other between two steps of the protocol */
 };
 
 /* Mistakes in the use of the protocol. */
@@ -38,6 +55,8 @@ enum {
     FORGETS_ASIDE,   /* what was put aside is not made ready */
     NEVER_CALLS,     /* the monitor sees nothing */
     LEAVES_TOO_SOON, /* the thread ends though its carrier could not leave */
+    TAKES_UNHELD,    /* without a GIL: the thread may attach while it is taken from */
+    GOES_UNASKED,    /* ... and whether the carrier still stands there is not asked */
     MISTAKES
 };
 
@@ -52,8 +71,8 @@ typedef struct {
 
 typedef struct {
     uint8_t gil; /* the thread plus one */
-    uint8_t at, home, reserve, called, in_transit, forbidden, closed;
-    uint8_t chosen, forked, exited, over;
+    uint8_t at, home, reserve, called, invited, in_transit, forbidden, closed;
+    uint8_t chosen, heads, forked, exited, over;
     thread_state thread[THREADS];
     tasklet_state tasklet[TASKLETS];
 } world;

@@ -225,11 +225,18 @@ int s_handoff_invite(s_handoff *h, s_carrier *c)
     return 1;
 }
 
+/* Whether what it was chosen for still holds: it may have left, and have been called anew. */
+static int stands_ready(const s_handoff *h, const s_carrier *to)
+{
+    return stands_at_base(h, to) &&
+           (to == h->home || to->kept > 0 || to == h->reserve || to == h->invited);
+}
+
 int s_handoff_depart(s_handoff *h, s_carrier *to)
 {
     s_carrier *from = h->at;
     B_CHECK(from->state == S_CARRIER_RUNS && !h->closed);
-    if (!stands_at_base(h, to))
+    if (!stands_ready(h, to))
         return 0;
     from->state = S_CARRIER_WAITS;
     if (h->reserve == NULL && from != h->home && from->kept == 0)
