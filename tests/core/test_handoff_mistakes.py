@@ -62,7 +62,12 @@ MISTAKES = {
     "is_always_apart": ("if (apart && empty != NULL)", "if (empty != NULL)"),
     "home_leaves": ("c == h->home || c->kept > 0", "c->kept > 0"),
     "leaves_what_it_keeps": ("c->kept > 0 || h->called == c", "h->called == c"),
-    "leaves_when_called": (" || h->called == c)", ")"),
+    "leaves_when_called": (" || h->called == c || h->invited == c)", " || h->invited == c)"),
+    "leaves_when_invited": ("h->called == c || h->invited == c)", "h->called == c)"),
+    "leaves_in_transit": ("(h->reserve == c && !reserve) || h->at == c)", "h->reserve == c && !reserve)"),
+    "goes_to_nobody": ("    if (!stands_ready(h, to))\n        return 0;\n", ""),
+    "goes_to_who_was_called_anew": ("!stands_ready(h, to)", "!stands_at_base(h, to)"),
+    "is_invited_for_ever": ("h->invited = NULL;", ";"),
     "wakes_no_reserve_at_the_end": ("return idle;", "return NULL;"),
     "leaves_as_reserve": (
         "        h->reserve = NULL;\n    s_handoff_drop",
