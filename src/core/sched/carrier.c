@@ -6,8 +6,8 @@
  *
  * The base.  Each carrier has a stack on which it runs no tasklet: a pooled thread its own, home
  * one of ours, because main uses the thread's.  Whoever leaves a tasklet's stack for another
- * carrier switches to the base first, and only there the thread detaches: a stack that was given
- * back may be used by others as soon as the interpreter is free.  While the scheduler is at the
+ * carrier switches to the base first, and only there the scheduler departs or the thread detaches: a
+ * stack that was given back may be used by others then.  While the scheduler is at the
  * base the idler is current, as in the dispatcher.  It settles there: `heading`, the tasklet that
  * was chosen, or else the next one, runs here, or the scheduler departs to where that runs, or the
  * tasklet is put aside because somebody sits where it is kept.
@@ -18,7 +18,7 @@
  *
  * Threads.  A record belongs to one scheduler at a time (`all`), is reused, and is never freed.
  * The protocol's lock is held for a step; the monitor thread reads under it what is freed only
- * after a step.  Everything else is done attached, so with a GIL by one thread at a time.
+ * after a step.  Everything else is done attached, by the thread that the scheduler is at.
  */
 #include "sched/carrier.h"
 

@@ -69,8 +69,9 @@ s_carrier_thread *s_first_carrier(void);
 /* One that no scheduler uses, or a new one; NULL without memory.  Any thread. */
 s_carrier_thread *s_carrier_obtain(s_carriers *all);
 void s_carrier_release(s_carrier_thread *c);
-/* Whether a thread that is at its base could wake a tasklet: 0, 1, or -1 for no carrier. */
-int s_carrier_is_awake(const PyThreadState *ts);
+/* Whether a thread could wake a tasklet that the scheduler which it serves is not at: 0 or 1; *s:
+ * that scheduler, of its own thread; or NULL.  -1: no carrier. */
+int s_carrier_is_awake(const PyThreadState *ts, const s_sched **s);
 /* The scheduler is away, and its own thread is free. */
 int s_is_home_free(const s_sched *s);
 /* Who sits there: a new reference, or NULL. */

@@ -44,7 +44,7 @@ void s_carrier_release(s_carrier_thread *c)
     p_lock_give(&every_lock);
 }
 
-int s_carrier_is_awake(const PyThreadState *ts)
+int s_carrier_is_awake(const PyThreadState *ts, const s_sched **s)
 {
     const s_carrier_thread *c = __atomic_load_n(&every, __ATOMIC_ACQUIRE);
     while (c != NULL && (c->all == NULL || c->ts != ts))
@@ -53,9 +53,10 @@ int s_carrier_is_awake(const PyThreadState *ts)
     if (all == NULL)
         return -1;
     p_lock_take(&all->lock);
-    int awake = c->carrier.state == S_CARRIER_RUNS ? -1
-                                                   : s_handoff_is_awake(&all->protocol, &c->carrier);
+    int awake = s_handoff_is_awake(&all->protocol, &c->carrier);
     p_lock_give(&all->lock);
+    if (c == all->home)
+        *s = all->s;
     return awake;
 }
 

@@ -31,7 +31,7 @@
  * the detached one may merely wait for it: then it must also have come to no safepoint for 20 ms,
  * by which time it has had the GIL beside a few threads that compute.  The monitor calls one
  * carrier: home if it is at its base, else the reserve, else a new thread.  It may be wrong in all
- * of this.  The called thread attaches, so with a GIL the other thread does not run, looks again,
+ * of this.  The called thread attaches, holds the other one so that it does not run, looks again,
  * and takes or declines.  One carrier is called at a time.  Not taken is:
  *   - what is in transit: its current tasklet seems to run on a detached thread, but does not;
  *   - what is `forbidden`: something keeps the scheduler in a C variable while it is detached (the
@@ -97,10 +97,31 @@
  * other threads is gone.  (A fork is meant to be made at home; a sitter can make one in its tail,
  * within C.)
  *
- * Without a GIL.  The same steps, each under a lock of the scheduler's, and a sitter's thread may
- * attach while it is being taken: take is done while that one thread is kept from attaching.  After
- * that the tail of its call truly runs beside the others, which is why the meeting comes before
- * anything that could touch the scheduler.
+ * Without a GIL.  The same steps, and all threads that are attached run beside each other.
+ *   - Each step is done under the protocol's lock, and asks again what may have changed since it
+ *     was looked at: who departs whether the other one still stands there, who leaves whether it
+ *     has been called, or the scheduler has come.  A new carrier to which the scheduler shall go is
+ *     `invited`, and so does not leave before.
+ *   - A detached thread may attach at any moment.  So whoever looks at a sitter, or at one that may
+ *     become one, holds its thread first (cpython/carried_thread.c), which is one store; and from
+ *     then on neither detaches nor runs Python code until it lets go.  That is a take, and the
+ *     reading of a sitter's frames.  A thread that cannot be held is attached, and nobody sits there.
+ *   - Detached is not always in a call.  A thread waits for a lock of ours, or for the world to stop
+ *     (c_waits_inside_), or for a lock of the interpreter's, anywhere inside an operation of ours
+ *     (s_begin_operation): then nothing is taken.  The lock of the pending calls is never waited
+ *     for detached.
+ *   - After the take the tail of the call truly runs beside the scheduler, which is why it comes to
+ *     no scheduler (its pointer is NULL) before it has met.  It may pass the first safepoints,
+ *     because only one thread at a time serves pending calls: what it does there is what any thread
+ *     of the program could do.
+ *   - At the meeting the thread state is given back to the base first; then, in one step, the
+ *     carrier waits and the mail is sent, so that nobody finds a thread that is at its base and a
+ *     sitter that is nowhere (idle.c).  From there on the tasklet may run elsewhere: the thread
+ *     touches it no more, and frees its stack only when it stands on its base.
+ *   - Others change what belongs to a thread only while that is held: the thread-locals of a sitter
+ *     that sits on when the handoff is turned off.
+ *   - A collection is a stop of the world.  It waits for who holds, as for any attached thread, and
+ *     finds sitters either in their calls or at a safepoint.
  *
  * Rejected.
  *   Moving the tasklets one by one to another scheduler: O(n), and no ready or hard one can move.
@@ -113,6 +134,8 @@
  *   and each would have to meet in turn.
  *   Stopping the returning thread until the scheduler is free, without saving the sitter: its stack
  *   would be the second one in use under one scheduler, and a kill could not reach it.
+ *   Without a GIL, a stop of the world for each take: O(threads), and a collection would have to end
+ *   first.
  *   A scheduler that stays where it was taken to: event loops and waits for locks would be two
  *   thread switches away at each turn, 60 times a switch.
  */
@@ -260,7 +283,8 @@ s_base_step s_handoff_look(s_carrier *c)
 
 int s_handoff_is_awake(const s_handoff *h, const s_carrier *c)
 {
-    return c->state == S_CARRIER_SITS || h->called == c || h->invited == c || h->at == c;
+    return c->state == S_CARRIER_SITS || h->called == c || h->invited == c ||
+           (h->in_transit && h->at == c);
 }
 
 int s_handoff_leave(s_carrier *c, int reserve)

@@ -97,8 +97,8 @@ int s_handoff_invite(s_handoff *h, s_carrier *c);
 int s_handoff_depart(s_handoff *h, s_carrier *to);
 /* At the base, attached. */
 s_base_step s_handoff_look(s_carrier *c);
-/* Of a carrier that the scheduler is not at: whether its thread could wake a tasklet, because it
- * sits, or because it has not looked yet what there is to do. */
+/* Whether a carrier's thread could wake a tasklet, whatever the scheduler does that may be there:
+ * it sits, or it has not looked yet what there is to do. */
 int s_handoff_is_awake(const s_handoff *h, const s_carrier *c);
 /* At the base, attached, where s_handoff_look has found nothing.  1: the carrier is FREE now; 0:
  * something keeps it there, or it was called, or the scheduler has come.  `reserve`: also if it is that. */

@@ -42,32 +42,71 @@
 
 #define LONGEST 250000000
 
-/* A sleeper with messages has been woken but has not run yet.  In this order: it says that it is
- * awake before it reads its inbox. */
-static int is_thread_awake(PyThreadState *other)
+typedef struct {
+    int left;       /* so many more may be awake */
+    uint64_t wakes; /* how often all schedulers have woken */
+    int again;      /* the second look */
+} look_around;
+
+static uint64_t wakes_of(const s_sched *s)
 {
-    int carrier = s_carrier_is_awake(other);
+    return __atomic_load_n(&s->wakes, __ATOMIC_SEQ_CST);
+}
+
+/* A sleeper with messages has been woken but has not run yet.  In this order: it says that it is
+ * awake before it reads its inbox.  The first look asks first how often it has woken, the second
+ * one last. */
+static int is_scheduler_awake(const s_sched *s, look_around *look)
+{
+    if (!look->again)
+        look->wakes += wakes_of(s);
+    int awake = __atomic_load_n(&s->has_messages, __ATOMIC_SEQ_CST) ||
+                !__atomic_load_n(&s->asleep, __ATOMIC_SEQ_CST);
+    if (look->again)
+        look->wakes += wakes_of(s);
+    return awake;
+}
+
+/* A scheduler goes from thread to thread, and is looked at with its own one. */
+static int is_thread_awake(PyThreadState *other, look_around *look)
+{
+    const s_sched *s = NULL;
+    int carrier = s_carrier_is_awake(other, &s);
     if (carrier >= 0)
-        return carrier;
-    s_sched *s = s_sched_of(other);
-    return s == NULL || __atomic_load_n(&s->has_messages, __ATOMIC_SEQ_CST) ||
-           !__atomic_load_n(&s->asleep, __ATOMIC_SEQ_CST);
+        return carrier || (s != NULL && is_scheduler_awake(s, look));
+    s = s_sched_of(other);
+    return s == NULL || is_scheduler_awake(s, look);
 }
 
 /* Stops when more are awake than may be. */
-static int count_awake(PyThreadState *other, void *left)
+static int count_awake(PyThreadState *other, void *arg)
 {
-    return is_thread_awake(other) && --*(int *)left < 0;
+    look_around *look = arg;
+    return is_thread_awake(other, look) && --look->left < 0;
+}
+
+/* Whether nobody is awake, but for so many threads; *left: how many fewer those are.  Without a GIL
+ * what wakes others may go from one that is looked at later to one that was looked at before.  So
+ * they are looked at twice: who sleeps both times and has not woken has slept in between, as all
+ * others have. */
+static int all_sleep(s_sched *s, int idle, int *left)
+{
+    look_around first = {.left = idle}, second = {.left = idle, .again = 1};
+    if (c_each_other_thread(s->ts, count_awake, &first))
+        return 0;
+    *left = first.left;
+    if (!C_FREE_THREADED)
+        return 1;
+    return !c_each_other_thread(s->ts, count_awake, &second) && first.wakes == second.wakes;
 }
 
 /* The pool's idle threads are counted with the others and taken off again: none of them may have
  * been given work meanwhile, and one that has ended meanwhile is not taken off. */
 static int is_alone(s_sched *s)
 {
-    int idle = 0, idle_then = 0;
+    int idle = 0, idle_then = 0, left;
     int64_t before = s_hook.resting != NULL ? s_hook.resting(&idle) : 0;
-    int left = idle;
-    if (c_each_other_thread(s->ts, count_awake, &left))
+    if (!all_sleep(s, idle, &left))
         return 0;
     return s_hook.resting == NULL ||
            (s_hook.resting(&idle_then) == before && idle - left <= idle_then);
@@ -151,6 +190,7 @@ void s_idle(s_sched *s)
     s_intervals_sleep(s);
     sleep_until(s, first != NULL ? first->when : S_FOREVER);
     s_intervals_wake(s);
+    __atomic_store_n(&s->wakes, s->wakes + 1, __ATOMIC_SEQ_CST);
     __atomic_store_n(&s->asleep, 0, __ATOMIC_SEQ_CST);
     s_handle_signals(s);
 }

@@ -2,8 +2,8 @@
  *
  * The protocol and its reasons are in handoff.c.
  *
- * Taking, in the thread of the carrier that was called, attached: the other thread is detached and
- * stays so.  What the protocol does not know is asked here: may this tasklet be left at this place?
+ * Taking, in the thread of the carrier that was called, attached: the other thread is detached, and
+ * held so.  What the protocol does not know is asked here: may this tasklet be left at this place?
  * The sitter counts as blocked from then on, and its frames are saved, so that reports can show
  * them; they are those that run on when its call returns.
  *

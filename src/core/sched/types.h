@@ -248,6 +248,7 @@ struct s_sched {
     void *io_scratch;            /* of the io room; PyMem_RawFree'd with the thread */
     PyObject *io_spare;          /* ... and a bytes object that nothing else refers to, or NULL */
     int asleep;                  /* waits for ever inside loomlet */
+    uint64_t wakes;              /* how often it has woken */
     int ending;                  /* its thread is about to end: no tasklet may come here */
     int running;                 /* inside run() */
     uint64_t run_id;             /* ... while its function has a stack of ours: guests/fiber.h */
