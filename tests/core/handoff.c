@@ -3,8 +3,8 @@
  * Three threads (home, and two that the pool may give), three tasklets (main, which is always kept
  * hard, and two that are soft or hard as they like), and the monitor, which calls whom it likes.
  * Who has the GIL is part of the state; what a thread does between two points where it may lose the
- * GIL is one action.  Without a GIL it is what a thread does in one step of the protocol.  Each test
- * explores one set of what may happen besides.
+ * GIL is one action.  Without a GIL it is what a thread does in one step of the protocol.  Each
+ * test explores one set of what may happen besides.
  *
  * Found are: two threads that act for one scheduler, a tasklet that runs twice, on a wrong thread
  * or never again, a thread that leaves while it is needed, a wake-up that is lost, and states from
@@ -27,7 +27,8 @@ static int act_in_model(int action)
 static int has_scheduler(const thread_state *of)
 {
     int runs = of->is == PYTHON || of->is == SAFEPOINT || of->is == IN_C || of->is == ENDED;
-    return of->is == DISPATCHES || of->is == HEADS || of->is == SLEEPS || (runs && of->state == S_CARRIER_RUNS);
+    return of->is == DISPATCHES || of->is == HEADS || of->is == SLEEPS ||
+           (runs && of->state == S_CARRIER_RUNS);
 }
 
 static const char *fault_of_thread(int t)
@@ -98,9 +99,9 @@ static int is_final(void)
 
 static void print_step(int action)
 {
-    static const char *const threads[] = {
-        "off",        "starts", "base",      "looks", "decides", "rests",   "heads",
-        "dispatches", "python", "safepoint", "in C",  "sleeps",  "stopped", "ended"};
+    static const char *const threads[] = {"off",   "starts", "base",       "looks",  "decides",
+                                          "rests", "heads",  "dispatches", "python", "safepoint",
+                                          "in C",  "sleeps", "stopped",    "ended"};
     static const char *const states[] = {"free", "runs", "sits", "waits", "lost"};
     if (action >= 0)
         printf("%d %s (%d)\n", action / WAYS % THREADS, kinds[action / (THREADS * WAYS)].name,

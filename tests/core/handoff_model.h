@@ -36,10 +36,10 @@ enum { READY, CURRENT, CHOSEN, SITTING, MAIL, ASIDE, WAITING, DONE, GONE };
 
 /* What may happen besides. */
 enum {
-    FORKS = 1,   /* a thread forks; the model goes on in the child */
-    EXITS = 2,   /* the interpreter ends, whatever the others do */
-    LEAVES = 4,  /* main ends, and with it the scheduler, while others are left */
-    APART = 8,   /* who has sat once is kept apart */
+    FORKS = 1,    /* a thread forks; the model goes on in the child */
+    EXITS = 2,    /* the interpreter ends, whatever the others do */
+    LEAVES = 4,   /* main ends, and with it the scheduler, while others are left */
+    APART = 8,    /* who has sat once is kept apart */
     DEPENDS = 16, /* calls of tasklet 1 return once tasklet 2, which stays soft, has ended */
     NO_GIL = 32   /* threads run beside each other between two steps of the protocol */
 };
@@ -96,5 +96,13 @@ void begin_world(int what, int made);
 /* An action, between the bytes of the state and the structures of the protocol. */
 int act_in_world(const action_kind *kind, int t, int way);
 int is_over(const tasklet_state *task);
+
+/* The same as the protocol knows it; of `names` only the addresses matter. */
+extern s_handoff h;
+extern s_carrier carriers[THREADS];
+extern int names[TASKLETS];
+void load_world(void);
+void store_world(void);
+uint8_t index_of(const s_carrier *c);
 
 #endif

@@ -16,7 +16,7 @@ import pytest
 HERE = Path(__file__).resolve().parent
 CORE = HERE.parents[1] / "src" / "core"
 PROTOCOL = CORE / "sched" / "handoff.c"
-MODEL = ("handoff", "handoff_actions", "explore", "runner")
+MODEL = ("handoff", "handoff_actions", "handoff_world", "explore", "runner")
 pytestmark = pytest.mark.stress
 OTHERS = "the_model_finds_"  # a test of another kind
 
@@ -64,7 +64,10 @@ MISTAKES = {
     "leaves_what_it_keeps": ("c->kept > 0 || h->called == c", "h->called == c"),
     "leaves_when_called": (" || h->called == c || h->invited == c)", " || h->invited == c)"),
     "leaves_when_invited": ("h->called == c || h->invited == c)", "h->called == c)"),
-    "leaves_in_transit": ("(h->reserve == c && !reserve) || h->at == c)", "h->reserve == c && !reserve)"),
+    "leaves_in_transit": (
+        "(h->reserve == c && !reserve) || h->at == c)",
+        "h->reserve == c && !reserve)",
+    ),
     "goes_to_nobody": ("    if (!stands_ready(h, to))\n        return 0;\n", ""),
     "goes_to_who_was_called_anew": ("!stands_ready(h, to)", "!stands_at_base(h, to)"),
     "is_invited_for_ever": ("h->invited = NULL;", ";"),

@@ -19,7 +19,7 @@ from loomlet import Channel, _core, schedule, sleep, spawn
 if not _core._can_hand_over():
     pytest.skip("handoff needs 3.12 or later, with the GIL", allow_module_level=True)
 
-# Without a GIL every collection is a full one, and threads that collect by turns hold up the others.
+# Without a GIL every collection is a full one, and threads that collect by turns hold up others.
 pytestmark = pytest.mark.filterwarnings("ignore::loomlet.errors.StallWarning")
 SLICE = 0.002
 STEPS = 4

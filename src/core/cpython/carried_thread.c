@@ -28,7 +28,7 @@ int c_thread_is_detached(const PyThreadState *ts)
     return thread_is_detached(ts);
 }
 
-int c_thread_hold(PyThreadState *ts)
+int c_thread_suspend(PyThreadState *ts)
 {
 #ifdef Py_GIL_DISABLED
     int detached = _Py_THREAD_DETACHED;
@@ -39,7 +39,7 @@ int c_thread_hold(PyThreadState *ts)
 #endif
 }
 
-void c_thread_let(PyThreadState *ts)
+void c_thread_release(PyThreadState *ts)
 {
 #ifdef Py_GIL_DISABLED
     __atomic_store_n(&ts->state, _Py_THREAD_DETACHED, __ATOMIC_SEQ_CST);
@@ -86,13 +86,13 @@ int c_thread_is_detached(const PyThreadState *ts)
     return 0;
 }
 
-int c_thread_hold(PyThreadState *ts)
+int c_thread_suspend(PyThreadState *ts)
 {
     (void)ts;
     return 0;
 }
 
-void c_thread_let(PyThreadState *ts)
+void c_thread_release(PyThreadState *ts)
 {
     (void)ts;
 }
@@ -126,3 +126,25 @@ void c_thread_locals_drop(c_thread_locals *locals)
     Py_CLEAR(locals->key);
     Py_CLEAR(locals->dict);
 }
+
+#ifdef Py_GIL_DISABLED
+__thread int c_lock_waits_ __attribute__((tls_model("initial-exec")));
+
+void c_lock_wait(c_lock *lock)
+{
+    c_lock_waits_++;
+    PyMutex_Lock(&lock->mutex);
+    c_lock_waits_--;
+}
+
+int *c_lock_waits_cell(void)
+{
+    return &c_lock_waits_;
+}
+#else
+int *c_lock_waits_cell(void)
+{
+    static int never;
+    return &never;
+}
+#endif

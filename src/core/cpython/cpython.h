@@ -417,16 +417,14 @@ extern const int c_can_hand_over;
 /* Whether the thread is detached: in a call that has released the GIL, or waiting for it.  Any
  * thread, attached or not. */
 int c_thread_is_detached(const PyThreadState *ts);
-/* A detached thread stays so, and what belongs to it is at rest, until c_thread_let: 1; or 0, it is
- * attached.  The caller is attached and must not detach meanwhile. */
-int c_thread_hold(PyThreadState *ts);
-void c_thread_let(PyThreadState *ts);
-/* Of a held thread: whether its innermost Python code makes a call, and does not merely wait
- * for the GIL at a safepoint. */
+/* A detached thread is held: it stays so, and what belongs to it is at rest, until it is released.
+ * 0: it is attached.  The caller is attached and must not detach meanwhile. */
+int c_thread_suspend(PyThreadState *ts);
+void c_thread_release(PyThreadState *ts);
+/* Of a held thread: whether its innermost Python code makes a call, and is at no safepoint. */
 int c_is_in_call(PyThreadState *ts);
-/* The calling thread's count of waits inside our own code, by which a detached thread is in no call:
- * for others to read while it is held. */
-int *c_waits_inside_cell(void);
+/* The calling thread's c_lock_waits_, for others to read while it is held. */
+int *c_lock_waits_cell(void);
 /* From now on both thread states have the thread-locals of `from`. */
 void c_thread_locals_share(PyThreadState *ts, const PyThreadState *from);
 /* It has none any more; what it had is to be dropped. */
@@ -457,6 +455,8 @@ unsigned long c_thread_native_id(const PyThreadState *ts);
 /* From now on the interpreter takes another thread for its first one: for the time of one call that
  * only the first may make, attached. */
 void c_main_thread_set(unsigned long id);
+/* Without a GIL: the thread looks again whether handlers of signals have to run there. */
+void c_signal_look(PyThreadState *ts);
 /* Keeps a few data-stack chunks instead of unmapping them (chunk_cache.c).  Once per process. */
 void c_chunk_cache_install(void);
 
@@ -465,9 +465,8 @@ void c_chunk_cache_install(void);
 typedef struct {
     PyMutex mutex;
 } c_lock;
-/* More than 0 while the thread waits for one of these, or for the world to stop: it is detached, but
- * in no call. */
-extern __thread int c_waits_inside_ __attribute__((tls_model("initial-exec")));
+/* More than 0: the thread waits for one of these or for the world, and is in no call. */
+extern __thread int c_lock_waits_ __attribute__((tls_model("initial-exec")));
 void c_lock_wait(c_lock *lock);
 static inline void c_lock_take(c_lock *lock)
 {

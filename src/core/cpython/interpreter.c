@@ -13,7 +13,7 @@ int c_fail_allocation_in;
 #ifdef Py_GIL_DISABLED
 static void lock_thread_list(void)
 {
-    mutex_take_attached(&_PyRuntime.interpreters.mutex);
+    mutex_take(&_PyRuntime.interpreters.mutex);
 }
 
 static void unlock_thread_list(void)
@@ -64,34 +64,14 @@ static int run_at_first_object(PyObject *unused, void *arg)
 void c_while_world_stopped(void (*work)(void *arg), void *arg)
 {
     stopped_work stopped = {work, arg, 0};
-    c_waits_inside_++;
+    c_lock_waits_++;
     PyUnstable_GC_VisitObjects(run_at_first_object, &stopped);
-    c_waits_inside_--;
-}
-
-__thread int c_waits_inside_ __attribute__((tls_model("initial-exec")));
-
-void c_lock_wait(c_lock *lock)
-{
-    c_waits_inside_++;
-    PyMutex_Lock(&lock->mutex);
-    c_waits_inside_--;
-}
-
-int *c_waits_inside_cell(void)
-{
-    return &c_waits_inside_;
+    c_lock_waits_--;
 }
 #else
 void c_while_world_stopped(void (*work)(void *arg), void *arg)
 {
     work(arg);
-}
-
-int *c_waits_inside_cell(void)
-{
-    static int never;
-    return &never;
 }
 #endif
 
@@ -178,6 +158,15 @@ int c_signal_waits(PyThreadState *ts)
 int c_signal_waits_for(PyThreadState *ts)
 {
     return signal_has_mark(ts);
+}
+
+void c_signal_look(PyThreadState *ts)
+{
+#ifdef Py_GIL_DISABLED
+    _Py_set_eval_breaker_bit(ts, _PY_SIGNALS_PENDING_BIT);
+#else
+    (void)ts;
+#endif
 }
 
 int c_run_signal_handlers(PyThreadState *ts)

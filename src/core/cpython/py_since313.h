@@ -138,7 +138,7 @@ static inline void *thread_end_lock(PyThreadState *ts)
 
 /* PyMutex_Lock() without detaching: a scheduler may be taken from a thread that is detached.  For
  * what nobody keeps longer than a few instructions. */
-static inline void mutex_take_attached(PyMutex *mutex)
+static inline void mutex_take(PyMutex *mutex)
 {
     for (;;) {
         uint8_t bits = __atomic_load_n(&mutex->_bits, __ATOMIC_RELAXED);
@@ -157,7 +157,7 @@ static inline void mutex_take_attached(PyMutex *mutex)
 
 static inline void pending_lock(pending_queue *queue)
 {
-    mutex_take_attached(&queue->mutex);
+    mutex_take(&queue->mutex);
 }
 static inline void pending_unlock(pending_queue *queue)
 {

@@ -15,7 +15,6 @@
 #include "sched/carrier.h"
 #include "sched/guests/preempt.h"
 #include "sched/guests/trace.h"
-#include "sched/sitter.h"
 
 /* Calls it for each tasklet of the scheduler that is a thread, until one call fails: 0, or -1 with
  * an exception. */
@@ -91,10 +90,10 @@ static int add_suspended(s_sched *s, s_tasklet *t, void *arg)
     thread_table *table = arg;
     if (!has_stopped_frames(s, t))
         return 0;
-    if (!s_hold_frames(t))
+    if (!s_suspend_sitter(t))
         return 0;
     PyObject *value = table->of_suspended(s->ts, &t->c);
-    s_let_frames(t);
+    s_release_sitter(t);
     return add_value(table, t->identity->key, value);
 }
 

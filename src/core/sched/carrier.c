@@ -6,10 +6,10 @@
  *
  * The base.  Each carrier has a stack on which it runs no tasklet: a pooled thread its own, home
  * one of ours, because main uses the thread's.  Whoever leaves a tasklet's stack for another
- * carrier switches to the base first, and only there the scheduler departs or the thread detaches: a
- * stack that was given back may be used by others then.  While the scheduler is at the
- * base the idler is current, as in the dispatcher.  It settles there: `heading`, the tasklet that
- * was chosen, or else the next one, runs here, or the scheduler departs to where that runs, or the
+ * carrier switches to the base first, and only there the scheduler departs or the thread detaches:
+ * a stack that was given back may be used by others then.  While the scheduler is at the base the
+ * idler is current, as in the dispatcher.  It settles there: `heading`, the tasklet that was
+ * chosen, or else the next one, runs here, or the scheduler departs to where that runs, or the
  * tasklet is put aside because somebody sits where it is kept.
  *
  * Thread-locals.  A thread that runs the scheduler, or sits, has those of home.  It forgets them
@@ -308,7 +308,7 @@ static void carry_scheduler(s_carrier_thread *c)
     PyEval_RestoreThread(c->ts);
     s_carrier_here_ = c;
     c->self = s_self_cell();
-    c->inside = c_waits_inside_cell();
+    c->lock_waits = c_lock_waits_cell();
     c_stack_limits_of_thread(c->ts, &c->own_stack);
     c_state_save(c->ts, &c->base_state);
     c->base = &c->own_stack;
@@ -419,7 +419,7 @@ static int become_home(s_sched *s, s_carriers *all)
         c_stack_limits_init(s->ts, base);
     home->ts = s->ts;
     home->self = s_self_cell();
-    home->inside = c_waits_inside_cell();
+    home->lock_waits = c_lock_waits_cell();
     home->base = base;
     c_state_init_empty(s->ts, &home->base_state);
     p_lock_take(&all->lock); /* threads of a scheduler that was here before may look still */
@@ -446,9 +446,9 @@ static void turn_off(s_carriers *all)
         if (c->all != all || c == all->home)
             continue;
         p_lock_take(&all->lock);
-        if (c->carrier.state == S_CARRIER_SITS && c_thread_hold(c->ts)) {
+        if (c->carrier.state == S_CARRIER_SITS && c_thread_suspend(c->ts)) {
             c_thread_locals_take(c->ts, &locals);
-            c_thread_let(c->ts);
+            c_thread_release(c->ts);
         }
         p_lock_give(&all->lock);
         c_thread_locals_drop(&locals);

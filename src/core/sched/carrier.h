@@ -12,8 +12,8 @@ typedef struct s_carrier_thread {
     c_interrupt bell;  /* makes a sitter's thread meet the scheduler */
     struct s_carriers *all;
     PyThreadState *ts;
-    s_sched **self; /* the thread's pointer to its scheduler, which others clear */
-    int *inside;    /* c_waits_inside_cell() of the thread */
+    s_sched **self;  /* the thread's pointer to its scheduler, which others clear */
+    int *lock_waits; /* c_lock_waits_cell() of the thread */
     p_parker parker;
     b_spin spin;       /* whether to stay awake for a moment at the base */
     p_stack own_stack; /* a pooled thread's, as far as the interpreter must know it */
@@ -76,6 +76,10 @@ int s_carrier_is_awake(const PyThreadState *ts, const s_sched **s);
 int s_is_home_free(const s_sched *s);
 /* Who sits there: a new reference, or NULL. */
 s_tasklet *s_sitter_on(s_carrier_thread *c);
+/* The frames of a blocked tasklet may be read until s_release_sitter(): those of a sitter while its
+ * call lasts.  0: it is back from that and runs. */
+int s_suspend_sitter(const s_tasklet *t);
+void s_release_sitter(const s_tasklet *t);
 /* Another thread than home has the thread-locals of home no more. */
 void s_forget_locals(const s_carrier_thread *c);
 void s_carriers_unlock_after_fork(void);

@@ -5,6 +5,7 @@
  */
 #include "sched/carrier.h"
 #include "sched/internal.h"
+#include "sched/sitter.h"
 
 __thread s_carrier_thread *s_carrier_here_ __attribute__((tls_model("initial-exec")));
 
@@ -71,6 +72,34 @@ s_tasklet *s_sitter_on(s_carrier_thread *c)
     PyObject *sitter = Py_XNewRef((PyObject *)c->carrier.sitter);
     p_lock_give(&c->all->lock);
     return (s_tasklet *)sitter;
+}
+
+/* Where it sits, if it has not met its scheduler. */
+static s_carrier_thread *seat_of(const s_tasklet *t)
+{
+    if (t->state != S_BLOCKED || t->kind != &s_sitting)
+        return NULL;
+    s_carrier_thread *c = t->on;
+    return c->carrier.sitter == t ? c : NULL;
+}
+
+int s_suspend_sitter(const s_tasklet *t)
+{
+    s_carriers *all = t->owner->carriers;
+    if (all == NULL)
+        return 1;
+    p_lock_take(&all->lock);
+    const s_carrier_thread *seat = seat_of(t);
+    int held = seat == NULL || c_thread_suspend(seat->ts);
+    p_lock_give(&all->lock);
+    return held;
+}
+
+void s_release_sitter(const s_tasklet *t)
+{
+    const s_carrier_thread *seat = seat_of(t);
+    if (seat != NULL)
+        c_thread_release(seat->ts);
 }
 
 void s_forget_locals(const s_carrier_thread *c)

@@ -8,8 +8,8 @@
  * be; its kind is s_pausing.  Every other paused one has none, and such a main tasklet of the
  * Stackless API runs when no other can.
  */
+#include "sched/carrier.h"
 #include "sched/internal.h"
-#include "sched/sitter.h"
 
 const s_wait_kind s_pausing = {.name = "pause"};
 
@@ -271,10 +271,10 @@ int s_find_location(s_sched *s, s_tasklet *t, PyObject **code, int *line)
 {
     if (t->state == S_RUNNING && s->current == t)
         return c_running_location(s->ts, code, line);
-    if (!has_saved_frames(t) || !s_hold_frames(t))
+    if (!has_saved_frames(t) || !s_suspend_sitter(t))
         return 0;
     int found = c_suspended_location(&t->c, code, line);
-    s_let_frames(t);
+    s_release_sitter(t);
     return found;
 }
 
@@ -291,10 +291,10 @@ int s_find_frames(s_sched *s, s_tasklet *t, c_location *found, int room)
         return 0;
     if (t->state == S_RUNNING && s->current == t) {
         count = c_peek_frames(s->ts, &t->c, found, room, &more);
-    } else if (has_saved_frames(t) && s_hold_frames(t)) {
+    } else if (has_saved_frames(t) && s_suspend_sitter(t)) {
         count = c_peek_frames(NULL, &t->c, found, room, &more);
         take_codes(found, count);
-        s_let_frames(t);
+        s_release_sitter(t);
         return count;
     }
     take_codes(found, count);

@@ -105,9 +105,10 @@
  *   - A detached thread may attach at any moment.  So whoever looks at a sitter, or at one that may
  *     become one, holds its thread first (cpython/carried_thread.c), which is one store; and from
  *     then on neither detaches nor runs Python code until it lets go.  That is a take, and the
- *     reading of a sitter's frames.  A thread that cannot be held is attached, and nobody sits there.
- *   - Detached is not always in a call.  A thread waits for a lock of ours, or for the world to stop
- *     (c_waits_inside_), or for a lock of the interpreter's, anywhere inside an operation of ours
+ *     reading of a sitter's frames.  A thread that cannot be held is attached, and nobody sits
+ * there.
+ *   - Detached is not always in a call.  A thread waits for a lock of ours, or for the world to
+ * stop (c_lock_waits_), or for a lock of the interpreter's, anywhere inside an operation of ours
  *     (s_begin_operation): then nothing is taken.  The lock of the pending calls is never waited
  *     for detached.
  *   - After the take the tail of the call truly runs beside the scheduler, which is why it comes to
@@ -134,10 +135,9 @@
  *   and each would have to meet in turn.
  *   Stopping the returning thread until the scheduler is free, without saving the sitter: its stack
  *   would be the second one in use under one scheduler, and a kill could not reach it.
- *   Without a GIL, a stop of the world for each take: O(threads), and a collection would have to end
- *   first.
- *   A scheduler that stays where it was taken to: event loops and waits for locks would be two
- *   thread switches away at each turn, 60 times a switch.
+ *   Without a GIL, a stop of the world for each take: O(threads), and a collection would have to
+ * end first. A scheduler that stays where it was taken to: event loops and waits for locks would be
+ * two thread switches away at each turn, 60 times a switch.
  */
 #include "sched/handoff.h"
 

@@ -6,8 +6,8 @@
  *
  * Threads.  Every function is one step: its caller holds the scheduler's lock, which is held for
  * nothing else.  All but s_handoff_call and s_handoff_cancel_call, which are the monitor thread's,
- * are called attached, which without a GIL many threads are at a time.  The inline ones need no lock: they touch what only the thread uses that the
- * scheduler, or the sitter, is at.
+ * are called attached, which without a GIL many threads are at a time.  The inline ones need no
+ * lock: they touch what only the thread uses that the scheduler, or the sitter, is at.
  */
 #ifndef LOOMLET_SCHED_HANDOFF_H
 #define LOOMLET_SCHED_HANDOFF_H
@@ -101,7 +101,8 @@ s_base_step s_handoff_look(s_carrier *c);
  * it sits, or it has not looked yet what there is to do. */
 int s_handoff_is_awake(const s_handoff *h, const s_carrier *c);
 /* At the base, attached, where s_handoff_look has found nothing.  1: the carrier is FREE now; 0:
- * something keeps it there, or it was called, or the scheduler has come.  `reserve`: also if it is that. */
+ * something keeps it there, or it was called, or the scheduler has come.  `reserve`: also if it is
+ * that. */
 int s_handoff_leave(s_carrier *c, int reserve);
 /* A tasklet is kept on the carrier that the scheduler is at (1), or runs there again (-1). */
 static inline void s_handoff_keep(s_handoff *h, int change)

@@ -29,17 +29,6 @@ static inline void s_leave_operation(void)
 #endif
 }
 
-/* Of a scheduler whose thread is held. */
-static inline int s_is_in_operation(const s_sched *s)
-{
-#if C_FREE_THREADED
-    return s->asked_at != NULL && s->asked_at == c_position(s->ts);
-#else
-    (void)s;
-    return 0;
-#endif
-}
-
 /* The slow ways of the next two: a sitter meets its scheduler first (carrier.h). */
 s_sched *s_self_make(void);
 s_sched *s_self_met(void);

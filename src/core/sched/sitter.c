@@ -73,9 +73,9 @@ static int may_sit(const s_sched *s)
 
 static int may_be_left(const s_sched *s)
 {
-    return !s->trap && !s->untakeable && !*s->at->inside && !s_is_in_operation(s) && may_sit(s) &&
-           !c_trace_is_set(s->ts) && c_is_in_call(s->ts) && c_is_interruptible(s->ts) &&
-           !c_is_finalizing();
+    return !s->trap && !s->untakeable && !*s->at->lock_waits && !s_is_in_operation(s) &&
+           may_sit(s) && !c_trace_is_set(s->ts) && c_is_in_call(s->ts) &&
+           c_is_interruptible(s->ts) && !c_is_finalizing();
 }
 
 /* The current tasklet of the scheduler, whose thread is held, sits from now on. */
@@ -107,42 +107,12 @@ s_carrier_thread *s_try_take(s_carrier_thread *c)
     s_carriers *all = c->all;
     PyThreadState *ts = all->s->ts;
     s_carrier_thread *from = NULL;
-    if (!all->on || ts == NULL || !c_thread_hold(ts))
+    if (!all->on || ts == NULL || !c_thread_suspend(ts))
         return NULL;
     if (s_handoff_may_take(&all->protocol, &c->carrier) && may_be_left(all->s))
         from = take_from_sitter(c);
-    c_thread_let(ts);
+    c_thread_release(ts);
     return from;
-}
-
-/* ---- frames ---------------------------------------------------------------------------------- */
-
-/* Where it sits, if it has not met its scheduler. */
-static s_carrier_thread *seat_of(const s_tasklet *t)
-{
-    if (t->state != S_BLOCKED || t->kind != &s_sitting)
-        return NULL;
-    s_carrier_thread *c = t->on;
-    return c->carrier.sitter == t ? c : NULL;
-}
-
-int s_hold_frames(const s_tasklet *t)
-{
-    s_carriers *all = t->owner->carriers;
-    if (all == NULL)
-        return 1;
-    p_lock_take(&all->lock);
-    const s_carrier_thread *seat = seat_of(t);
-    int held = seat == NULL || c_thread_hold(seat->ts);
-    p_lock_give(&all->lock);
-    return held;
-}
-
-void s_let_frames(const s_tasklet *t)
-{
-    const s_carrier_thread *seat = seat_of(t);
-    if (seat != NULL)
-        c_thread_let(seat->ts);
 }
 
 /* ---- meeting --------------------------------------------------------------------------------- */

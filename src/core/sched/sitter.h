@@ -21,10 +21,6 @@ static inline int s_must_meet(void)
     return c != NULL && s_handoff_must_meet(&c->carrier) && c->ts == c_thread_state();
 }
 void s_meet_at_end(void);
-/* The frames of a blocked tasklet may be read until s_let_frames(): those of a sitter while its call
- * lasts.  0: it is back from that and runs. */
-int s_hold_frames(const s_tasklet *t);
-void s_let_frames(const s_tasklet *t);
 /* Main waits until nobody sits. */
 int s_await_sitters(s_sched *s);
 

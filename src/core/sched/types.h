@@ -304,6 +304,18 @@ static inline s_sched **s_self_cell(void)
     return &s_self_;
 }
 
+/* Of a scheduler whose thread is held: whether an operation of ours may be half done there.  See
+ * scheduler.h. */
+static inline int s_is_in_operation(const s_sched *s)
+{
+#if C_FREE_THREADED
+    return s->asked_at != NULL && s->asked_at == c_position(s->ts);
+#else
+    (void)s;
+    return 0;
+#endif
+}
+
 /* What the kernel asks of the rooms above it; set once at import. */
 typedef struct {
     /* A new exception instance for an S_E_... code; NULL with an exception set. */

@@ -12,6 +12,7 @@
 #include "bind/patch/patch.h"
 #include "cpython/replace.h"
 #include "patch/thread.h"
+#include "sched/carrier.h"
 
 static PyCFunction interrupt_original, set_original, get_original, set_at_home;
 
@@ -103,8 +104,10 @@ static PyObject *signal_set_anywhere(PyObject *module, PyObject *const *args, Py
     int process = p_process_id();
     c_main_thread_set(here);
     PyObject *before = original(module, args, nargs);
-    if (process == p_process_id()) /* a handler may have forked */
-        c_main_thread_set(first);
+    if (process != p_process_id()) /* a handler has forked */
+        return before;
+    c_main_thread_set(first);
+    c_signal_look(s->carriers->home->ts); /* it may have looked meanwhile, and not known itself */
     return before;
 }
 
