@@ -127,24 +127,18 @@ void c_thread_locals_drop(c_thread_locals *locals)
     Py_CLEAR(locals->dict);
 }
 
-#ifdef Py_GIL_DISABLED
 __thread int c_lock_waits_ __attribute__((tls_model("initial-exec")));
-
-void c_lock_wait(c_lock *lock)
-{
-    c_lock_waits_++;
-    PyMutex_Lock(&lock->mutex);
-    c_lock_waits_--;
-}
 
 int *c_lock_waits_cell(void)
 {
     return &c_lock_waits_;
 }
-#else
-int *c_lock_waits_cell(void)
+
+#ifdef Py_GIL_DISABLED
+void c_lock_wait(c_lock *lock)
 {
-    static int never;
-    return &never;
+    c_lock_waits_++;
+    PyMutex_Lock(&lock->mutex);
+    c_lock_waits_--;
 }
 #endif

@@ -460,13 +460,13 @@ void c_signal_look(PyThreadState *ts);
 /* Keeps a few data-stack chunks instead of unmapping them (chunk_cache.c).  Once per process. */
 void c_chunk_cache_install(void);
 
+/* More than 0: the thread waits for a lock of ours or for the world, and is in no call. */
+extern __thread int c_lock_waits_ __attribute__((tls_model("initial-exec")));
 /* Locks that exist only without a GIL; with one, holding it is the lock. */
 #ifdef Py_GIL_DISABLED
 typedef struct {
     PyMutex mutex;
 } c_lock;
-/* More than 0: the thread waits for one of these or for the world, and is in no call. */
-extern __thread int c_lock_waits_ __attribute__((tls_model("initial-exec")));
 void c_lock_wait(c_lock *lock);
 static inline void c_lock_take(c_lock *lock)
 {

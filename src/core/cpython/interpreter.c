@@ -11,9 +11,16 @@ int c_soft_supported =
 int c_fail_allocation_in;
 
 #ifdef Py_GIL_DISABLED
+/* As the interpreter does it: without detaching, because nobody who has this lock detaches, and
+ * nobody gets it while detached. */
 static void lock_thread_list(void)
 {
-    mutex_take(&_PyRuntime.interpreters.mutex);
+    uint8_t *bits = &_PyRuntime.interpreters.mutex._bits, seen;
+    do {
+        while ((seen = __atomic_load_n(bits, __ATOMIC_RELAXED)) & _Py_LOCKED)
+            p_yield();
+    } while (!__atomic_compare_exchange_n(bits, &seen, (uint8_t)(seen | _Py_LOCKED), 0,
+                                          __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
 }
 
 static void unlock_thread_list(void)

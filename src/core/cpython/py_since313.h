@@ -136,20 +136,6 @@ static inline void *thread_end_lock(PyThreadState *ts)
     return NULL;
 }
 
-/* PyMutex_Lock() without detaching: a scheduler may be taken from a thread that is detached.  For
- * what nobody keeps longer than a few instructions. */
-static inline void mutex_take(PyMutex *mutex)
-{
-    for (;;) {
-        uint8_t bits = __atomic_load_n(&mutex->_bits, __ATOMIC_RELAXED);
-        if (!(bits & _Py_LOCKED) &&
-            __atomic_compare_exchange_n(&mutex->_bits, &bits, (uint8_t)(bits | _Py_LOCKED), 0,
-                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-            return;
-        p_yield();
-    }
-}
-
 /* ---- pending calls ---- */
 
 /* The bit is the thread's own: no other thread looks. */
@@ -157,7 +143,9 @@ static inline void mutex_take(PyMutex *mutex)
 
 static inline void pending_lock(pending_queue *queue)
 {
-    mutex_take(&queue->mutex);
+    c_lock_waits_++;
+    PyMutex_Lock(&queue->mutex);
+    c_lock_waits_--;
 }
 static inline void pending_unlock(pending_queue *queue)
 {

@@ -100,22 +100,22 @@
  * Without a GIL.  The same steps, and all threads that are attached run beside each other.
  *   - Each step is done under the protocol's lock, and asks again what may have changed since it
  *     was looked at: who departs whether the other one still stands there, who leaves whether it
- *     has been called, or the scheduler has come.  A new carrier to which the scheduler shall go is
- *     `invited`, and so does not leave before.
+ *     has been called, or the scheduler has come.  A new carrier to which the scheduler shall go
+ *     is `invited`, and so does not leave before.
  *   - A detached thread may attach at any moment.  So whoever looks at a sitter, or at one that may
  *     become one, holds its thread first (cpython/carried_thread.c), which is one store; and from
  *     then on neither detaches nor runs Python code until it lets go.  That is a take, and the
- *     reading of a sitter's frames.  A thread that cannot be held is attached, and nobody sits
- * there.
- *   - Detached is not always in a call.  A thread waits for a lock of ours, or for the world to
- * stop (c_lock_waits_), or for a lock of the interpreter's, anywhere inside an operation of ours
- *     (s_begin_operation): then nothing is taken.  The lock of the pending calls is never waited
- *     for detached.
+ *     reading of a sitter's frames.  A thread that cannot be held is attached: nobody sits there.
+ *   - Detached is not always in a call.  A thread waits for a lock of ours or for the world to stop
+ *     (c_lock_waits_), or for a lock of the interpreter's, anywhere inside an operation of ours
+ *     (s_begin_operation): then nothing is taken.  To wait attached would be no way out: the
+ *     interpreter hands a lock to a thread that has waited for it detached, and that cannot attach
+ *     while the world is about to stop, which waits for us.
  *   - After the take the tail of the call truly runs beside the scheduler, which is why it comes to
  *     no scheduler (its pointer is NULL) before it has met.  It may pass the first safepoints,
- *     because only one thread at a time serves pending calls: what it does there is what any thread
- *     of the program could do.
- *   - At the meeting the thread state is given back to the base first; then, in one step, the
+ *     because only one thread at a time serves pending calls: what it does there is what any
+ *     thread of the program could do.
+ *   - At the meeting the thread state is given back to the base first.  Then, in one step, the
  *     carrier waits and the mail is sent, so that nobody finds a thread that is at its base and a
  *     sitter that is nowhere (idle.c).  From there on the tasklet may run elsewhere: the thread
  *     touches it no more, and frees its stack only when it stands on its base.
@@ -248,11 +248,11 @@ int s_handoff_invite(s_handoff *h, s_carrier *c)
     return 1;
 }
 
-/* Whether what it was chosen for still holds: it may have left, and have been called anew. */
+/* It may have left, and have been called anew; its thread is in doubt then. */
 static int stands_ready(const s_handoff *h, const s_carrier *to)
 {
-    return stands_at_base(h, to) &&
-           (to == h->home || to->kept > 0 || to == h->reserve || to == h->invited);
+    int is_new = h->called == to && to != h->home && to != h->reserve && to->kept == 0;
+    return stands_at_base(h, to) && !is_new;
 }
 
 int s_handoff_depart(s_handoff *h, s_carrier *to)
