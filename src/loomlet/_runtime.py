@@ -52,9 +52,9 @@ def run(
     their exceptions in an ExceptionGroup.
 
     `handoff`: while a tasklet is inside a C call that has released the GIL for longer than a slice,
-    the others, main too, go on in another thread.  CPython 3.12 and later, with the GIL,
-    else RuntimeError; ValueError without slices.  None: where that works, if the patch is installed
-    (loomlet.patch, `loomlet run`) or LOOMLET_HANDOFF=1 is set, and unless LOOMLET_HANDOFF=0 is.
+    the others, main too, go on in another thread.  CPython 3.12 and later, else RuntimeError;
+    ValueError without slices.  None: if LOOMLET_HANDOFF=1 is set; and with the GIL if the patch is
+    installed (loomlet.patch, `loomlet run`), unless LOOMLET_HANDOFF=0 is set.
     """
     result, late = run_whatever_is_late(main, *args, slice=slice, strict=strict, handoff=handoff)
     if late:
@@ -201,7 +201,7 @@ def _begin_handoff() -> None:
 def _check_handoff(handoff: bool | None, slice: float | None) -> bool:
     if handoff is None:
         asked = os.environ.get("LOOMLET_HANDOFF", "")
-        wanted = asked == "1" or (asked != "0" and _core._patch(None))
+        wanted = asked == "1" or (asked != "0" and _core._patch(None) and _core._has_gil())
         return wanted and slice is not None and _core._can_hand_over()
     if not isinstance(handoff, bool):
         raise TypeError(f"expected handoff to be True, False or None, found {handoff!r}")
@@ -209,7 +209,7 @@ def _check_handoff(handoff: bool | None, slice: float | None) -> bool:
         raise ValueError("handoff needs slices, found slice=None")
     if handoff and not _core._can_hand_over():
         raise RuntimeError(
-            "handoff needs CPython 3.12 or later, with the GIL; leave it out, and use "
+            "handoff needs CPython 3.12 or later; leave it out, and use "
             "run_blocking() for calls that wait"
         )
     return handoff

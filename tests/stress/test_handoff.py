@@ -17,7 +17,7 @@ import loomlet
 from loomlet import Channel, _core, schedule, sleep, spawn
 
 if not _core._can_hand_over():
-    pytest.skip("handoff needs 3.12 or later, with the GIL", allow_module_level=True)
+    pytest.skip("handoff needs 3.12 or later", allow_module_level=True)
 
 # Without a GIL every collection is a full one, and threads that collect by turns hold up others.
 pytestmark = pytest.mark.filterwarnings("ignore::loomlet.errors.StallWarning")

@@ -15,6 +15,8 @@
 #include "cpython/bytecode.h"
 #include "cpython/layout.h"
 
+#include "cpython/carried_thread.h"
+
 #ifdef C_HAS_HANDOFF
 
 const int c_can_hand_over = 1;

@@ -407,39 +407,9 @@ int c_signal_waits_for(PyThreadState *ts);
 int c_run_signal_handlers(PyThreadState *ts);
 /* For a detached thread: spins until the GIL is free, if there is one, or until that time. */
 void c_gil_spin(int64_t until);
-/* Whether some thread has it now; 0 where there is none. */
-int c_gil_is_taken(void);
-/* A thread state for the calling OS thread, which has none and stays detached; NULL without
- * memory. */
-PyThreadState *c_thread_state_new(void);
-/* Whether a scheduler can go on in another thread in this interpreter (carried_thread.c). */
-extern const int c_can_hand_over;
-/* Whether the thread is detached: in a call that has released the GIL, or waiting for it.  Any
- * thread, attached or not. */
-int c_thread_is_detached(const PyThreadState *ts);
-/* A detached thread is held: it stays so, and what belongs to it is at rest, until it is released.
- * 0: it is attached.  The caller is attached and must not detach meanwhile. */
-int c_thread_suspend(PyThreadState *ts);
-void c_thread_release(PyThreadState *ts);
-/* Of a held thread: whether its innermost Python code makes a call, and is at no safepoint. */
-int c_is_in_call(PyThreadState *ts);
-/* The calling thread's c_lock_waits_, for others to read while it is held. */
-int *c_lock_waits_cell(void);
-/* From now on both thread states have the thread-locals of `from`. */
-void c_thread_locals_share(PyThreadState *ts, const PyThreadState *from);
-/* It has none any more; what it had is to be dropped. */
-typedef struct {
-    PyObject *sentinel, *key, *dict;
-} c_thread_locals;
-void c_thread_locals_take(PyThreadState *ts, c_thread_locals *locals);
-void c_thread_locals_drop(c_thread_locals *locals);
-/* It leaves the C stack that it is on for one on which it runs no frame. */
-void c_thread_enter_base(PyThreadState *ts);
 /* The part of a tasklet that has no frames and never runs Python code: what a thread state holds
  * that stands between tasklets. */
 void c_state_init_empty(PyThreadState *ts, c_state *state);
-/* Clears and frees an attached thread state, and detaches the thread. */
-void c_thread_state_end(PyThreadState *ts);
 /* Reports the exception that is set as the one that has ended a thread which `function` began. */
 void c_report_thread_exception(PyObject *function);
 /* Whether the calling thread is the interpreter's first. */
@@ -448,10 +418,6 @@ int c_on_main_thread(void);
  * may wake a tasklet.  Runs no Python code.  (signal.c) */
 int c_has_signal_handler(void);
 unsigned long c_main_thread_id(void);
-/* The ident of the thread that the state belongs to. */
-unsigned long c_thread_ident(const PyThreadState *ts);
-/* And its number, by which the system's tools know it. */
-unsigned long c_thread_native_id(const PyThreadState *ts);
 /* From now on the interpreter takes another thread for its first one: for the time of one call that
  * only the first may make, attached. */
 void c_main_thread_set(unsigned long id);

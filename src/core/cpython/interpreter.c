@@ -1,6 +1,8 @@
 /* The interpreter around us: its threads, its end, and whether it supports us. */
 #include "cpython/layout.h"
 
+#include "cpython/carried_thread.h"
+
 int c_soft_supported =
 #ifdef C_HAS_SOFT
     1;
@@ -143,14 +145,21 @@ void c_gil_spin(int64_t until)
 #endif
 }
 
+#ifndef Py_GIL_DISABLED
+const int c_has_gil = 1;
+
 int c_gil_is_taken(void)
 {
-#ifndef Py_GIL_DISABLED
     return __atomic_load_n(gil_taken(), __ATOMIC_RELAXED);
-#else
-    return 0;
-#endif
 }
+#else
+const int c_has_gil = 0;
+
+int c_gil_is_taken(void)
+{
+    return 0;
+}
+#endif
 
 int c_is_finalizing(void)
 {

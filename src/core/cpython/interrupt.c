@@ -57,6 +57,8 @@
  */
 #include "cpython/layout.h"
 
+#include "cpython/carried_thread.h"
+
 #ifndef C_INTERRUPT_TRACES
 
 const int c_interrupt_request_waits = 0;

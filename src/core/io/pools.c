@@ -13,6 +13,8 @@
 #include <errno.h>
 #include <limits.h>
 
+#include "cpython/carried_thread.h"
+
 #define SECOND INT64_C(1000000000)
 #define MILLISECOND INT64_C(1000000)
 

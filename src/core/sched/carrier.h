@@ -3,6 +3,7 @@
 #ifndef LOOMLET_SCHED_CARRIER_H
 #define LOOMLET_SCHED_CARRIER_H
 
+#include "cpython/carried_thread.h"
 #include "plat/work_pool.h"
 #include "sched/handoff.h"
 #include "sched/types.h"

@@ -53,7 +53,7 @@ void s_report_enter(s_sched *s, s_tasklet *t)
     g->enter(s, t);
 }
 
-void s_report_entered_elsewhere(s_sched *s, s_tasklet *t)
+void s_report_undo_enter(s_sched *s, s_tasklet *t)
 {
     FOR_ATTACHED(t, g, enter)
     g->leave(s, t);
@@ -195,8 +195,8 @@ void s_report_hurries(s_sched *s)
     g->hurries(s);
 }
 
-void s_report_leaves_soon(s_sched *s)
+void s_report_leave_apart(s_sched *s)
 {
-    FOR_EACH(g, leaves_soon)
-    g->leaves_soon(s);
+    FOR_EACH(g, leave_apart)
+    g->leave_apart(s);
 }

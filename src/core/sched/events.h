@@ -96,7 +96,7 @@ typedef struct s_guest {
     /* The tasklet that runs now may sit in C soon: s->hurries. */
     void (*hurries)(s_sched *s);
     /* The tasklet that runs now must leave its thread where that is soft: s_must_leave(). */
-    void (*leaves_soon)(s_sched *s);
+    void (*leave_apart)(s_sched *s);
 } s_guest;
 
 /* At import.  The table is never freed. */
@@ -108,7 +108,7 @@ extern int s_announcing;
 
 void s_report_leave(s_sched *s, s_tasklet *t);
 void s_report_enter(s_sched *s, s_tasklet *t);
-void s_report_entered_elsewhere(s_sched *s, s_tasklet *t);
+void s_report_undo_enter(s_sched *s, s_tasklet *t);
 void s_report_resume(s_sched *s, s_tasklet *t);
 int s_report_is_silent(const s_tasklet *t, PyObject *failure);
 void s_report_drop(s_sched *s, s_tasklet *t);
@@ -132,6 +132,6 @@ int s_report_deadlock(s_sched *s);
 void s_report_refresh(s_sched *s);
 void s_report_moved(s_sched *s);
 void s_report_hurries(s_sched *s);
-void s_report_leaves_soon(s_sched *s);
+void s_report_leave_apart(s_sched *s);
 
 #endif

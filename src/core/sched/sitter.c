@@ -246,7 +246,7 @@ static int answer_bell(c_interrupt *bell)
     c_interrupt_switch_back(bell);
     s->untakeable--;
     if (s_must_leave(s, t))
-        s_report_leaves_soon(s);
+        s_report_leave_apart(s);
     return raise_thrown(t);
 }
 

@@ -148,7 +148,7 @@ static B_COLD void settle_at_base(s_sched *s, s_tasklet *next, void **save, void
 {
     s->heading = next == s->idler ? NULL : next;
     if (next->attached)
-        s_report_entered_elsewhere(s, next);
+        s_report_undo_enter(s, next);
     s_become_idle(s);
     s->stack = s->at->base;
     s_go_to_base(s->at, save, fake);

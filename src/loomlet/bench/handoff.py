@@ -46,7 +46,7 @@ from loomlet.bench.peers import lacks
 NAME = "handoff"
 SYSTEMS = ("loomlet", "no-handoff", "threads", "process")
 MODES = {"loomlet": "on", "no-handoff": "off", "threads": "threads", "process": "process"}
-CANNOT = "handoff needs CPython 3.13 or 3.14 with the GIL"
+CANNOT = "handoff needs CPython 3.12 or later"
 BOTH = SYSTEMS[:2]
 PROGRAMS = SYSTEMS[:3]
 LIMIT = 300

@@ -12,7 +12,7 @@ from loomlet import _core
 def possible():
     """A thread that is traced is not handed over: the tests are not, also not for coverage."""
     if not _core._can_hand_over():
-        pytest.skip("handoff needs 3.12 or later, with the GIL")
+        pytest.skip("handoff needs 3.12 or later")
     if "switch" in os.environ.get("LOOMLET_TORTURE", ""):
         pytest.skip("all tasklets keep a stack by turns here, and wait for who sits beside them")
     tracer = sys.gettrace()

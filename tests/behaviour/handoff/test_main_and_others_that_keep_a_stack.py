@@ -32,7 +32,7 @@ def test_main_runs_beside_a_call_that_was_handed_over_before():
 
 
 def test_one_that_sits_again_and_again_leaves_the_thread_of_main():
-    """It sat there at first, and kept its stack; main, which keeps one too, ends its later calls."""
+    """It sat there at first, and kept its stack; main, which keeps one too, ends later calls."""
 
     def sit_often(gate):
         for _ in range(4):

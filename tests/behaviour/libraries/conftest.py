@@ -109,7 +109,7 @@ def run_with_handoff(
 ) -> Callable[..., str]:
     """Runs a program under `python -m loomlet run --handoff`; returns what it printed."""
     if not _core._can_hand_over():
-        pytest.skip("handoff needs 3.12 or later, with the GIL")
+        pytest.skip("handoff needs 3.12 or later")
     if "switch" in os.environ.get("LOOMLET_TORTURE", ""):
         pytest.skip("all tasklets keep a stack by turns here, and wait for who sits beside them")
 

@@ -17,7 +17,7 @@ def kernel(tmp_path):
     """Its process and the file that says how to reach it."""
     pytest.importorskip("ipykernel")
     if not _core._can_hand_over():
-        pytest.skip("handoff needs 3.12 or later, with the GIL")
+        pytest.skip("handoff needs 3.12 or later")
     file = tmp_path / "connection.json"
     env = {**os.environ, "JUPYTER_RUNTIME_DIR": str(tmp_path), "IPYTHONDIR": str(tmp_path)}
     with subprocess.Popen(

@@ -170,7 +170,7 @@ def test_the_longest_run_interval_is_shown(begin, look):
     assert not found.threads[0].running
 
 
-@pytest.mark.skipif(not _core._can_hand_over(), reason="handoff needs 3.12 or later, with the GIL")
+@pytest.mark.skipif(not _core._can_hand_over(), reason="handoff needs 3.12 or later")
 def test_the_longest_run_interval_ends_in_a_call_that_is_handed_over(begin, look):
     """With the place where the tasklet sits, not with that where it waited last."""
     process = begin(
@@ -202,7 +202,7 @@ def test_the_longest_run_interval_ends_in_a_call_that_is_handed_over(begin, look
     assert (longest.name, longest.function) == ("long", "long")
 
 
-@pytest.mark.skipif(not _core._can_hand_over(), reason="handoff needs 3.13 or 3.14 with the GIL")
+@pytest.mark.skipif(not _core._can_hand_over(), reason="handoff needs 3.12 or later")
 def test_who_sits_in_c_is_shown(begin, look):
     """With its thread, what can run only there, and whether a signal waits for it."""
     process = begin(

@@ -63,7 +63,7 @@ WAITS = {
 def run(request):
     """With handoff main waits softly where it can."""
     if request.param and not _core._can_hand_over():
-        pytest.skip("handoff needs 3.13 or 3.14 with the GIL")
+        pytest.skip("handoff needs 3.12 or later")
     return functools.partial(loomlet.run, handoff=request.param)
 
 

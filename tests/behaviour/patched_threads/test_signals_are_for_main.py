@@ -123,7 +123,7 @@ def fail(number, frame):
 def test_main_gets_what_the_handler_raises(wait, handoff, handle):
     """In a wait that can begin again, in one that cannot, and when its end has come by then."""
     if handoff and not _core._can_hand_over():
-        pytest.skip("handoff needs 3.12 or later, with the GIL")
+        pytest.skip("handoff needs 3.12 or later")
     handle(fail)
     error = loomlet.run(raised_in_thread, wait, signal.SIGUSR2, handoff=handoff)
     assert error.args == (signal.SIGUSR2,)

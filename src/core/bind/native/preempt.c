@@ -181,6 +181,13 @@ static PyObject *set_slices(PyObject *module, PyObject *value)
     return code < 0 ? bind_fail(code, NULL) : Py_NewRef(Py_None);
 }
 
+/* _has_gil() -> whether one thread at a time runs Python. */
+static PyObject *has_gil(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyBool_FromLong(c_has_gil);
+}
+
 /* _can_hand_over() -> whether a scheduler can go on in another thread, in this interpreter. */
 static PyObject *can_hand_over(PyObject *module, PyObject *unused)
 {
@@ -273,6 +280,7 @@ PyMethodDef bind_preempt_functions[] = {
     {"_set_stall_report", set_stall_report, METH_O, NULL},
     {"_slices", set_slices, METH_O, NULL},
     {"_can_hand_over", can_hand_over, METH_NOARGS, NULL},
+    {"_has_gil", has_gil, METH_NOARGS, NULL},
     {"_handoff", set_handoff, METH_O, NULL},
     {"_handoff_count", read_handoff_count, METH_NOARGS, NULL},
     {"_limit_threads", limit_threads, METH_O, NULL},

@@ -427,4 +427,4 @@ const s_guest s_preempt_guest = {.thread_ending = forget_thread,
                                  .wake = s_monitor_wake,
                                  .moved = follow_thread,
                                  .hurries = look_soon,
-                                 .leaves_soon = leave_soon};
+                                 .leave_apart = leave_soon};
