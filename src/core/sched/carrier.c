@@ -154,7 +154,7 @@ static int depart_to(s_carrier_thread *c, s_carrier *to, s_tasklet *next)
     c_state_load(c->ts, &c->base_state);
     s_forget_locals(c);
     s_self_set(NULL);
-    p_unpark(&s_carrier_of(to)->parker);
+    c->wakes = s_carrier_of(to);
     return 1;
 }
 
@@ -239,9 +239,20 @@ static void decide_call(s_carrier_thread *c)
     c_interrupt_await(&from->bell);
 }
 
+static void wake_others(s_carrier_thread *c)
+{
+    if (c->wakes != NULL)
+        p_unpark(&c->wakes->parker);
+    if (c->wakes_scheduler != NULL)
+        s_wake_thread(c->wakes_scheduler);
+    c->wakes = NULL;
+    c->wakes_scheduler = NULL;
+}
+
 static void sleep_at_base(s_carrier_thread *c, int64_t until)
 {
     PyThreadState *ts = PyEval_SaveThread();
+    wake_others(c);
     p_park_adaptive(&c->parker, &c->spin, until, c_gil_spin);
     PyEval_RestoreThread(ts);
 }
@@ -280,8 +291,10 @@ static s_tasklet *await_tasklet(s_carrier_thread *c)
             decide_call(c);
             break;
         case S_BASE_SLEEP:
-            if (try_leave(c, over))
+            if (try_leave(c, over)) {
+                wake_others(c);
                 return NULL;
+            }
             int64_t until = end_of_sleep(c);
             sleep_at_base(c, until);
             over = p_now() >= until;
@@ -513,6 +526,8 @@ static void settle_in_child(s_carrier_thread *me)
         .protocol = all->protocol, .s = s, .home = me, .process = p_process_id(), .on = all->on};
     p_signals_read(&all->signals);
     me->masked = all->masks;
+    me->wakes = NULL;
+    me->wakes_scheduler = NULL;
     c_interrupt_cancel(&me->bell);
     s->at = me;
     s->ts = me->ts;

@@ -26,6 +26,9 @@ typedef struct s_carrier_thread {
     b_link aside;       /* ready tasklets that are kept here while somebody sits here */
     int aside_reported; /* that they wait has been reported */
     unsigned masked;    /* which one of all->signals it blocks */
+    /* Whom this thread wakes as soon as it has detached: before, they would wait for the GIL. */
+    struct s_carrier_thread *wakes;
+    s_sched *wakes_scheduler;
     p_work work;
     struct s_carrier_thread *next;
 } s_carrier_thread;

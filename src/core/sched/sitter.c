@@ -128,7 +128,7 @@ static void send_home(s_carrier_thread *c, s_tasklet *t, int hard)
     p_lock_give(&all->lock);
     s_forget_locals(c);
     if (awaited)
-        s_wake_thread(all->s);
+        c->wakes_scheduler = all->s;
 }
 
 /* Its scheduler has ended: nothing runs the tasklet again. */
