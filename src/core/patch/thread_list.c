@@ -15,6 +15,7 @@
 #include "sched/carrier.h"
 #include "sched/guests/preempt.h"
 #include "sched/guests/trace.h"
+#include "sched/sitter.h"
 
 /* Calls it for each tasklet of the scheduler that is a thread, until one call fails: 0, or -1 with
  * an exception. */
@@ -163,10 +164,30 @@ typedef struct {
 static int set_trace_unless_running(s_sched *s, s_tasklet *t, void *arg)
 {
     const trace_setting *wanted = arg;
-    int code = S_OK;
-    if (t != s->current && t->state != S_DONE)
+    int code = S_OK, sits = t->state == S_BLOCKED && t->kind == &s_sitting;
+    if (t != s->current && t->state != S_DONE && !sits)
         code = s_trace_set(s, t, wanted->which, wanted->function);
     return code < 0 ? -(patch_raise(s, code) == NULL) : 0;
+}
+
+/* The functions of another thread state are removed as those of the calling thread. */
+static void remove_trace_of(PyThreadState *other, PyThreadState *ts)
+{
+    c_trace mine = {{NULL}}, theirs = {{NULL}};
+    c_trace_swap(other, &theirs);
+    c_trace_swap(ts, &mine);
+    c_trace_swap(ts, &theirs);
+    c_trace_remove(ts);
+    c_trace_swap(ts, &mine);
+}
+
+/* The interpreter has set it in every thread state, also where no tasklet runs or sits. */
+static void remove_trace_at_bases(s_sched *s)
+{
+    for (const s_carrier_thread *c = s_first_carrier(); c != NULL; c = c->next) {
+        if (c->all == s->carriers && c->ts != NULL && c->carrier.state == S_CARRIER_WAITS)
+            remove_trace_of(c->ts, s->ts);
+    }
 }
 
 int patch_threads_set_trace(int which, PyObject *function)
@@ -175,6 +196,7 @@ int patch_threads_set_trace(int which, PyObject *function)
     s_sched *s = scheduler_with_threads();
     if (s == NULL)
         return 0;
+    remove_trace_at_bases(s);
     int code = set_trace_unless_running(s, s->main, &wanted);
     return code < 0 ? -1 : each_thread(s, set_trace_unless_running, &wanted);
 }
