@@ -25,6 +25,7 @@
 #include <errno.h>
 #include <limits.h>
 
+#include "base/track.h"
 #include "sched/internal.h"
 #include "sched/scheduler.h"
 #include "sched/sitter.h"
@@ -510,6 +511,7 @@ void s_carriers_end(s_sched *s)
     }
     p_lock_give(&all->lock);
     c_interrupt_close(&all->home->bell);
+    track_abandon(all->home->base->low, all->home->base->size);
     p_stack_free(all->home->base);
     s_carrier_release(all->home);
     s_carrier_here_ = s->at = NULL;
