@@ -40,5 +40,7 @@ extern const int c_has_gil;
 unsigned long c_thread_ident(const PyThreadState *ts);
 /* And its number, by which the system's tools know it. */
 unsigned long c_thread_native_id(const PyThreadState *ts);
+/* Without a GIL: the thread looks again whether handlers of signals have to run there. */
+void c_signal_look(PyThreadState *ts);
 
 #endif

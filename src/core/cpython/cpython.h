@@ -215,6 +215,8 @@ PyObject *c_resume(PyThreadState *ts, c_state *state, PyObject *value, PyObject 
 PyObject *c_resume_at_safepoint(PyThreadState *ts, c_state *state, PyObject *error);
 /* The state is loaded: from here on code may be called as if its innermost frame called it. */
 void c_call_on_frames(PyThreadState *ts, c_state *state);
+/* ... and is suspended softly again, as it was. */
+void c_leave_frames(PyThreadState *ts, c_state *state);
 /* Destroys the frames of a softly suspended tasklet; no `finally` runs. */
 void c_drop_frames(PyThreadState *ts, c_state *state);
 
@@ -421,8 +423,6 @@ unsigned long c_main_thread_id(void);
 /* From now on the interpreter takes another thread for its first one: for the time of one call that
  * only the first may make, attached. */
 void c_main_thread_set(unsigned long id);
-/* Without a GIL: the thread looks again whether handlers of signals have to run there. */
-void c_signal_look(PyThreadState *ts);
 /* Keeps a few data-stack chunks instead of unmapping them (chunk_cache.c).  Once per process. */
 void c_chunk_cache_install(void);
 

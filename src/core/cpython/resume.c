@@ -115,9 +115,15 @@ PyObject *c_resume(PyThreadState *ts, c_state *state, PyObject *value, PyObject 
 
 void c_call_on_frames(PyThreadState *ts, c_state *state)
 {
+    thread_set_frame(ts, state->frame);
     thread_set_c_left(ts, stack_call_budget());
     if (state->finalizers_suppressed)
         c_state_allow_finalizers(state);
+}
+
+void c_leave_frames(PyThreadState *ts, c_state *state)
+{
+    c_state_save_soft(ts, state, thread_frame(ts));
 }
 
 PyObject *c_resume_at_safepoint(PyThreadState *ts, c_state *state, PyObject *error)
@@ -169,6 +175,11 @@ PyObject *c_resume(PyThreadState *ts, c_state *state, PyObject *value, PyObject 
 }
 
 void c_call_on_frames(PyThreadState *ts, c_state *state)
+{
+    (void)ts, (void)state;
+}
+
+void c_leave_frames(PyThreadState *ts, c_state *state)
 {
     (void)ts, (void)state;
 }

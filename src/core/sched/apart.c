@@ -11,8 +11,8 @@
  *     first such call may hold up what is kept at home; in return they and main take turns on one
  *     thread.
  *
- * The sitter that returns may keep the stack on which it sat, at home, and would sit there again.  So
- * it leaves that at its next soft safepoints (s_report_leave_apart), even if it is alone.
+ * The sitter that returns may keep the stack on which it sat, at home, and would sit there again.
+ * So it leaves that at its next soft safepoint (s_report_leave_apart), even if it is alone.
  *
  * A function is known by the address of its code, in a small table without locks: what two of them
  * share in one slot is a hint, and a wrong hint costs a journey.  After a second without another

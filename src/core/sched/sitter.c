@@ -245,7 +245,7 @@ static int answer_bell(c_interrupt *bell)
     s->untakeable++;
     c_interrupt_switch_back(bell);
     s->untakeable--;
-    if (s_must_leave(s, t))
+    if (!t->is_main && s_must_leave(s, t)) /* at home a signal ends main's calls */
         s_report_leave_apart(s);
     return raise_thrown(t);
 }

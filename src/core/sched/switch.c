@@ -389,7 +389,7 @@ static B_COLD void run_handlers(s_sched *s, s_tasklet *main)
     c_call_on_frames(s->ts, &main->c);
     if (s_carrier_hook.return_to_wait(s))
         return;
-    c_state_save(s->ts, &main->c);
+    c_leave_frames(s->ts, &main->c);
     main->saved_as = S_FRAMES;
     s_tasklet *next = s_next(s);
     if (B_UNLIKELY(main->attached | next->attached))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 STATES = ("new", "runnable", "running", "blocked", "paused", "done")
 
@@ -91,6 +91,10 @@ class Thread:
     longest: Hold | None
     tasks: list[Task] = field(default_factory=list)
     sitters: list[Sitter] = field(default_factory=list)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Dumps that were pickled or frozen before there were sitters load, too."""
+        self.__dict__.update({"sitters": [], **state})
 
 
 @dataclass

@@ -7,7 +7,7 @@ reports a stall.  Any thread.
 """
 
 from loomlet._debug.client import DumpError, dump
-from loomlet._debug.model import Dump, Frame, Hold, Target, Task, Thread
+from loomlet._debug.model import Dump, Frame, Hold, Sitter, Target, Task, Thread
 from loomlet._debug.server import serve, withdraw
 from loomlet._debug.stalls import report_stalls
 from loomlet._public import show_in
@@ -17,6 +17,7 @@ __all__ = [
     "DumpError",
     "Frame",
     "Hold",
+    "Sitter",
     "Target",
     "Task",
     "Thread",

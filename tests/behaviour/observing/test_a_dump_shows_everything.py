@@ -1,5 +1,6 @@
 """dump(pid): every tasklet, its state, since when, its stack, and who holds the thread."""
 
+import os
 import subprocess
 import sys
 
@@ -205,6 +206,8 @@ def test_the_longest_run_interval_ends_in_a_call_that_is_handed_over(begin, look
 @pytest.mark.skipif(not _core._can_hand_over(), reason="handoff needs 3.12 or later")
 def test_who_sits_in_c_is_shown(begin, look):
     """With its thread, what can run only there, and whether a signal waits for it."""
+    if "switch" in os.environ.get("LOOMLET_TORTURE", ""):
+        pytest.skip("all tasklets keep a stack by turns here, and wait for who sits beside them")
     process = begin(
         """
         import ctypes, os, signal, sys, threading

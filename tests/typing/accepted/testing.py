@@ -38,6 +38,7 @@ def looking() -> None:
     for thread in found.threads:
         assert_type(thread, observe.Thread)
         assert_type(thread.longest, observe.Hold | None)
+        assert_type(thread.sitters, list[observe.Sitter])
     for task in found.tasks():
         assert_type(task, observe.Task)
         assert_type(task.targets, tuple[observe.Target, ...])

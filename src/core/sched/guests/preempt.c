@@ -98,6 +98,12 @@ static void resume_queue(s_preempt *p)
     p->s->untakeable--;
 }
 
+/* Whether a tasklet that runs alone had better run in another thread. */
+static int must_move(const s_sched *s, const s_tasklet *t)
+{
+    return s_must_go_home(s, t) || (!t->is_main && s_must_leave(s, t));
+}
+
 /* The current tasklet goes to the tail; returns when it runs again, unless it is left softly.  What
  * it was woken with is not ours: it is put away, which needs the C stack. */
 static int yield_to_next(s_preempt *p)
@@ -113,7 +119,7 @@ static int yield_to_next(s_preempt *p)
     s_ready(s, me);
     int homewards = s_deliver_signals(s);
     s_tasklet *next = s_next_slow(s);
-    if (homewards || (next == me && s->travels && (s_must_go_home(s, me) || s_must_leave(s, me)))) {
+    if (homewards || (next == me && s->travels && must_move(s, me))) {
         b_prepend(&s->ready, &next->wait.link);
         next->state = S_READY;
         next = s->idler; /* which stands for going elsewhere */
