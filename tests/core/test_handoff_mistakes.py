@@ -63,7 +63,6 @@ MISTAKES = {
     "home_leaves": ("c == h->home || c->kept > 0", "c->kept > 0"),
     "leaves_what_it_keeps": ("c->kept > 0 || h->called == c", "h->called == c"),
     "leaves_when_called": (" || h->called == c || h->invited == c)", " || h->invited == c)"),
-    "leaves_when_invited": ("h->called == c || h->invited == c)", "h->called == c)"),
     "leaves_in_transit": (
         "(h->reserve == c && !reserve) || h->at == c)",
         "h->reserve == c && !reserve)",
