@@ -387,9 +387,10 @@ static B_COLD void report_switch(s_sched *s, s_tasklet *me, s_tasklet *next)
 static B_COLD void run_handlers(s_sched *s, s_tasklet *main)
 {
     c_call_on_frames(s->ts, &main->c);
-    if (s_carrier_hook.return_to_wait(s))
+    int over = s_carrier_hook.return_to_wait(s);
+    c_leave_frames(s->ts, &main->c); /* a handler may have waited, and was the innermost frame */
+    if (over)
         return;
-    c_leave_frames(s->ts, &main->c);
     main->saved_as = S_FRAMES;
     s_tasklet *next = s_next(s);
     if (B_UNLIKELY(main->attached | next->attached))

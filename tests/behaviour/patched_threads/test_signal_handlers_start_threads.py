@@ -198,3 +198,20 @@ def test_many_signals_disturb_nothing(on, alarm, run):
         return got, b"".join(on.near.recv(1) for _ in range(100))
 
     assert run(main) == (list(range(100)), bytes(range(100)))
+
+
+@pytest.mark.parametrize("wait", ["join", "queue", "event", "lock", "read"])
+def test_what_main_waits_for_comes_while_the_handler_waits(wait, on, alarm, run):
+    """Then main need not wait again, and goes on behind its own call."""
+
+    def handler(number, frame):
+        on.end()
+        time.sleep(0.01)
+
+    def main():
+        alarm(handler)
+        threading.Thread(target=time.sleep, args=[0.1]).start()
+        WAITS[wait](on)
+        return wait
+
+    assert run(main) == wait
