@@ -157,11 +157,14 @@ FUNCTIONS = [
 
 
 @pytest.fixture(autouse=True)
-def no_collections():
-    """At a safepoint where a collection is due the switch is hard."""
+def undisturbed():
+    """A safepoint with more to do is hard: where a collection is due, or a thread wants the GIL."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(100)
     gc.disable()
     yield
     gc.enable()
+    sys.setswitchinterval(interval)
 
 
 @pytest.mark.parametrize("safepoints", SAFEPOINTS)
