@@ -123,9 +123,23 @@ void p_signals_use(const p_signals *blocked)
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
+/* Asked at switches, where a system call would be felt; 0 where it could not be kept. */
+static int process;
+
+static void note_process(void)
+{
+    process = (int)getpid();
+}
+
+__attribute__((constructor)) static void follow_process(void)
+{
+    if (pthread_atfork(NULL, NULL, note_process) == 0)
+        note_process();
+}
+
 int p_process_id(void)
 {
-    return (int)getpid();
+    return process != 0 ? process : (int)getpid();
 }
 
 void p_end_process(int status)

@@ -33,7 +33,7 @@
 #define SECOND INT64_C(1000000000)
 #define RESERVE_TIME SECOND /* how long one stays that nothing keeps */
 #define MOMENT INT64_C(1000000)
-#define WAITS_FOR_GIL (20 * MOMENT) /* the most that a thread does, beside a few that compute */
+#define WAITS_FOR_GIL (50 * MOMENT) /* the most that a thread does, beside a few that compute */
 
 /* ---- the pool ---------------------------------------------------------------------------- */
 

@@ -4,8 +4,8 @@ threads that only compute.
 `passing`: a tasklet is in `clock_nanosleep`, which ends at a given moment, beside one that sleeps
 for 0.1 ms at a time. *Over* is from the moment at which the monitor thread has called a carrier,
 which only the core knows (`_handoff_count`), to the first step of the other tasklet. *Back* is from
-the given moment to the next line of the tasklet, less the same for calls that are too short to be
-handed over, in the same process: their delay is the kernel's and the interpreter's.
+the given moment to the next line of the tasklet, less the same for a thread of the system that
+makes the same call by turns with the tasklet: its delay is the kernel's and the interpreter's.
 
 `sleepers`: so many tasklets, each in one `usleep` of 0.1 s, after one such call has taught it; or
 so many threads.
@@ -30,7 +30,7 @@ from typing import Any
 
 SLICE = 0.01
 MONOTONIC, ABSOLUTE, TIMERSLACK = 1, 1, 29
-LONG, SHORT = 25_000_000, 100_000
+NAP = 25_000_000
 SLEEP = 100_000  # µs
 
 libc = ctypes.CDLL(None)
@@ -57,7 +57,7 @@ def pass_on(count: int) -> dict[str, Any]:
 
     over: list[int] = []
     back: list[int] = []
-    short: list[int] = []
+    plain: list[int] = []
     before: list[int] = []  # how often it had been taken when the call began
 
     def tick() -> None:
@@ -71,17 +71,18 @@ def pass_on(count: int) -> dict[str, Any]:
 
     def sit() -> None:
         while len(back) < count:
-            sleep(0.001)
-            short.append(nap(SHORT))
+            thread = as_thread(lambda: plain.append(nap(NAP)))
+            sleep(1.5 * NAP / 1e9)
+            thread.join()
             before[:] = [_core._handoff_count()[0]]
-            late = nap(LONG)
+            late = nap(NAP)
             if not before:
                 back.append(late)
 
     ticker = spawn(tick)
     spawn(sit).join()
     ticker.join()
-    return {"count": len(back), "over": median(over), "back": max(0, median(back) - median(short))}
+    return {"count": len(back), "over": median(over), "back": max(0, median(back) - median(plain))}
 
 
 def sleep_all(count: int, start: Callable[..., Any]) -> dict[str, Any]:
