@@ -35,6 +35,8 @@ void c_thread_enter_base(PyThreadState *ts);
 void c_thread_state_end(PyThreadState *ts);
 /* Whether some thread has the GIL now; 0 where there is none. */
 int c_gil_is_taken(void);
+/* How many threads wait for it, about; -1: unknown. */
+int c_gil_waiters(void);
 extern const int c_has_gil;
 /* The ident of the thread that the state belongs to. */
 unsigned long c_thread_ident(const PyThreadState *ts);

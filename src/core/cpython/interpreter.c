@@ -152,10 +152,20 @@ int c_gil_is_taken(void)
 {
     return __atomic_load_n(gil_taken(), __ATOMIC_RELAXED);
 }
+
+int c_gil_waiters(void)
+{
+    return p_condition_waiters(gil_condition());
+}
 #else
 const int c_has_gil = 0;
 
 int c_gil_is_taken(void)
+{
+    return 0;
+}
+
+int c_gil_waiters(void)
 {
     return 0;
 }

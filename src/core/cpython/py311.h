@@ -95,6 +95,10 @@ static inline int *gil_taken(void)
 {
     return (int *)&_PyRuntime.ceval.gil.locked;
 }
+static inline const void *gil_condition(void)
+{
+    return &_PyRuntime.ceval.gil.cond;
+}
 static inline int thread_py_left(PyThreadState *ts)
 {
     return ts->recursion_remaining;

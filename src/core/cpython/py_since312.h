@@ -122,6 +122,10 @@ static inline int *gil_taken(void)
 {
     return (int *)&PyInterpreterState_Main()->ceval.gil->locked;
 }
+static inline const void *gil_condition(void)
+{
+    return &PyInterpreterState_Main()->ceval.gil->cond;
+}
 #endif
 
 /* ---- pending calls ---- */

@@ -102,6 +102,9 @@ int64_t p_now(void);
 /* The same clock as p_now, some milliseconds coarse, at a quarter of the cost. */
 int64_t p_now_coarse(void);
 
+/* How many threads wait for this pthread_cond_t, about; -1 where the C library does not say. */
+int p_condition_waiters(const void *condition);
+
 /* ---- processes -------------------------------------------------------------- */
 
 /* A number that the child of a fork does not share with its parent. */

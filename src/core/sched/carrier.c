@@ -220,17 +220,20 @@ static int try_leave(s_carrier_thread *c, int reserve)
     return left;
 }
 
-/* It took the called thread long to get the GIL, so the other one may have waited for it too. */
-static int may_have_waited_for_gil(const s_carriers *all)
+/* The called thread has the GIL.  It may be what the other one waits for: somebody does, or, where
+ * that is unknown, it took long to get. */
+static int may_wait_for_gil(const s_carriers *all)
 {
-    return all->unserved < WAITS_FOR_GIL && p_now() - all->called_at > 2 * MOMENT;
+    int waiters = c_gil_waiters();
+    return all->unserved < WAITS_FOR_GIL &&
+           (waiters < 0 ? p_now() - all->called_at > 2 * MOMENT : waiters > 0);
 }
 
 static void decide_call(s_carrier_thread *c)
 {
     s_handoff *h = &c->all->protocol;
     p_lock_take(&c->all->lock);
-    s_carrier_thread *from = may_have_waited_for_gil(c->all) ? NULL : s_try_take(c);
+    s_carrier_thread *from = may_wait_for_gil(c->all) ? NULL : s_try_take(c);
     if (from == NULL)
         s_handoff_decline(h, &c->carrier);
     p_lock_give(&c->all->lock);
@@ -377,7 +380,7 @@ static int could_run(const s_sched *s)
 static s_carrier_thread *choose_carrier(s_carriers *all, int64_t unserved)
 {
     s_handoff *h = &all->protocol;
-    if (unserved < WAITS_FOR_GIL && c_gil_is_taken())
+    if (unserved < WAITS_FOR_GIL && (c_gil_is_taken() || c_gil_waiters() > 0))
         return NULL;
     if (!all->on || all->s->ts == NULL || h->called != NULL || h->in_transit || h->closed ||
         !c_thread_is_detached(all->s->ts) || !could_run(all->s))

@@ -27,13 +27,13 @@
  *
  * Taking.  The monitor thread, which knows no Python, sees that the same tasklet has been current
  * for a slice (0.2 ms where that call was handed over lately) on a thread that is detached, and
- * that something could run: a tasklet, a timer, a descriptor, mail.  If some thread has the GIL,
- * the detached one may merely wait for it: then it must also have come to no safepoint for 50 ms,
- * by which time it has had the GIL beside a few threads that compute: that goes to any one of
- * those that wait, so ten turns of 5 ms are seldom all another's.  The monitor calls one
- * carrier: home if it is at its base, else the reserve, else a new thread.  It may be wrong in all
- * of this.  The called thread attaches, holds the other one so that it does not run, looks again,
- * and takes or declines.  One carrier is called at a time.  Not taken is:
+ * that something could run: a tasklet, a timer, a descriptor, mail.  If some thread has the GIL or
+ * waits for it, the detached one may merely wait for it: then it must also have come to no
+ * safepoint for 50 ms, by which time it has had the GIL beside a few threads that compute: any one
+ * of those that wait may get it, but ten turns of 5 ms are seldom all another's.  The monitor calls
+ * one carrier: home if it is at its base, else the reserve, else a new thread.  It may be wrong in
+ * all of this.  The called thread attaches, holds the other one so that it does not run, looks
+ * again, and takes or declines.  One carrier is called at a time.  Not taken is:
  *   - what is in transit: its current tasklet seems to run on a detached thread, but does not;
  *   - what is `forbidden`: something keeps the scheduler in a C variable while it is detached (the
  *     sleep of an idle scheduler, a poll, the wait for a mutex of the interpreter), or `trap`
