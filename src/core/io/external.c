@@ -6,17 +6,10 @@
 
 #define BUCKETS 1024
 
-/* What one tasklet waits for: on its C stack, at t->on. */
-typedef struct {
-    int fd;
-    unsigned what;
-    PyObject *owner; /* borrowed: the caller's; NULL: none */
-} external_request;
-
 static b_link buckets[BUCKETS];
 static c_lock guard;
 
-static const external_request *request_of(const s_tasklet *t)
+static const i_external_request *request_of(const s_tasklet *t)
 {
     return t->on;
 }
@@ -40,6 +33,11 @@ static PyObject *external_object(s_tasklet *t)
 
 static const s_wait_kind reading = KIND("read");
 static const s_wait_kind writing = KIND("write");
+static const s_wait_kind unfinished = {.name = "read",
+                                       .detach = external_detach,
+                                       .object = external_object,
+                                       .unfinished = 1,
+                                       .resumable = 1};
 
 /* ---- the table; under the guard ------------------------------------------------- */
 
@@ -76,28 +74,39 @@ static int arm_poller(s_sched *s, b_link *bucket, int fd, unsigned what)
 /* ---- waiting ---------------------------------------------------------------------- */
 
 /* Queues the current tasklet: 0, or an errno when the poller does not take the descriptor. */
-static int queue_request(s_sched *s, external_request *request)
+static int queue_request(s_sched *s, i_external_request *request, const s_wait_kind *kind)
 {
     c_lock_take(&guard);
     b_link *bucket = bucket_of_fd(request->fd);
     int refused = arm_poller(s, bucket, request->fd, request->what);
     if (refused == 0)
-        s_enqueue(s->current, bucket, request->what == P_READ ? &reading : &writing, request);
+        s_enqueue(s->current, bucket, kind, request);
     c_lock_give(&guard);
     return refused;
 }
 
+static void unfinished_is_late(s_sched *s, s_timer *timer)
+{
+    s_tasklet *t = timer->owner;
+    if (t->state != S_BLOCKED || !t->kind->detach(t))
+        return;
+    s_give(t, Py_False);
+    s_wake(s, t);
+}
+
 /* 1: no need to wait.  0: the caller must s_suspend.  Or a code. */
-static int begin_external_wait(s_sched *s, external_request *request, int64_t until)
+static int begin_external_wait(s_sched *s, i_external_request *request, const s_wait_kind *kind,
+                               int64_t until)
 {
     int code = s_may_block(s);
     if (code == S_OK)
         code = s_poll_begin(s);
     if (code == S_OK && until != S_FOREVER)
-        code = s_deadline_set(s, s->current, until);
+        code = kind->unfinished ? s_deadline_with(s, s->current, until, unfinished_is_late)
+                                : s_deadline_set(s, s->current, until);
     if (code < 0)
         return code;
-    int refused = queue_request(s, request);
+    int refused = queue_request(s, request, kind);
     if (refused == 0)
         return 0;
     s_deadline_drop(s, s->current);
@@ -107,8 +116,8 @@ static int begin_external_wait(s_sched *s, external_request *request, int64_t un
 PyObject *i_external_wait(s_sched *s, int fd, unsigned what, PyObject *owner, int64_t until,
                           int *code)
 {
-    external_request request = {fd, what, owner};
-    int begun = begin_external_wait(s, &request, until);
+    i_external_request request = {fd, what, owner};
+    int begun = begin_external_wait(s, &request, what == P_READ ? &reading : &writing, until);
     *code = begun < 0 ? begun : S_OK;
     if (begun != 0)
         return begun > 0 ? Py_NewRef(Py_True) : NULL;
@@ -122,11 +131,24 @@ PyObject *i_external_wait(s_sched *s, int fd, unsigned what, PyObject *owner, in
     return done;
 }
 
+PyObject *i_external_wait_with(s_sched *s, i_external_request *request, s_rest *rest, int64_t until,
+                               const c_call_site *site, int *code)
+{
+    rest->woken = Py_True;
+    int begun = begin_external_wait(s, request, &unfinished, until);
+    *code = begun < 0 ? begun : S_E_SET;
+    if (begun == 0)
+        return s_suspend_unfinished(s, (PyObject *)rest, site);
+    if (begun < 0)
+        Py_CLEAR(rest);
+    return (PyObject *)rest;
+}
+
 /* ---- waking ------------------------------------------------------------------------ */
 
 static void wake_to_retry(s_sched *s, s_tasklet *t)
 {
-    t->wait.value = Py_NewRef(Py_True);
+    s_give(t, Py_True);
     s_wake(s, t);
 }
 

@@ -9,7 +9,8 @@
  *
  * Waiting tasklets of all threads are in a table, by descriptor number.  An event wakes the first
  * one of its thread for each direction and arms the poller for the rest.  Waits are hard, because
- * the caller tries again in C; what it waits for lies on its stack.
+ * the caller tries again in C; what it waits for lies on its stack.  Only one that has a rest
+ * (s_rest) may be soft; what it waits for lies in that.
  *
  * A file or a number that the poller does not take counts as ready: the caller's next try reports
  * what is wrong.
@@ -26,11 +27,22 @@
 
 #include "sched/sched.h"
 
+/* What one tasklet waits for: at t->on. */
+typedef struct {
+    int fd;
+    unsigned what;
+    PyObject *owner; /* borrowed: the caller's; NULL: none */
+} i_external_request;
+
 /* Waits until `fd` can be read or written: Py_True, which may be wrong, so the caller tries again.
  * Py_False at `until`, Py_None when the number is closed; or NULL with *code.  Always hard.
  * `owner` (borrowed, or NULL) is the object that the tasklet is shown to wait for. */
 PyObject *i_external_wait(s_sched *s, int fd, unsigned what, PyObject *owner, int64_t until,
                           int *code);
+/* The same as a wait that may be soft, for the request that lies in `rest` (stolen): returns the
+ * rest, which has got what the wait gave, or NULL with *code. */
+PyObject *i_external_wait_with(s_sched *s, i_external_request *request, s_rest *rest, int64_t until,
+                               const c_call_site *site, int *code);
 /* `owner` has given `fd` up: tasklets that wait for it resume. */
 void i_external_closed(s_sched *s, int fd, const PyObject *owner);
 /* A number is about to be closed: takes the tasklets that wait for it, through any owner, into

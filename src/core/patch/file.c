@@ -233,22 +233,3 @@ PyObject *patch_descriptor_close(int fd, PyObject *original, PyObject *const *ar
     patch_lock_close_end(s, &locks);
     return done;
 }
-
-/* ---- buffers ------------------------------------------------------------------------------ */
-
-int patch_buffer_wait(PyObject *buffer)
-{
-    s_sched *s = c_is_finalizing() ? NULL : patch_scheduler();
-    PyObject *raw = s ? PyObject_GetAttrString(buffer, "raw") : NULL;
-    if (raw == NULL) {
-        PyErr_Clear();
-        return 0; /* the original says what is wrong */
-    }
-    int code;
-    PyObject *done = y_object_mutex_wait(s, raw, &code);
-    if (done == NULL)
-        patch_raise(s, code);
-    Py_DECREF(raw);
-    Py_XDECREF(done);
-    return done != NULL ? 0 : -1;
-}

@@ -1,4 +1,4 @@
-/* Descriptors, FileIO objects and the buffers above them: the contract.
+/* Descriptors, FileIO objects: the contract.
  *
  * A call on a FileIO that waits holds its object mutex (sync/object_mutex.h): the buffer above it
  * is locked meanwhile, in a way that knows no tasklets, so others wait before they touch it.
@@ -54,13 +54,5 @@ PyObject *patch_descriptor_close(int fd, PyObject *original, PyObject *const *ar
                                  Py_ssize_t nargs, PyObject *kwnames);
 /* The bytes of all buffers of a sequence, or NULL without an exception. */
 PyObject *patch_join_buffers(PyObject *buffers);
-
-/* Waits until no tasklet of this thread is inside a call on the FileIO below a buffer: 0 or -1. */
-int patch_buffer_wait(PyObject *buffer);
-/* The same for one load when no tasklet is inside any such call. */
-static inline int patch_buffer_enter(PyObject *buffer)
-{
-    return y_object_mutex_any() ? patch_buffer_wait(buffer) : 0;
-}
 
 #endif

@@ -8,7 +8,8 @@
  * patch_scheduler() comes first.  Where it is NULL (in a thread without tasklets, inside a callback
  * of the scheduler, in another interpreter) the original is called and blocks as before.
  *
- * Always hard: the tasklet keeps its C stack, because the call is tried again after each wait.
+ * Hard, but for buffers (buffer.c): the tasklet keeps its C stack, because the call is tried again
+ * after each wait.
  *
  * Errors.  Unless said otherwise a pointer is NULL, and an int -1, with an exception set.
  *

@@ -109,7 +109,9 @@ void s_set_apart(s_sched *s, s_tasklet *t)
 s_carrier_thread *s_keeper_of(s_carriers *all, const s_tasklet *t)
 {
     if (t->saved_as != S_C_STACK)
-        return t->pinned || t->saved_as == S_FRAMES_CALLED ? all->home : NULL;
+        return t->pinned || t->saved_as == S_FRAMES_CALLED || (t->is_main && all->s->signalled)
+                   ? all->home
+                   : NULL;
     s_carrier_thread *keeper = t->stack->keeper;
     return keeper != NULL ? keeper : all->home;
 }

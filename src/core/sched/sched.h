@@ -111,6 +111,8 @@ int s_rebind(s_sched *s, s_tasklet *t, PyObject *func, PyObject *args, PyObject 
  * what it was woken with (a new reference), or NULL with an exception, or NULL without one (the end
  * of an iteration). */
 PyObject *s_suspend(s_sched *s, const c_call_site *site);
+/* The same for a wait of an unfinished kind, whose s_rest (stolen) it returns. */
+PyObject *s_suspend_unfinished(s_sched *s, PyObject *rest, const c_call_site *site);
 /* The same, but `next` (owned by the caller, in no queue) runs now. */
 PyObject *s_transfer(s_sched *s, s_tasklet *next, const c_call_site *site);
 /* The same at a safepoint of the interpreter; what it returns is of no use there. */

@@ -47,8 +47,18 @@ static void reset_scheduler(s_sched *s, PyThreadState *ts)
     b_list_init(&s->all);
     b_list_init(&s->stackless.run_callers);
     b_list_init(&s->stackless.dead);
-    b_list_init(&s->object_calls);
+    for (int i = 0; i < S_OBJECT_BUCKETS; i++)
+        b_list_init(&s->object_calls[i]);
     c_stack_limits_of_thread(ts, &s->own_stack);
+}
+
+/* Those of tasklets that never go on. */
+static void forget_object_calls(s_sched *s)
+{
+    for (int i = 0; i < S_OBJECT_BUCKETS; i++) {
+        for (b_link *at; (at = b_first(&s->object_calls[i])) != NULL;)
+            b_unlink(at);
+    }
 }
 
 static void free_contents(s_sched *s)
@@ -57,6 +67,7 @@ static void free_contents(s_sched *s)
     PyMem_RawFree(s->io_scratch);
     s->io_scratch = NULL;
     Py_CLEAR(s->io_spare);
+    forget_object_calls(s);
     while (s->spare != NULL) {
         p_stack *stack = s->spare;
         s->spare = stack->next;

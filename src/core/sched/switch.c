@@ -65,6 +65,23 @@ static PyObject *start_current(s_sched *s, s_tasklet *t)
 
 static void run_handlers(s_sched *s, s_tasklet *main);
 
+/* The call that it left softly goes on, on its frames; what it waited for may have failed. */
+static B_COLD PyObject *run_rest(s_sched *s, s_tasklet *t)
+{
+    PyObject *rest = t->wait.value, *error = t->error, *value = NULL;
+    t->wait.value = t->error = NULL;
+    c_call_on_frames(s->ts, &t->c);
+    if (error == NULL) {
+        value = ((s_rest *)rest)->run(s, (s_rest *)rest);
+        if (s_self_here() == NULL) /* its last call was handed over */
+            s_carrier_hook.meet();
+        error = PyErr_GetRaisedException();
+    }
+    Py_XDECREF(rest);
+    c_leave_frames(s->ts, &t->c);
+    return c_resume(s->ts, &t->c, value, error);
+}
+
 static PyObject *run_current(s_sched *s, s_tasklet *t)
 {
     unsigned char kept = t->saved_as;
@@ -74,6 +91,8 @@ static PyObject *run_current(s_sched *s, s_tasklet *t)
             return start_current(s, t);
         if (kept == S_FRAMES_AT_SAFEPOINT)
             return run_current_at_safepoint(s, t);
+        if (kept == S_FRAMES_UNFINISHED)
+            return run_rest(s, t);
         run_handlers(s, t);
     }
     PyObject *value = t->wait.value, *error = t->error;
@@ -404,6 +423,16 @@ static B_COLD void run_handlers(s_sched *s, s_tasklet *main)
     restart_on_stack(s->stack);
 }
 
+/* In what way the current tasklet is suspended softly. */
+static inline int way_of_leaving(s_sched *s, const c_call_site *site)
+{
+    if (site->kind == C_SAFEPOINT)
+        return S_FRAMES_AT_SAFEPOINT;
+    int unfinished = s->unfinished;
+    s->unfinished = 0;
+    return unfinished ? S_FRAMES_UNFINISHED : S_FRAMES;
+}
+
 /* Suspends `me` softly and leaves its stack; `point` says where. */
 static B_NORETURN void leave_at_point(s_sched *s, s_tasklet *me, s_tasklet *next,
                                       const c_call_site *site, const c_soft_point *point)
@@ -413,7 +442,7 @@ static B_NORETURN void leave_at_point(s_sched *s, s_tasklet *me, s_tasklet *next
     c_suspend(s->ts, &me->c, point);
     if (s_torture & S_TORTURE_MOVE && next->saved_as != S_C_STACK)
         move_stack(s);
-    me->saved_as = site->kind == C_SAFEPOINT ? S_FRAMES_AT_SAFEPOINT : S_FRAMES;
+    me->saved_as = (unsigned char)way_of_leaving(s, site);
     if (B_UNLIKELY(s->travels)) {
         count_soft_leave(s, me);
         make_current(s, next);
@@ -455,6 +484,7 @@ static B_NOINLINE PyObject *transfer_slow(s_sched *s, s_tasklet *me, s_tasklet *
         s_report_traced(s, me);
     s->profiled |= c_trace_by_profiler(s->ts);
     int why = refuse_or_leave(s, me, next, site, &top);
+    s->unfinished = 0;
     s->count_why[why]++;
     me->why = (unsigned char)why;
     if (why == C_NESTED && c_chunk_nearly_full(s->ts, &me->c))
@@ -492,6 +522,17 @@ PyObject *s_transfer_at_safepoint(s_sched *s, s_tasklet *next, const c_call_site
 PyObject *s_suspend(s_sched *s, const c_call_site *site)
 {
     return s_transfer(s, s_next(s), site);
+}
+
+PyObject *s_suspend_unfinished(s_sched *s, PyObject *rest, const c_call_site *site)
+{
+    s_tasklet *me = s->current;
+    Py_XSETREF(me->wait.value, rest);
+    s_tasklet *next = s_next(s); /* what the tasklet waits for may come already */
+    if (next == me)
+        return s_transfer(s, me, NULL);
+    s->unfinished = 1;
+    return transfer_slow(s, me, next, site);
 }
 
 PyObject *s_schedule(s_sched *s, const c_call_site *site)

@@ -19,6 +19,8 @@ typedef struct s_tasklet s_tasklet;
 typedef struct s_sched s_sched;
 typedef struct s_left_wait s_left_wait;
 
+#define S_OBJECT_BUCKETS 64
+
 enum s_state { S_NEW, S_READY, S_RUNNING, S_BLOCKED, S_PAUSED, S_DONE };
 
 /* How a tasklet's execution is kept while it does not run. */
@@ -29,6 +31,7 @@ enum s_saved_as {
     S_FRAMES_CALLED,       /* soft: main, which has left its wait to run handlers of signals */
     S_C_STACK,             /* hard */
     S_LIVE,                /* not at all: it runs, or has ended */
+    S_FRAMES_UNFINISHED,   /* soft, in a call that has more to do: s_rest */
 };
 
 /* What LOOMLET_TORTURE asks for: bits, for the whole process. */
@@ -87,11 +90,22 @@ typedef struct s_wait_kind {
     unsigned char anywhere;
     unsigned char stackless;  /* a wait of the Stackless API: so is a deadlock there */
     unsigned char insertable; /* insert() and run() end the wait, as if the tasklet were paused */
+    unsigned char unfinished; /* wait.value is an s_rest, which it stays when the wait ends */
     unsigned char resumable; /* main leaves the wait for handlers of signals, and begins it again */
     /* ... where it waits softly: begins the wait again for `left`.  0: it waits; 1: it need not,
      * its wait.value is what the call returns; or S_E_.  NULL: main does not leave it so. */
     int (*again)(s_sched *s, const s_left_wait *left);
 } s_wait_kind;
+
+/* What a call has to do when its wait is over: an object that the waiting tasklet owns.  On a C
+ * stack the call goes on by itself; one that was left softly goes on by `run`, on top of the
+ * tasklet's frames.  Dropped if an exception comes first. */
+typedef struct s_rest {
+    PyObject_HEAD
+    /* What the call returns, or NULL with an exception. */
+    PyObject *(*run)(s_sched *s, struct s_rest *rest);
+    PyObject *woken; /* borrowed, one of the singletons: what the wait has given */
+} s_rest;
 
 /* A soft wait that main has left.  Owns its references. */
 struct s_left_wait {
@@ -257,6 +271,7 @@ struct s_sched {
     int killing;                 /* inside s_kill_all */
     int signalled;               /* main was woken to run handlers of signals */
     s_left_wait left;            /* ... and has left a soft wait for that */
+    int unfinished;              /* the current tasklet is left with an s_rest */
     unsigned char round;         /* of s_kill_all */
     unsigned long thread_id;
 
@@ -264,7 +279,7 @@ struct s_sched {
     uint64_t fixed_stack_of;   /* the id that s_claim_fixed_stack has admitted; 0: none */
     struct s_preempt *preempt; /* its slices and its budget; NULL before the first */
     s_stackless_sched stackless;
-    b_link object_calls; /* that may wait: sync/object_mutex.h */
+    b_link object_calls[S_OBJECT_BUCKETS]; /* that may wait: sync/object_mutex.h */
 
     /* From here on what outlives a thread, because others may be looking at it. */
     int ended;                   /* 0 while its thread lives */
@@ -369,7 +384,8 @@ static inline int s_waits_as_thread(const s_sched *s)
 /* Its frames are all that is kept. */
 static inline int s_is_soft(const s_tasklet *t)
 {
-    return t->saved_as >= S_FRAMES && t->saved_as <= S_FRAMES_CALLED;
+    return (t->saved_as >= S_FRAMES && t->saved_as <= S_FRAMES_CALLED) ||
+           t->saved_as == S_FRAMES_UNFINISHED;
 }
 
 static inline s_tasklet *s_of_link(b_link *link)

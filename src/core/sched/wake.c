@@ -61,7 +61,7 @@ void s_wake_all(s_sched *s, b_link *claimed, PyObject *value)
     for (b_link *at; (at = b_first(claimed)) != NULL;) {
         s_tasklet *t = s_of_link(at);
         b_unlink(at);
-        t->wait.value = Py_NewRef(value);
+        s_give(t, value);
         s_wake(s, t);
     }
 }
@@ -182,10 +182,12 @@ int s_wake_for_signals(s_sched *s)
 {
     s_tasklet *t = s->main;
     if (t->state != S_BLOCKED || !t->kind->resumable ||
-        !(s_is_soft(t) ? leave_soft_wait(s, t) : t->kind->detach(t)))
+        !(s_is_soft(t) && !t->kind->unfinished ? leave_soft_wait(s, t) : t->kind->detach(t)))
         return 0;
     s->signalled = 1;
-    Py_XSETREF(t->wait.value, Py_NewRef(Py_True));
+    if (!t->kind->unfinished)
+        Py_CLEAR(t->wait.value);
+    s_give(t, Py_True);
     s_wake(s, t);
     return 1;
 }

@@ -20,6 +20,15 @@ static inline void s_wake(s_sched *s, s_tasklet *t)
     s_ready(s, t);
 }
 
+/* What the wait of a claimed tasklet has given it: None, True or False. */
+static inline void s_give(s_tasklet *t, PyObject *value)
+{
+    if (t->kind != NULL && t->kind->unfinished)
+        ((s_rest *)t->wait.value)->woken = value;
+    else
+        t->wait.value = Py_NewRef(value);
+}
+
 /* The claimed tasklets of a list, in its order, each with `value` as the result of its wait. */
 void s_wake_all(s_sched *s, b_link *claimed, PyObject *value);
 

@@ -1,4 +1,4 @@
-/* The object mutexes of a scheduler: a list, because few calls are under way: object_mutex.h. */
+/* The object mutexes of a scheduler, in buckets by their object: see object_mutex.h. */
 #include "sync/object_mutex.h"
 
 static c_lock guard; /* for s_leave_queue, which wants one: a scheduler is in one thread */
@@ -20,7 +20,7 @@ void y_object_mutex_begin(s_sched *s, y_object_mutex *mutex, PyObject *object)
 {
     mutex->object = object;
     b_list_init(&mutex->waiters);
-    b_append(&s->object_calls, &mutex->link);
+    b_append(y_object_calls(s, object), &mutex->link);
 }
 
 void y_object_mutex_end(s_sched *s, y_object_mutex *mutex)
@@ -36,7 +36,8 @@ void y_object_mutex_end(s_sched *s, y_object_mutex *mutex)
 
 static y_object_mutex *find_mutex(s_sched *s, const PyObject *object)
 {
-    for (b_link *at = s->object_calls.next; at != &s->object_calls; at = at->next) {
+    b_link *calls = y_object_calls(s, object);
+    for (b_link *at = calls->next; at != calls; at = at->next) {
         y_object_mutex *mutex = B_CONTAINER(at, y_object_mutex, link);
         if (mutex->object == object)
             return mutex;

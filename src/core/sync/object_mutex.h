@@ -20,11 +20,16 @@ typedef struct {
 /* A call on `object` that may wait, on this C stack, until y_object_mutex_end. */
 void y_object_mutex_begin(s_sched *s, y_object_mutex *mutex, PyObject *object);
 void y_object_mutex_end(s_sched *s, y_object_mutex *mutex);
-/* Whether any such call of this thread's tasklets is under way; 1 also where that is not known. */
-static inline int y_object_mutex_any(void)
+static inline b_link *y_object_calls(s_sched *s, const PyObject *object)
 {
-    const s_sched *s = s_self_here();
-    return s == NULL || !b_list_empty(&s->object_calls);
+    return &s->object_calls[(uintptr_t)object / 64 % S_OBJECT_BUCKETS];
+}
+/* Whether such a call of this thread's tasklets may be under way; 1 also where that is not known.
+ */
+static inline int y_object_mutex_any(const PyObject *object)
+{
+    s_sched *s = s_self_here();
+    return s == NULL || !b_list_empty(y_object_calls(s, object));
 }
 /* ... on `object`. */
 int y_object_mutex_is_taken(s_sched *s, const PyObject *object);

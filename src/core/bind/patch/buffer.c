@@ -11,8 +11,8 @@
  *
  * Rejected: a lock of our own for each buffer, which every call would pay for.
  */
+#include "patch/buffer.h"
 #include "bind/patch/patch.h"
-#include "patch/file.h"
 
 static PyTypeObject *reader_type, *writer_type;
 static struct {
@@ -27,16 +27,17 @@ static struct {
     {                                                                                              \
         return patch_buffer_enter(self) < 0 ? NULL : buffer.name(self, arg);                       \
     }
-#define FAST(buffer, name)                                                                         \
-    static PyObject *buffer##_##name(PyObject *self, PyObject *const *args, Py_ssize_t nargs)      \
+#define READS(name)                                                                                \
+    static PyObject *reader_##name(PyObject *self, PyObject *const *args, Py_ssize_t nargs)        \
     {                                                                                              \
-        patch_fast_call original = (patch_fast_call)(void (*)(void))buffer.name;                   \
-        return patch_buffer_enter(self) < 0 ? NULL : original(self, args, nargs);                  \
+        patch_fast_call original = (patch_fast_call)(void (*)(void))reader.name;                   \
+        c_call_site site = BIND_SITE(self, args, nargs, reader_##name);                            \
+        return patch_buffer_enter(self) < 0 ? NULL : patch_reader_call(self, original, &site);     \
     }
 
-FAST(reader, read)
-FAST(reader, read1)
-FAST(reader, readline)
+READS(read)
+READS(read1)
+READS(readline)
 PLAIN(reader, readinto)
 PLAIN(reader, readinto1)
 PLAIN(reader, close)
@@ -75,7 +76,8 @@ static int find_buffer_types(void)
 int bind_patch_buffers(int install)
 {
     if (install)
-        return find_buffer_types() < 0 || c_methods_replace(reader_type, readers, READERS) < 0
+        return find_buffer_types() < 0 || c_buffer_find(reader_type, writer_type) < 0 ||
+                       c_methods_replace(reader_type, readers, READERS) < 0
                    ? -1
                    : c_methods_replace(writer_type, writers, WRITERS);
     if (reader.read != NULL)

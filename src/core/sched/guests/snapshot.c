@@ -19,6 +19,8 @@ int s_snapshot_obstacle(const s_sched *s, const s_tasklet *t)
         return S_OBSTACLE_ENDED;
     if (t->owner != s || t->state == S_RUNNING)
         return S_OBSTACLE_THREAD;
+    if (t->saved_as == S_FRAMES_UNFINISHED)
+        return S_OBSTACLE_C_STACK;
     if (t->saved_as == S_NOT_STARTED || s_is_soft(t))
         return S_OBSTACLE_NONE;
     if (t->why == C_FROM_C && t->state == S_READY)
