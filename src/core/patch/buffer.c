@@ -13,7 +13,7 @@
  * which may read in another way (SSLSocket); a SocketIO whose timeout has occurred, which raises at
  * once; and builds without a GIL, where what the buffer holds can only be read under its lock.
  *
- * When the time of the socket is over the SocketIO is told, as its own readinto() does it.
+ * A read that times out marks the SocketIO as its own readinto() would, so that later reads fail.
  */
 #include "patch/buffer.h"
 
@@ -92,12 +92,19 @@ static PyTypeObject call_type = {
     .tp_dealloc = dealloc_call,
 };
 
+int patch_buffers_prepare(PyTypeObject *reader, PyTypeObject *writer)
+{
+    return PyType_Ready(&call_type) < 0 ? -1 : c_buffer_find(reader, writer);
+}
+
 /* ---- before the call -------------------------------------------------------------------- */
 
 static PyObject *socket_type, *socket_io_type; /* of the module socket, once it is imported */
 
 static int find_types(void)
 {
+    if (socket_type != NULL && socket_io_type != NULL)
+        return 1;
     PyObject *name = PyUnicode_FromString("socket");
     PyObject *module = name != NULL ? PyImport_GetModule(name) : NULL;
     if (module != NULL && socket_type == NULL)

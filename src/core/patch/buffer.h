@@ -10,6 +10,8 @@
 #include "patch/patch.h"
 #include "sync/object_mutex.h"
 
+/* Before the others: 0 or -1. */
+int patch_buffers_prepare(PyTypeObject *reader, PyTypeObject *writer);
 /* Waits until no tasklet of this thread is inside a call on the stream below a buffer: 0 or -1. */
 int patch_buffer_wait(PyObject *raw);
 /* The same for a few loads when no tasklet is inside such a call. */

@@ -1,4 +1,4 @@
-/* Descriptors, FileIO objects: the contract.
+/* Descriptors and FileIO objects: the contract.
  *
  * A call on a FileIO that waits holds its object mutex (sync/object_mutex.h): the buffer above it
  * is locked meanwhile, in a way that knows no tasklets, so others wait before they touch it.

@@ -287,6 +287,22 @@ def test_it_is_shown_as_waiting_for_the_socket(pair):
     assert loomlet.run(main) is file.raw._sock
 
 
+@soft
+def test_what_is_kept_meanwhile_can_be_looked_at(pair):
+    """By code that looks at all objects."""
+    ours, file = pair
+
+    def main():
+        reader = spawn(file.readline)
+        pause()
+        names = {type(found).__mro__[0].__name__ for found in gc.get_objects()}
+        ours.sendall(b"\n")
+        reader.join()
+        return names
+
+    assert "ReaderCall" in loomlet.run(main)
+
+
 def test_what_waits_so_cannot_be_frozen(pair):
     ours, file = pair
 

@@ -76,7 +76,7 @@ static int find_buffer_types(void)
 int bind_patch_buffers(int install)
 {
     if (install)
-        return find_buffer_types() < 0 || c_buffer_find(reader_type, writer_type) < 0 ||
+        return find_buffer_types() < 0 || patch_buffers_prepare(reader_type, writer_type) < 0 ||
                        c_methods_replace(reader_type, readers, READERS) < 0
                    ? -1
                    : c_methods_replace(writer_type, writers, WRITERS);
