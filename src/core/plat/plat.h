@@ -102,8 +102,10 @@ int64_t p_now(void);
 /* The same clock as p_now, some milliseconds coarse, at a quarter of the cost. */
 int64_t p_now_coarse(void);
 
-/* How many threads wait for this pthread_cond_t, about; -1 where the C library does not say. */
+/* How many threads wait for this pthread_cond_t, about; -1: unknown. */
 int p_condition_waiters(const void *condition);
+/* Lets it be known from now on, where the C library counts them.  Takes 0.1 ms, once. */
+void p_condition_learn(void);
 
 /* ---- processes -------------------------------------------------------------- */
 

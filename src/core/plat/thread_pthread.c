@@ -107,17 +107,6 @@ int p_thread_launch(p_launch *launch)
     return launch->begun;
 }
 
-int p_condition_waiters(const void *condition)
-{
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 25)
-    const pthread_cond_t *c = condition;
-    return (int)(__atomic_load_n(&c->__data.__wrefs, __ATOMIC_RELAXED) >> 3);
-#else
-    (void)condition;
-    return -1;
-#endif
-}
-
 _Static_assert(sizeof(p_signals) >= sizeof(sigset_t), "a signal mask has its place");
 
 void p_signals_read(p_signals *blocked)

@@ -425,6 +425,8 @@ static int become_home(s_sched *s, s_carriers *all)
 {
     if (c_interrupt_throw_prepare() < 0)
         return S_E_SET;
+    if (c_has_gil)
+        p_condition_learn();
     s_carrier_thread *home = s_carrier_obtain(all);
     p_stack *base = home != NULL && !c_out_of_memory() ? p_stack_new() : NULL;
     if (base == NULL) {

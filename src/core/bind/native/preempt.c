@@ -188,6 +188,13 @@ static PyObject *has_gil(PyObject *module, PyObject *unused)
     return PyBool_FromLong(c_has_gil);
 }
 
+/* _gil_waiters() -> how many threads wait for the GIL; -1: unknown, as before the first handoff. */
+static PyObject *count_gil_waiters(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyLong_FromLong(c_gil_waiters());
+}
+
 /* _can_hand_over() -> whether a scheduler can go on in another thread, in this interpreter. */
 static PyObject *can_hand_over(PyObject *module, PyObject *unused)
 {
@@ -281,6 +288,7 @@ PyMethodDef bind_preempt_functions[] = {
     {"_slices", set_slices, METH_O, NULL},
     {"_can_hand_over", can_hand_over, METH_NOARGS, NULL},
     {"_has_gil", has_gil, METH_NOARGS, NULL},
+    {"_gil_waiters", count_gil_waiters, METH_NOARGS, NULL},
     {"_handoff", set_handoff, METH_O, NULL},
     {"_handoff_count", read_handoff_count, METH_NOARGS, NULL},
     {"_limit_threads", limit_threads, METH_O, NULL},

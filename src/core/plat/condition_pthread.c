@@ -1,0 +1,84 @@
+/* How many threads wait for a condition variable of the C library.
+ *
+ * The standard has no such question, but the library keeps the number, in a word of the variable,
+ * above three bits of its own.  Where that word is differs: glibc moved it in 2.41 and in updates
+ * of older versions, and a program runs with another library than the one it was built with.  So
+ * the place is learned from a variable of ours, once: a thread waits for it, and while its mutex is
+ * ours that thread has waited exactly once.  The word that counts it is the only one that is 1
+ * above the three bits then, and 0 there when the thread has gone.  Where there is no such word, or
+ * more than one, the number stays unknown.
+ *
+ * Threads: p_condition_learn() in one thread at a time; the answers come from any thread, without a
+ * lock, and are old at once.
+ */
+#include <pthread.h>
+
+#include "plat/plat.h"
+
+#define WORDS (sizeof(pthread_cond_t) / sizeof(unsigned))
+#define FLAGS 3
+
+static int counter = -1; /* the index of the word; atomic */
+
+static struct {
+    pthread_mutex_t mutex;
+    pthread_cond_t present; /* the thread waits */
+    pthread_cond_t end;     /* what it waits for */
+    int waits, ends;
+} trial = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0};
+
+static unsigned count_in_word(const void *condition, int index)
+{
+    const unsigned *words = condition;
+    return __atomic_load_n(&words[index], __ATOMIC_RELAXED) >> FLAGS;
+}
+
+static void wait_for_end(void)
+{
+    pthread_mutex_lock(&trial.mutex);
+    trial.waits = 1;
+    pthread_cond_signal(&trial.present);
+    while (!trial.ends)
+        pthread_cond_wait(&trial.end, &trial.mutex);
+    pthread_mutex_unlock(&trial.mutex);
+}
+
+/* The only word that counts one waiter; -1: there is no such word. */
+static int find_counter(const void *condition)
+{
+    int found = -1;
+    for (int i = 0; i < (int)WORDS; i++) {
+        if (count_in_word(condition, i) != 1)
+            continue;
+        if (found >= 0)
+            return -1;
+        found = i;
+    }
+    return found;
+}
+
+void p_condition_learn(void)
+{
+    p_thread thread;
+    if (counter >= 0)
+        return;
+    trial.waits = trial.ends = 0;
+    if (p_thread_start(&thread, wait_for_end) < 0)
+        return;
+    pthread_mutex_lock(&trial.mutex);
+    while (!trial.waits)
+        pthread_cond_wait(&trial.present, &trial.mutex);
+    int found = find_counter(&trial.end);
+    trial.ends = 1;
+    pthread_cond_signal(&trial.end);
+    pthread_mutex_unlock(&trial.mutex);
+    p_thread_join(&thread);
+    if (found >= 0 && count_in_word(&trial.end, found) == 0)
+        __atomic_store_n(&counter, found, __ATOMIC_RELAXED);
+}
+
+int p_condition_waiters(const void *condition)
+{
+    int index = __atomic_load_n(&counter, __ATOMIC_RELAXED);
+    return index < 0 ? -1 : (int)count_in_word(condition, index);
+}
