@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 #include "cpython/interned_name.h"
+#include "cpython/soft_point.h"
 #include "plat/plat.h"
 
 #if PY_VERSION_HEX < 0x030C0000
@@ -33,9 +34,6 @@
 PyObject *PyErr_GetRaisedException(void);
 void PyErr_SetRaisedException(PyObject *exception);
 #endif
-
-struct _PyInterpreterFrame;
-typedef struct _PyInterpreterFrame c_frame;
 
 /* The part of PyThreadState that belongs to one tasklet, and its frames.
  *
@@ -64,39 +62,6 @@ typedef struct {
      * was suspended at a safepoint: when an exception is thrown in, and when it resumes. */
     int advance, end_advance;
 } c_state;
-
-/* How a blocking C function was called: what the call's operands must look like.  C_SAFEPOINT: not
- * by Python code, but by the eval loop at a safepoint (c_interrupt); only `args` is used, for the
- * `at` of the interrupt request. */
-enum { C_CALL, C_ITER, C_WITH, C_SAFEPOINT };
-typedef struct {
-    PyObject *self;
-    PyObject *const *args; /* as handed to a METH_FASTCALL function, else NULL */
-    Py_ssize_t nargs;      /* with the keyword values */
-    void *function;        /* the address of the called C function */
-    int kind;
-} c_call_site;
-
-#define C_MAX_SPLICES 16
-
-/* Two activations with C code between them that can be given up (splice.c). */
-typedef struct {
-    c_frame *upper, *lower;
-    int top, offset, advance;
-    int count;
-    PyObject *owned[2];     /* references that the C code owned, to be dropped */
-    PyObject *made;         /* one that it owned, to be kept in slot `spare` */
-    void *spare, *borrowed; /* slots; `borrowed` holds a borrowed reference and must be emptied */
-} c_splice_plan;
-
-/* A suspension point that has passed every rule of soft_rules.c. */
-typedef struct {
-    c_frame *bottom;
-    int depth, top, advance, end_advance;
-    PyObject *enter, *exit; /* C_WITH: what the instruction holds in C, else NULL */
-    int splices;
-    c_splice_plan splice[C_MAX_SPLICES];
-} c_soft_point;
 
 /* What a hard suspension keeps on its own C stack. */
 typedef struct {

@@ -11,6 +11,7 @@
  *   object.name                   a property, __getattr__, __getattribute__
  *   partial_object(...)           functools.partial of a Python function
  *   Class(...)                    __init__; the value is the new object
+ *   method(*args, **kwargs)       the function of a bound method (star_call.c)
  *
  * The proof has three parts:
  *
@@ -27,9 +28,9 @@
  *
  * In any doubt the switch is hard.  Refused, among others: a property of a type with __getattr__
  * (which sees its AttributeError), __getattr__ of a type that has its own __getattribute__ too,
- * more arguments than the C code keeps on its stack (it owns a block of memory), keyword arguments
- * (a dictionary), a temporary generator on 3.12 and 3.13 (part 2: next(gen()) looks like the end of
- * gen()).
+ * more positional arguments than the C code keeps on its stack (it owns a block of memory), keyword
+ * arguments of a class or a partial object (a dictionary), a temporary generator on 3.12 and 3.13
+ * (part 2: next(gen()) looks like the end of gen()).
  *
  * How an instruction is finished is kept in the waiting frame's return_offset, so it needs nothing
  * on any C stack: kind << 8 | operands.
@@ -40,7 +41,16 @@
 
 #ifdef C_HAS_SOFT
 
-enum { KIND_NEXT = 1, KIND_SEND, KIND_ITEM, KIND_ATTR, KIND_METHOD, KIND_CALL, KIND_INIT };
+enum {
+    KIND_NEXT = 1,
+    KIND_SEND,
+    KIND_ITEM,
+    KIND_ATTR,
+    KIND_METHOD,
+    KIND_CALL,
+    KIND_INIT,
+    KIND_STAR
+};
 
 typedef struct {
     c_frame *upper, *lower;
@@ -284,6 +294,25 @@ static int splice_call(join *j)
     return kind != 0 && plan_splice(j, kind, operands);
 }
 
+static int splice_star_call(join *j)
+{
+    int oparg = ip_oparg(j->ip), operands = C_EX_OPERANDS(oparg);
+    slot *base = j->end - operands, *first = j->lower->localsplus;
+    c_star_call call;
+    if (j->func == NULL || base < first + j->code->co_nlocalsplus)
+        return 0;
+    PyObject *args = slot_object(base[2]), *kwargs = NULL;
+    if (C_EX_HAS_KEYWORDS(j->lower, base - first, oparg))
+        kwargs = slot_object(base[3]);
+    if (!c_star_call_find(c_stack_words_between(j->upper, j->lower), args, kwargs, &call))
+        return 0;
+    PyObject *method = C_EX_TARGET(base);
+    if (!Py_IS_TYPE(method, &PyMethod_Type) || PyMethod_GET_FUNCTION(method) != j->func)
+        return 0;
+    j->to->call = call;
+    return plan_splice(j, KIND_STAR, operands);
+}
+
 static int splice_instruction(join *j)
 {
     int op = ip_opcode(j->ip);
@@ -291,6 +320,8 @@ static int splice_instruction(join *j)
         return splice_for_iter(j);
     if (op == C_OP_CALL)
         return splice_call(j);
+    if (op == C_OP_CALL_EX)
+        return splice_star_call(j);
     if (op == LOAD_ATTR)
         return splice_attribute(j);
     return C_PLAIN_SUBSCRIPT(op, ip_oparg(j->ip)) && splice_subscript(j);
@@ -339,6 +370,7 @@ void c_splice_join(const c_soft_point *point, int i)
     c_frame *lower = plan->lower;
     for (int n = 0; n < plan->count; n++)
         Py_DECREF(plan->owned[n]);
+    c_star_call_release(&plan->call);
     if (plan->borrowed != NULL)
         *(slot *)plan->borrowed = SLOT_NULL;
     if (plan->made != NULL)
@@ -372,6 +404,8 @@ int c_splice_is_valid(PyCodeObject *code, int op, int arg, int offset, int depth
                arg >> 1 < PyTuple_GET_SIZE(code->co_names);
     if (op == C_OP_CALL)
         return operands == arg + 2 && (generator || kind == KIND_CALL || kind == KIND_INIT);
+    if (op == C_OP_CALL_EX)
+        return operands == C_EX_OPERANDS(arg) && kind == KIND_STAR;
     return C_PLAIN_SUBSCRIPT(op, arg) && operands == 2 && kind == KIND_ITEM;
 }
 
@@ -448,6 +482,8 @@ static int units_of_kind(int kind)
     case KIND_ATTR:
     case KIND_METHOD:
         return C_STEP_OVER(LOAD_ATTR);
+    case KIND_STAR:
+        return C_STEP_OVER(C_OP_CALL_EX);
     default:
         return C_STEP_OVER(C_OP_CALL);
     }

@@ -43,10 +43,36 @@ typedef struct {
     size_t count;
 } c_stack_words;
 c_stack_words c_stack_words_between(const c_frame *upper, const c_frame *lower);
+
+/* Where one chain of C functions keeps what it uses (stack_layout.c). */
+#define C_LAYOUT_KINDS 3
+#define C_LAYOUT_OFFSETS 16
+typedef struct {
+    size_t words; /* between the activations; 0: not known */
+    size_t offset[C_LAYOUT_KINDS][C_LAYOUT_OFFSETS];
+    int offsets[C_LAYOUT_KINDS], probes;
+} c_stack_layout;
+/* In each probe: the object of that kind is looked for, and then the probe is complete. */
+void c_layout_note(c_stack_layout *layout, c_stack_words words, int kind, const void *object);
+void c_layout_end_probe(c_stack_layout *layout, c_stack_words words);
+/* The object of that kind in a later call, NULL: not there. */
+void *c_layout_read(const c_stack_layout *layout, c_stack_words words, int kind);
+/* Overwrites what calls have left on the stack below. */
+void c_stack_overwrite(void);
+/* The globals of a program that makes probes, with `probe` and with wipe(); NULL: an exception. */
+PyObject *c_probe_begin(PyMethodDef *probe, const char *program);
+
 /* Finds the new object and the tuple of arguments, borrowed from the C code of Class(...): 0 when
  * the words do not look like those of such a call, with `func` as its __init__.  `tuple` is NULL
  * when the call has no arguments: then the tuple is immortal. */
 int c_find_new_object(c_stack_words words, PyObject *func, PyObject **object, PyObject **tuple);
+
+/* method(*args, **kwargs): star_call.c. */
+int c_star_call_init(void);
+/* Whether such a call is in progress: with the method's arguments, which may be no live objects if
+ * it is not. */
+int c_star_call_find(c_stack_words words, PyObject *args, PyObject *kwargs, c_star_call *found);
+void c_star_call_release(const c_star_call *call);
 
 /* For functions that read words of the C stack. */
 #if defined(__has_feature)

@@ -4,14 +4,10 @@
  * them in its slots.  The offsets of fields are read from member descriptors.
  *
  * Class(...) is called through C code that owns two objects to which there is no other reference:
- * the tuple of the arguments, and the new object.  Both lie on the C stack, at the same distance
- * from the activation of __init__ in every such call, because the C functions between the two
- * activations are always the same.  So a class of ours is instantiated at import, and the stack is
- * probed from inside its __init__; its tp_new has noted both objects.  This is done several times,
- * with other leftovers on the stack, so that what lies there by chance is not mistaken for one of
- * the two.  A later call must show the same distance, and the same object at all offsets that were
- * learned for it.  If nothing was found (a hook in between, another eval loop), no such call is
- * spliced.
+ * the tuple of the arguments, and the new object.  Both lie on the C stack (stack_layout.c).  So a
+ * class of ours is instantiated at import, and the stack is probed from inside its __init__; its
+ * tp_new has noted both objects.  If nothing was found (a hook in between, another eval loop), no
+ * such call is spliced.
  */
 #include "cpython/splice.h"
 
@@ -19,43 +15,19 @@
 
 c_splice_facts c_facts;
 
-#define MAX_OFFSETS 16
 #define PROBES 4
 enum { FUNC, OBJECT, TUPLE, WANTED };
 
-/* How many words are between the activations, and at which of them each object was seen. */
-static struct {
-    size_t words;
-    size_t offset[WANTED][MAX_OFFSETS];
-    int offsets[WANTED];
-} init_call;
-
-c_stack_words c_stack_words_between(const c_frame *upper, const c_frame *lower)
-{
-    while (!frame_is_entry(lower->previous))
-        lower = lower->previous;
-    void *const *at = (void *const *)upper->previous, *const *end = (void *)lower->previous;
-    return (c_stack_words){at, end > at ? (size_t)(end - at) : 0};
-}
-
-/* The object that all its offsets hold, or NULL. */
-C_READS_STACK static PyObject *object_at_offsets(c_stack_words words, int which)
-{
-    PyObject *object = init_call.offsets[which] ? words.at[init_call.offset[which][0]] : NULL;
-    for (int i = 1; i < init_call.offsets[which]; i++)
-        if (words.at[init_call.offset[which][i]] != (void *)object)
-            return NULL;
-    return object;
-}
+static c_stack_layout init_call;
 
 int c_find_new_object(c_stack_words words, PyObject *func, PyObject **object, PyObject **tuple)
 {
     if (words.count != init_call.words || init_call.words == 0 ||
-        object_at_offsets(words, FUNC) != func)
+        c_layout_read(&init_call, words, FUNC) != func)
         return 0;
-    *object = object_at_offsets(words, OBJECT);
+    *object = c_layout_read(&init_call, words, OBJECT);
     if (tuple != NULL)
-        *tuple = object_at_offsets(words, TUPLE);
+        *tuple = c_layout_read(&init_call, words, TUPLE);
     return *object != NULL && (tuple == NULL || *tuple != NULL);
 }
 
@@ -64,14 +36,6 @@ int c_find_new_object(c_stack_words words, PyObject *func, PyObject **object, Py
 /* What each probe looks for; kept alive, so that no address is used again. */
 static PyObject *wanted[PROBES][WANTED];
 static int probes;
-
-/* Overwrites what calls have left on the stack below. */
-B_NOINLINE static void wipe_stack(void)
-{
-    volatile uintptr_t words[256];
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-        words[i] = i;
-}
 
 B_NOINLINE static PyObject *allocate_deeper(PyTypeObject *type, int deeper)
 {
@@ -86,7 +50,7 @@ B_NOINLINE static PyObject *make_probe_object(PyTypeObject *type, PyObject *args
     wanted[probes][TUPLE] = Py_NewRef(args);
     PyObject *object = allocate_deeper(type, probes);
     wanted[probes][OBJECT] = Py_XNewRef(object);
-    wipe_stack();
+    c_stack_overwrite();
     return object;
 }
 
@@ -107,21 +71,6 @@ static PyObject *probe_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     return probes & 2 ? make_deeper_probe_object(type, args) : make_probe_object(type, args);
 }
 
-/* The first probe notes all offsets, the others keep those at which they see the object again. */
-C_READS_STACK static void note_offsets(c_stack_words words, int which)
-{
-    size_t *offset = init_call.offset[which];
-    const void *object = wanted[probes][which];
-    int count = 0;
-    for (size_t i = 0; probes == 0 && i < words.count && count < MAX_OFFSETS; i++)
-        if (words.at[i] == object)
-            offset[count++] = i;
-    for (int i = 0; probes > 0 && i < init_call.offsets[which]; i++)
-        if (words.at[offset[i]] == object)
-            offset[count++] = offset[i];
-    init_call.offsets[which] = count;
-}
-
 static PyObject *probe_stack(PyObject *self, PyObject *none)
 {
     (void)self, (void)none;
@@ -131,28 +80,14 @@ static PyObject *probe_stack(PyObject *self, PyObject *none)
         Py_RETURN_NONE;
     c_stack_words words = c_stack_words_between(upper, upper->previous->previous);
     wanted[probes][FUNC] = Py_NewRef(slot_object(upper->f_funcobj));
-    if (probes == 0)
-        init_call.words = words.count;
-    for (int which = 0; which < WANTED; which++) {
-        if (words.count != init_call.words)
-            init_call.offsets[which] = 0;
-        note_offsets(words, which);
-    }
+    for (int which = 0; which < WANTED; which++)
+        c_layout_note(&init_call, words, which, wanted[probes][which]);
+    c_layout_end_probe(&init_call, words);
     probes++;
     Py_RETURN_NONE;
 }
 
-static PyObject *probe_wipe(PyObject *self, PyObject *none)
-{
-    (void)self, (void)none;
-    wipe_stack();
-    Py_RETURN_NONE;
-}
-
-static PyMethodDef probe_methods[] = {
-    {"probe", probe_stack, METH_NOARGS, NULL},
-    {"wipe", probe_wipe, METH_NOARGS, NULL},
-};
+static PyMethodDef probe_method = {"probe", probe_stack, METH_NOARGS, NULL};
 
 /* There are as many arguments as fit, and __init__ is looked up anew or found in the type cache:
  * other stale words each time. */
@@ -171,32 +106,23 @@ static const char probe_calls[] = "for i in range(4):\n"
                                   "    renew(i % 2)\n"
                                   "    make(i, i + 2, i + 4, i + 6)\n";
 
-static int run_probe_program(const char *program, PyObject *globals)
+static int learn_new_object_offsets(void)
 {
-    PyObject *ran = PyRun_String(program, Py_file_input, globals, globals);
-    Py_XDECREF(ran);
-    return ran ? 0 : -1;
-}
-
-static int learn_new_object_offsets(PyObject *globals)
-{
-    int code = 0;
-    for (int i = 0; i < 2 && code == 0; i++) {
-        PyObject *function = PyCFunction_New(&probe_methods[i], NULL);
-        code = function ? PyDict_SetItemString(globals, probe_methods[i].ml_name, function) : -1;
-        Py_XDECREF(function);
-    }
-    if (code < 0 || run_probe_program(probe_class, globals) < 0)
+    PyObject *globals = c_probe_begin(&probe_method, probe_class);
+    if (globals == NULL)
         return -1;
     PyTypeObject *type = (PyTypeObject *)PyDict_GetItemString(globals, "Probe");
     type->tp_new = probe_tp_new;
-    code = run_probe_program(probe_calls, globals);
+    PyObject *ran = PyRun_String(probe_calls, Py_file_input, globals, globals);
     c_facts.init = type->tp_init;
     if (probes < PROBES)
         init_call.words = 0;
     probes = PROBES;
     for (int i = 0; i < PROBES * WANTED; i++)
         Py_CLEAR(wanted[i / WANTED][i % WANTED]);
+    int code = ran ? 0 : -1;
+    Py_XDECREF(ran);
+    Py_DECREF(globals);
     return code;
 }
 
@@ -288,18 +214,14 @@ int c_splice_init(void)
 {
     PyObject *builtins = PyImport_ImportModule("builtins");
     PyObject *any = builtins ? PyObject_GetAttrString(builtins, "len") : NULL;
-    PyObject *globals = any ? PyDict_New() : NULL;
-    c_facts.next = globals ? PyObject_GetAttrString(builtins, "next") : NULL;
+    c_facts.next = any ? PyObject_GetAttrString(builtins, "next") : NULL;
     int code = c_facts.next ? learn_hook_slots(any) : -1;
-    if (code == 0)
-        code = PyDict_SetItemString(globals, "__builtins__", builtins);
     if (code == 0)
         code = intern_hook_names();
     if (code == 0)
-        code = PyDict_SetItemString(globals, "__name__", c_facts.name_init);
+        code = learn_new_object_offsets();
     if (code == 0)
-        code = learn_new_object_offsets(globals);
-    Py_XDECREF(globals);
+        code = c_star_call_init();
     Py_XDECREF(any);
     Py_XDECREF(builtins);
     c_facts.send = method_function(&PyGen_Type, "send");

@@ -20,6 +20,9 @@ void *p_reserve(size_t size);
 /* Gives the pages of [at, at + size) back to the system; they read as zeros again. */
 void p_release_pages(void *at, size_t size);
 
+/* Reads what may be no memory (memory_read_linux.c): 0, or -1. */
+int p_memory_read(const void *from, void *to, size_t size);
+
 /* ---- stacks ------------------------------------------------------------- */
 
 /* The header of a C stack lies at its top, so that a suspended stack costs one warm page.  `sp` is
