@@ -474,4 +474,20 @@ typedef struct {
 void p_signals_read(p_signals *blocked);
 void p_signals_use(const p_signals *blocked);
 
+/* ---- processors (processors_linux.c) ----------------------------------------- */
+
+/* On which ones a thread may run, while it is confined to one. */
+typedef struct {
+    unsigned long words[16];
+    int thread, confined;
+    p_lock lock;
+} p_processors;
+/* In that thread; zeros: of none. */
+void p_processors_begin(p_processors *mine);
+/* A thread that sleeps will run on the caller's processor when it is woken: for one that is about
+ * to sleep itself. */
+void p_processors_confine(p_processors *of);
+/* In that thread, when it runs. */
+void p_processors_restore(p_processors *mine);
+
 #endif

@@ -56,19 +56,19 @@ void s_learn_apart(s_sched *s, const s_tasklet *t)
     s->carriers->apart_until = until;
 }
 
-static int learned_lately(const s_sched *s)
+int s_any_handoff(const s_sched *s)
 {
     return (int32_t)(s->carriers->apart_until - s->coarse_now) > 0;
 }
 
 int s_any_apart(const s_sched *s)
 {
-    return (s->any_apart && s->carriers->on) || learned_lately(s);
+    return (s->any_apart && s->carriers->on) || s_any_handoff(s);
 }
 
 int s_may_handoff(const s_sched *s, const s_tasklet *t)
 {
-    if (t->on_thread_stack || t->pinned || t->func == NULL || !learned_lately(s))
+    if (t->on_thread_stack || t->pinned || t->func == NULL || !s_any_handoff(s))
         return 0;
     const void *function = function_of(t);
     size_t slot = slot_of(function);

@@ -29,6 +29,8 @@ typedef struct s_carrier_thread {
     /* Whom this thread wakes as soon as it has detached: before, they would wait for the GIL. */
     struct s_carrier_thread *wakes;
     s_sched *wakes_scheduler;
+    int takes_turns; /* nothing of this thread runs beside the one that it wakes */
+    p_processors processors;
     p_work work;
     struct s_carrier_thread *next;
 } s_carrier_thread;
@@ -141,6 +143,8 @@ int s_run_from_base(s_carrier_thread *c, s_tasklet *next);
 
 /* A call of the tasklet was handed over: what runs the same function runs apart for a while. */
 void s_learn_apart(s_sched *s, const s_tasklet *t);
+/* Whether that was so in the last second, of any tasklet. */
+int s_any_handoff(const s_sched *s);
 /* Whether it runs such a function. */
 int s_may_handoff(const s_sched *s, const s_tasklet *t);
 /* The same, and what s_set_apart() was called for. */

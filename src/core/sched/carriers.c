@@ -41,6 +41,7 @@ void s_carrier_release(s_carrier_thread *c)
     p_lock_take(&every_lock);
     c->ts = NULL;
     c->base_sp = NULL;
+    c->processors = (p_processors){.thread = 0};
     c->all = NULL;
     p_lock_give(&every_lock);
 }
