@@ -11,7 +11,7 @@
  * one way without arguments, one with some, one with keywords; and while the interpreter drops the
  * operands of a call that has returned, it has called another function.  Then what the stack holds
  * in the place of the tuple is the tuple, and is compared with the operand; there is only one empty
- * tuple, which need not be on the stack.
+ * tuple, which need not be on the stack.  (On 3.14 the frame knows the tuple.)
  *
  * Learned at import, from calls of ours.  Where the block is nobody tells; it is found by what is
  * in it: each word on the stack is read as an address, through the system, because most are none.
@@ -79,8 +79,10 @@ static int is_call_with(const c_star_call *call, PyObject *args, PyObject *kwarg
 }
 
 /* Whether what may be no object any more is the tuple with which the C code was called. */
-static int is_tuple_of_call(const call_trail *trail, c_stack_words words, const PyObject *args)
+static int is_tuple_of_call(const call_trail *trail, c_stack_words words, PyObject *args)
 {
+    if (!C_DROPS_IN_PLACE)
+        return PyTuple_CheckExact(args);
     return trail->most == 0 ? args == empty_tuple
                             : args == c_layout_read(&trail->layout, words, TUPLE);
 }
@@ -258,7 +260,8 @@ static PyObject *new_arguments(int count)
 
 static int make_probe(call_trail *trail, PyObject *globals, PyObject *method, int number)
 {
-    int given = trail->most == 0 ? 0 : MOST_GIVEN - number; /* the first probe has the most */
+    /* The first probe has the most; more than eight with the method's object 3.14 copies again. */
+    int given = trail->most == 0 ? 0 : MOST_GIVEN - number - trail->named;
     int named = trail->named ? MOST_NAMED - number : 0;
     PyObject *args = new_arguments(given), *done = NULL;
     PyObject *kwargs = args ? new_names(named) : NULL;

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 import loomlet
+from loomlet import _core
+
+pytestmark = pytest.mark.skipif(not _core._can_hand_over(), reason="handoff needs 3.12 or later")
 
 
 @pytest.fixture
