@@ -12,9 +12,7 @@
 #include "cpython/py_common.h"
 
 #define C_HAS_SOFT 1
-#ifndef Py_GIL_DISABLED
 #define C_HAS_HANDOFF 1
-#endif
 
 /* What sys._current_exceptions() lists for an exception: new. */
 static inline PyObject *exception_as_listed(PyObject *exception)

@@ -9,8 +9,11 @@ from loomlet import _core
 
 
 @pytest.fixture(autouse=True)
-def possible():
-    """A thread that is traced is not handed over: the tests are not, also not for coverage."""
+def possible(monkeypatch):
+    """A thread that is traced is not handed over: the tests are not, also not for coverage.
+
+    Without a GIL it has to be asked for."""
+    monkeypatch.setenv("LOOMLET_HANDOFF", "1")
     if not _core._can_hand_over():
         pytest.skip("handoff needs 3.12 or later")
     if "switch" in os.environ.get("LOOMLET_TORTURE", ""):

@@ -49,8 +49,9 @@ def test_who_says_so(python, before, how, environment, ran):
     assert done.stdout == ("others ran\n" if ran else "others waited\n"), done.stderr
 
 
-def test_by_the_command_line(python, tmp_path):
+def test_by_the_command_line(python, tmp_path, monkeypatch):
     """For an unmodified program, which is patched."""
+    monkeypatch.delenv("LOOMLET_HANDOFF")
     script = tmp_path / "program.py"
     script.write_text("import loomlet\n" + __import__("textwrap").dedent(SITS) + "\nmain()\n")
     for options, printed in (
