@@ -223,7 +223,7 @@ def test_a_method_that_dies_with_the_call(mode):
 
 
 @pytest.mark.skipif(not SHOWS, reason="such a tasklet keeps a C stack here")
-def test_it_freezes_in_the_call():
+def test_it_freezes_in_the_call(switches):
     """What waits so is frozen, and goes on in the thawed copy."""
 
     def body(ch):
