@@ -59,6 +59,9 @@ void c_layout_end_probe(c_stack_layout *layout, c_stack_words words);
 void *c_layout_read(const c_stack_layout *layout, c_stack_words words, int kind);
 /* Overwrites what calls have left on the stack below. */
 void c_stack_overwrite(void);
+/* In a function that the program of a probe calls: the frame that called it, first of its
+ * activation, and the words below that.  0: this is another call. */
+int c_probe_find(c_frame **upper, c_stack_words *words);
 /* The globals of a program that makes probes, with `probe` and with wipe(); NULL: an exception. */
 PyObject *c_probe_begin(PyMethodDef *probe, const char *program);
 

@@ -74,11 +74,10 @@ static PyObject *probe_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwar
 static PyObject *probe_stack(PyObject *self, PyObject *none)
 {
     (void)self, (void)none;
-    c_frame *upper = thread_frame(c_thread_state());
-    if (probes == PROBES || upper == NULL || upper->previous == NULL ||
-        !frame_is_entry(upper->previous) || upper->previous->previous == NULL)
+    c_frame *upper;
+    c_stack_words words;
+    if (probes == PROBES || !c_probe_find(&upper, &words))
         Py_RETURN_NONE;
-    c_stack_words words = c_stack_words_between(upper, upper->previous->previous);
     wanted[probes][FUNC] = Py_NewRef(slot_object(upper->f_funcobj));
     for (int which = 0; which < WANTED; which++)
         c_layout_note(&init_call, words, which, wanted[probes][which]);

@@ -61,6 +61,17 @@ C_READS_STACK void *c_layout_read(const c_stack_layout *layout, c_stack_words wo
 
 /* ---- probes ---------------------------------------------------------------------------------- */
 
+int c_probe_find(c_frame **upper, c_stack_words *words)
+{
+    c_frame *f = thread_frame(c_thread_state());
+    if (f == NULL || f->previous == NULL || !frame_is_entry(f->previous) ||
+        f->previous->previous == NULL)
+        return 0;
+    *upper = f;
+    *words = c_stack_words_between(f, f->previous->previous);
+    return 1;
+}
+
 static PyObject *overwrite_below(PyObject *self, PyObject *none)
 {
     (void)self, (void)none;

@@ -13,8 +13,9 @@
  * in the place of the tuple is the tuple, and is compared with the operand; there is only one empty
  * tuple, which need not be on the stack.  (On 3.14 the frame knows the tuple.)
  *
- * Learned at import, from calls of ours.  Where the block is nobody tells; it is found by what is
- * in it: each word on the stack is read as an address, through the system, because most are none.
+ * Learned at import, from calls of ours.  Nothing says where the block is, so it is found by its
+ * contents: each word on the stack is tried as an address, and the kernel does the reading, because
+ * most of them are not addresses.
  * Where there are no return addresses to be seen (not x86-64), nothing is learned, and such a call
  * keeps its C stack.
  */
@@ -205,11 +206,10 @@ static PyObject *probe_star_call(PyObject *self, PyObject *none)
 {
     (void)self, (void)none;
     call_trail *trail = probe.trail;
-    c_frame *upper = thread_frame(c_thread_state());
-    if (trail == NULL || upper == NULL || upper->previous == NULL ||
-        !frame_is_entry(upper->previous) || upper->previous->previous == NULL)
+    c_frame *upper;
+    c_stack_words words;
+    if (trail == NULL || !c_probe_find(&upper, &words))
         Py_RETURN_NONE;
-    c_stack_words words = c_stack_words_between(upper, upper->previous->previous);
     c_layout_note(&trail->layout, words, TUPLE, probe.args);
     if (trail->named)
         note_block(words);
@@ -223,7 +223,7 @@ static PyMethodDef probe_method = {"probe", probe_star_call, METH_NOARGS, NULL};
 
 static const char program[] = "def target(self, *args, **kwargs):\n"
                               "    probe()\n"
-                              "def call(method, args):\n"
+                              "def call(method, args, kwargs):\n"
                               "    wipe()\n"
                               "    method(*args)\n"
                               "def call_with_names(method, args, kwargs):\n"
@@ -263,17 +263,15 @@ static int make_probe(call_trail *trail, PyObject *globals, PyObject *method, in
     /* The first probe has the most; more than eight with the method's object 3.14 copies again. */
     int given = trail->most == 0 ? 0 : MOST_GIVEN - number - trail->named;
     int named = trail->named ? MOST_NAMED - number : 0;
+    const char *caller = trail->has_names ? "call_with_names" : "call";
     PyObject *args = new_arguments(given), *done = NULL;
     PyObject *kwargs = args ? new_names(named) : NULL;
     probe.trail = trail;
     probe.args = args;
     probe.kwargs = kwargs;
-    if (kwargs != NULL && trail->has_names)
-        done = PyObject_CallFunctionObjArgs(PyDict_GetItemString(globals, "call_with_names"),
-                                            method, args, kwargs, NULL);
-    else if (kwargs != NULL)
-        done =
-            PyObject_CallFunctionObjArgs(PyDict_GetItemString(globals, "call"), method, args, NULL);
+    if (kwargs != NULL)
+        done = PyObject_CallFunctionObjArgs(PyDict_GetItemString(globals, caller), method, args,
+                                            kwargs, NULL);
     probe.trail = NULL;
     Py_XDECREF(args);
     Py_XDECREF(kwargs);

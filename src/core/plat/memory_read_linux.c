@@ -1,4 +1,4 @@
-/* Memory that may not exist: the system reads it for us, and says so where there is none. */
+/* Reads an address that may not be mapped: the kernel does the reading, and fails if it is not. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -20,7 +20,7 @@ void *p_reserve(size_t size);
 /* Gives the pages of [at, at + size) back to the system; they read as zeros again. */
 void p_release_pages(void *at, size_t size);
 
-/* Reads what may be no memory (memory_read_linux.c): 0, or -1. */
+/* Reads an address that may not be mapped (memory_read_linux.c): 0, or -1. */
 int p_memory_read(const void *from, void *to, size_t size);
 
 /* ---- stacks ------------------------------------------------------------- */
@@ -482,7 +482,7 @@ typedef struct {
     int thread, confined;
     p_lock lock;
 } p_processors;
-/* In that thread; zeros: of none. */
+/* In that thread, once; zeros before. */
 void p_processors_begin(p_processors *mine);
 /* A thread that sleeps will run on the caller's processor when it is woken: for one that is about
  * to sleep itself. */

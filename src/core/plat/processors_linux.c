@@ -21,7 +21,9 @@ _Static_assert(sizeof(((p_processors *)0)->words) == sizeof(cpu_set_t), "a set h
 
 void p_processors_begin(p_processors *mine)
 {
-    *mine = (p_processors){.thread = gettid()};
+    p_lock_take(&mine->lock);
+    mine->thread = gettid();
+    p_lock_give(&mine->lock);
 }
 
 /* Whether it has several processors, which are known from now on. */

@@ -259,22 +259,23 @@ static void decide_call(s_carrier_thread *c)
 
 static void wake_others(s_carrier_thread *c)
 {
-    if (c->wakes != NULL && c->takes_turns)
+    if (c->takes_turns)
         p_processors_confine(&c->wakes->processors);
     if (c->wakes != NULL)
         p_unpark(&c->wakes->parker);
     if (c->wakes_scheduler != NULL)
         s_wake_thread(c->wakes_scheduler);
     c->wakes = NULL;
+    c->takes_turns = 0;
     c->wakes_scheduler = NULL;
 }
 
 static void sleep_at_base(s_carrier_thread *c, int64_t until)
 {
     PyThreadState *ts = PyEval_SaveThread();
-    int sleeps = c->wakes != NULL && c->takes_turns;
+    int turn_ends = c->takes_turns;
     wake_others(c);
-    if (sleeps)
+    if (turn_ends)
         p_park(&c->parker, until);
     else
         p_park_adaptive(&c->parker, &c->spin, until, c_gil_spin);
@@ -557,6 +558,7 @@ static void settle_in_child(s_carrier_thread *me)
     p_signals_read(&all->signals);
     me->masked = all->masks;
     me->wakes = NULL;
+    me->takes_turns = 0;
     me->wakes_scheduler = NULL;
     c_interrupt_cancel(&me->bell);
     p_processors_begin(&me->processors);

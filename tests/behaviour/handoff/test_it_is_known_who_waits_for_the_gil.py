@@ -15,7 +15,7 @@ from loomlet import _core
 
 @pytest.fixture
 def long_turns():
-    """Who has the GIL keeps it as long as it only computes."""
+    """A thread that only computes keeps the GIL."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1000)
     yield
