@@ -55,14 +55,34 @@ static const char *fault_of_thread(int t)
     return NULL;
 }
 
+/* It is at its base, and nothing will ever wake it. */
+static int sleeps_for_ever(int t)
+{
+    const thread_state *of = &w.thread[t];
+    return of->is == BASE && of->state == S_CARRIER_WAITS && of->kept == 0 && t != w.home &&
+           t != w.invited && !of->woken && !of->in_reserve && !w.over && !w.exited;
+}
+
+static const char *fault_of_reserve(void)
+{
+    int joined = 0, listed = 0;
+    for (int t = 0; t < THREADS; t++)
+        if (sleeps_for_ever(t))
+            return "a carrier sleeps for ever though it keeps nothing";
+    for (int t = 0; t < THREADS; t++)
+        joined += w.thread[t].in_reserve;
+    for (uint8_t t = w.reserve; t != NOBODY; t = w.thread[t].below) {
+        const thread_state *of = &w.thread[t];
+        if (t == w.home || of->kept > 0 || of->state != S_CARRIER_WAITS || ++listed > THREADS)
+            return "home is in the reserve, or what keeps something, or is used";
+    }
+    return joined != listed ? "a carrier does not know whether it is in the reserve" : NULL;
+}
+
 static const char *fault_of_places(void)
 {
-    const thread_state *reserve = w.reserve != NOBODY ? &w.thread[w.reserve] : NULL;
     if (w.in_transit && !w.thread[w.at].woken && w.thread[w.at].is != LOOKS)
         return "nobody wakes the thread that the scheduler goes to";
-    if (reserve != NULL &&
-        (w.reserve == w.home || reserve->kept > 0 || reserve->state != S_CARRIER_WAITS))
-        return "the reserve is home, or keeps something, or is used";
     if (w.called == NOBODY || w.over || w.exited || w.thread[w.called].is == STARTS ||
         w.thread[w.called].is == LOOKS || w.thread[w.called].is == DECIDES)
         return NULL;
@@ -80,8 +100,8 @@ static const char *fault_of_model(void)
     if (fault == NULL && with_scheduler != !w.in_transit)
         fault = w.in_transit ? "a scheduler in transit is used" : "not one thread has it";
     if (fault == NULL)
-        fault = fault_of_places();
-    return fault;
+        fault = fault_of_reserve();
+    return fault != NULL ? fault : fault_of_places();
 }
 
 static int is_final(void)

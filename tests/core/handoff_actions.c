@@ -73,11 +73,20 @@ static void resume(int t, int x)
     w.thread[t].is = PYTHON;
 }
 
+/* Whether a tasklet that is apart has been sent where others are kept, for want of a better place
+ * then. */
+static int must_go_on(int t, const tasklet_state *task)
+{
+    return task->apart && !task->hard && carriers[t].kept > 0 && !h.closed;
+}
+
 static void arrive(int t)
 {
-    int x = w.chosen;
+    int x = w.chosen, goes_on = x != NOBODY && must_go_on(t, &w.tasklet[x]);
     w.chosen = NOBODY;
-    if (x == NOBODY)
+    if (goes_on)
+        w.tasklet[x].is = READY;
+    if (x == NOBODY || goes_on)
         w.thread[t].is = DISPATCHES;
     else
         resume(t, x);
@@ -256,21 +265,21 @@ static int act_head(int t, int unused)
     return 1;
 }
 
-/* It has nothing to do; it may be the reserve, and have been that for long (1). */
-static int act_rest(int t, int long_reserve)
+/* It has nothing to do; it may be in the reserve, and have been there for long (1). */
+static int act_rest(int t, int over)
 {
-    if (!is_attached(t) || w.thread[t].is != RESTS)
+    if (!is_attached(t) || w.thread[t].is != RESTS || (over && !carriers[t].in_reserve))
         return 0;
-    int left = s_handoff_leave(&carriers[t], long_reserve);
+    int left = s_handoff_leave(&carriers[t], over);
     detach(t, left || mistake == LEAVES_TOO_SOON ? OFF : BASE);
     return 1;
 }
 
-/* The reserve wakes after a while. */
+/* A carrier of the reserve wakes after a while. */
 static int act_wake_reserve(int t, int unused)
 {
     (void)unused;
-    return t == w.reserve && w.thread[t].is == BASE && attach(t, BASE) &&
+    return carriers[t].in_reserve && w.thread[t].is == BASE && attach(t, BASE) &&
            (w.thread[t].is == STOPPED || stand_at_base(t, 1));
 }
 
@@ -371,9 +380,9 @@ static int act_fire(int t, int x)
 
 static void close_scheduler(void)
 {
-    s_carrier *idle = s_handoff_close(&h);
-    if (idle != NULL)
-        w.thread[idle - carriers].woken = 1;
+    s_handoff_close(&h);
+    for (int t = 0; t < THREADS; t++)
+        w.thread[t].woken |= w.thread[t].is == BASE && carriers[t].serves == &h;
 }
 
 static void end_thread(int t)
@@ -541,7 +550,7 @@ const action_kind kinds[] = {
     {"decides", act_decide, 2},
     {"departs", act_head, 1},
     {"rests", act_rest, 2},
-    {"wakes as the reserve", act_wake_reserve, 1},
+    {"wakes in the reserve", act_wake_reserve, 1},
     {"returns", act_return, 1},
     {"wakes from idleness", act_wake_idle, 2},
     {"picks", act_pick, TASKLETS},

@@ -61,8 +61,8 @@ enum {
 };
 
 typedef struct {
-    uint8_t serves, state, kept, sitter; /* of the protocol */
-    uint8_t is, runs, woken;             /* of the thread */
+    uint8_t serves, state, kept, sitter, in_reserve, below; /* of the protocol */
+    uint8_t is, runs, woken;                                /* of the thread */
 } thread_state;
 
 typedef struct {

@@ -36,8 +36,12 @@ void load_world(void)
     for (int t = 0; t < THREADS; t++) {
         const thread_state *of = &w.thread[t];
         void *sitter = of->sitter != NOBODY ? &names[of->sitter] : NULL;
-        carriers[t] =
-            (s_carrier){of->serves ? &h : NULL, (s_carrier_state)of->state, of->kept, sitter};
+        carriers[t] = (s_carrier){.serves = of->serves ? &h : NULL,
+                                  .state = (s_carrier_state)of->state,
+                                  .kept = of->kept,
+                                  .sitter = sitter,
+                                  .in_reserve = of->in_reserve,
+                                  .below = carrier_at(of->below)};
     }
 }
 
@@ -82,6 +86,8 @@ static void store_structures(void)
         w.thread[t].state = (uint8_t)c->state;
         w.thread[t].kept = (uint8_t)c->kept;
         w.thread[t].sitter = c->sitter ? (uint8_t)((int *)c->sitter - names) : NOBODY;
+        w.thread[t].in_reserve = (uint8_t)c->in_reserve;
+        w.thread[t].below = index_of(c->below);
     }
 }
 

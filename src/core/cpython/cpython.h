@@ -344,8 +344,10 @@ PyCodeObject *c_shim_code(void);
 int c_shim_learn(PyThreadState *ts);
 /* Whether the tasklet waits at an instruction that a tracer or debugger has put there. */
 int c_is_traced(const c_state *state);
-/* Finds what keeps a hard-suspended tasklet on its C stack: code and line, and the callable (new)
- * or the opcode there.  0 when nothing was found. */
+/* Whether it waits softly in context.run(). */
+int c_waits_in_context(const c_state *state);
+/* Finds what keeps a hard-suspended tasklet on its C stack, or such a call: code and line, and the
+ * callable (new) or the opcode there.  0 when nothing was found. */
 int c_find_c_caller(const c_state *state, PyObject **code, int *line, PyObject **callee,
                     int *opcode);
 
@@ -456,6 +458,7 @@ typedef struct c_interrupt {
     int (*call)(struct c_interrupt *request);
     void *at;       /* inside the call: the end of its caller's C stack, for a c_call_site */
     int posted;     /* a call is pending */
+    int cancelled;  /* ... which may be dropped */
     int repeating;  /* it is called at every safepoint */
     int waiting;    /* for its thread to come back: c_interrupt_await */
     int registered; /* it is in the list of all requests */

@@ -12,7 +12,9 @@
  * right thread, or, where all threads look at one flag and would put it back in turns, drops
  * itself: the requester repeats its request until it is served.  A thread that finds the request of
  * another one in front of its own serves its own at once: the other one runs meanwhile, and it may
- * be long until this thread comes by again.
+ * be long until this thread comes by again.  A cancelled request whose call is still in the queue
+ * is dropped by whoever finds it: its thread may sleep for long, and its call would take a
+ * safepoint of others again and again.
  *
  * Waiting.  A request to a detached thread must reach that one when it comes back, whenever that
  * is.  Where each thread has a bit of its own, the call waits in the queue behind it.  Where all
@@ -88,6 +90,7 @@ static void post_request(pending_queue *queue, c_interrupt *request)
 {
     if (!shut_down && !request->posted && pending_push(queue, on_pending_call, request) == 0)
         request->posted = 1;
+    request->cancelled = 0;
     if (request->posted)
         pending_signal(request->ts);
 }
@@ -126,10 +129,11 @@ static int accept_request(pending_queue *queue, c_interrupt *request, PyThreadSt
         shut_down = 1;
     int right = request->ts == ts && !shut_down;
     int lives = right || (request->ts != NULL && process == p_process_id());
+    int goes_back = !(right || request->cancelled || C_INTERRUPT_SHARED);
     request->posted = 0;
     if (right)
         set_waiting(request, 0);
-    if (lives && (request->repeating || !(right || C_INTERRUPT_SHARED))) {
+    if (lives && (request->repeating || goes_back)) {
         pending_separate(queue);
         post_request(queue, request);
     } else {
@@ -252,11 +256,10 @@ void c_interrupt_await(c_interrupt *request)
 void c_interrupt_cancel(c_interrupt *request)
 {
     c_interrupt_throw_cancel(request);
-    if (!request->waiting)
-        return;
     pending_queue *queue = pending_of_interpreter();
     pending_lock(queue);
     set_waiting(request, 0);
+    request->cancelled = request->posted;
     pending_unlock(queue);
 }
 

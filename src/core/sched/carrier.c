@@ -38,6 +38,7 @@
 #define SECOND INT64_C(1000000000)
 #define RESERVE_TIME SECOND /* how long one stays that nothing keeps */
 #define MOMENT INT64_C(1000000)
+#define SHORT_TURN INT64_C(40000) /* two wake-ups on one processor, and little between them */
 #define WAITS_FOR_GIL (50 * MOMENT) /* the most that a thread does, beside a few that compute */
 
 /* ---- the pool ---------------------------------------------------------------------------- */
@@ -144,16 +145,17 @@ static void take_over(s_carrier_thread *c)
 
 /* Two threads take turns, unless somebody may sit in C beside the scheduler, or tasklets that keep
  * a stack switch so fast that their threads had better stay awake. */
-static int will_take_turns(const s_sched *s, const s_tasklet *next)
+static int will_take_turns(const s_carrier_thread *c, const s_tasklet *next)
 {
-    return !s_any_handoff(s) && (next == NULL || next->saved_as != S_C_STACK);
+    int fast = next != NULL && next->saved_as == S_C_STACK && c->slept < SHORT_TURN;
+    return !s_any_handoff(c->all->s) && !fast;
 }
 
 /* It goes to `to`, where it runs `next` first, unless that is NULL: 1.  0: choose again. */
 static int depart_to(s_carrier_thread *c, s_carrier *to, s_tasklet *next)
 {
     s_carriers *all = c->all;
-    int turns = will_take_turns(all->s, next);
+    int turns = will_take_turns(c, next);
     p_lock_take(&all->lock);
     int departed = s_handoff_depart(&all->protocol, to);
     if (departed) {
@@ -226,10 +228,10 @@ static s_base_step look_at_base(s_carrier_thread *c)
     return step;
 }
 
-static int try_leave(s_carrier_thread *c, int reserve)
+static int try_leave(s_carrier_thread *c, int over)
 {
     p_lock_take(&c->all->lock);
-    int left = s_handoff_leave(&c->carrier, reserve);
+    int left = s_handoff_leave(&c->carrier, over);
     p_lock_give(&c->all->lock);
     return left;
 }
@@ -274,11 +276,13 @@ static void sleep_at_base(s_carrier_thread *c, int64_t until)
 {
     PyThreadState *ts = PyEval_SaveThread();
     int turn_ends = c->takes_turns;
+    int64_t began = p_now();
     wake_others(c);
     if (turn_ends)
         p_park(&c->parker, until);
     else
         p_park_adaptive(&c->parker, &c->spin, until, c_gil_spin);
+    c->slept = p_now() - began;
     p_processors_restore(&c->processors);
     PyEval_RestoreThread(ts);
 }
@@ -286,7 +290,7 @@ static void sleep_at_base(s_carrier_thread *c, int64_t until)
 /* How long one sleeps that nothing wakes: the reserve, until it is needed no more. */
 static int64_t end_of_sleep(const s_carrier_thread *c)
 {
-    return c->all->protocol.reserve == &c->carrier ? p_now() + RESERVE_TIME : S_FOREVER;
+    return c->carrier.in_reserve ? p_now() + RESERVE_TIME : S_FOREVER;
 }
 
 /* A sitter that has met softly has left its stack. */
@@ -466,7 +470,11 @@ static int become_home(s_sched *s, s_carriers *all)
     home->base = base;
     c_state_init_empty(s->ts, &home->base_state);
     p_lock_take(&all->lock); /* threads of a scheduler that was here before may look still */
-    *all = (s_carriers){.lock = all->lock, .s = s, .home = home, .process = p_process_id()};
+    *all = (s_carriers){.lock = all->lock,
+                        .s = s,
+                        .home = home,
+                        .masks = all->masks + 1,
+                        .process = p_process_id()};
     s_handoff_begin(&all->protocol, &home->carrier);
     p_lock_give(&all->lock);
     home->carrier.kept = 1; /* the caller of run(); what else is kept here is not counted */

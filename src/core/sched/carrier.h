@@ -30,6 +30,7 @@ typedef struct s_carrier_thread {
     struct s_carrier_thread *wakes;
     s_sched *wakes_scheduler;
     int takes_turns; /* nothing of this thread runs beside the one that it wakes */
+    int64_t slept;   /* nanoseconds, the last time at the base */
     p_processors processors;
     p_work work;
     struct s_carrier_thread *next;

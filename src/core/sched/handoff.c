@@ -86,8 +86,10 @@
  * so threads of ours are seen only while somebody sits at home, and hard tasklets, most of which
  * are kept at home (event loops, waits for locks, the caller of run()), wait least.  Main is soft
  * like others: run() begins its function on a stack of ours (guests/run.c).  A tasklet that is
- * apart runs on a carrier that keeps nothing, the *reserve*: one that was left with nothing kept
- * and stays for a while.  There it may sit, and home takes the scheduler back without a new thread.
+ * apart runs on a carrier that keeps nothing, from the *reserve*: those that have come to their
+ * base with nothing kept and stay for a while, the last one first.  There it may sit, and home
+ * takes the scheduler back without a new thread.  (One such carrier was too few: where threads wait
+ * hard by turns nearly each wait began a thread anew, and that took longer than the wait.)
  *
  * Ends.  A thread ends, and its scheduler with it, only at home: main's thread runs there.  It is
  * closed then; sitters that do not come back, and tasklets that survived being killed, are lost:
@@ -178,7 +180,7 @@ static void forget_call(s_handoff *h, const s_carrier *c)
 void s_handoff_cancel_call(s_handoff *h, s_carrier *c)
 {
     forget_call(h, c);
-    s_handoff_leave(c, 0);
+    s_handoff_leave(c, 1);
 }
 
 int s_handoff_may_take(const s_handoff *h, const s_carrier *by)
@@ -187,12 +189,30 @@ int s_handoff_may_take(const s_handoff *h, const s_carrier *by)
     return !h->in_transit && !h->forbidden && !h->closed;
 }
 
+static void join_reserve(s_handoff *h, s_carrier *c)
+{
+    c->in_reserve = 1;
+    c->below = h->reserve;
+    h->reserve = c;
+}
+
+static void leave_reserve(s_handoff *h, s_carrier *c)
+{
+    s_carrier **at = &h->reserve;
+    if (!c->in_reserve)
+        return;
+    while (*at != c)
+        at = &(*at)->below;
+    *at = c->below;
+    c->in_reserve = 0;
+    c->below = NULL;
+}
+
 /* The scheduler comes to a carrier that stands at its base. */
 static void settle_at(s_handoff *h, s_carrier *c)
 {
     forget_call(h, c);
-    if (h->reserve == c)
-        h->reserve = NULL;
+    leave_reserve(h, c);
     c->state = S_CARRIER_RUNS;
     h->at = c;
     h->in_transit = 0;
@@ -252,7 +272,7 @@ int s_handoff_invite(s_handoff *h, s_carrier *c)
 /* It may have left, and have been called anew; its thread is in doubt then. */
 static int stands_ready(const s_handoff *h, const s_carrier *to)
 {
-    int is_new = h->called == to && to != h->home && to != h->reserve && to->kept == 0;
+    int is_new = h->called == to && to != h->home && !to->in_reserve && to->kept == 0;
     return stands_at_base(h, to) && !is_new;
 }
 
@@ -263,8 +283,6 @@ int s_handoff_depart(s_handoff *h, s_carrier *to)
     if (!stands_ready(h, to))
         return 0;
     from->state = S_CARRIER_WAITS;
-    if (h->reserve == NULL && from != h->home && from->kept == 0)
-        h->reserve = from;
     h->at = to;
     h->in_transit = 1;
     return 1;
@@ -288,16 +306,19 @@ int s_handoff_is_awake(const s_handoff *h, const s_carrier *c)
            (h->in_transit && h->at == c);
 }
 
-int s_handoff_leave(s_carrier *c, int reserve)
+int s_handoff_leave(s_carrier *c, int over)
 {
     s_handoff *h = c->serves;
-    if (h == NULL || c == h->home || c->kept > 0 || h->called == c || h->invited == c)
-        return 0;
-    if ((h->reserve == c && !reserve) || h->at == c)
+    if (h == NULL || c == h->home || c->kept > 0 || h->called == c || h->invited == c ||
+        h->at == c)
         return 0;
     B_CHECK(c->state == S_CARRIER_WAITS);
-    if (h->reserve == c)
-        h->reserve = NULL;
+    if (!over && !h->closed) {
+        if (!c->in_reserve)
+            join_reserve(h, c);
+        return 0;
+    }
+    leave_reserve(h, c);
     s_handoff_drop(c);
     return 1;
 }
@@ -317,13 +338,12 @@ void s_handoff_after_fork(s_handoff *h, s_carrier *me)
     *h = (s_handoff){.at = me, .home = me, .closed = h->closed};
 }
 
-s_carrier *s_handoff_close(s_handoff *h)
+void s_handoff_close(s_handoff *h)
 {
-    s_carrier *idle = h->reserve;
     B_CHECK(h->at == h->home && !h->in_transit);
     h->closed = 1;
-    h->reserve = NULL;
-    return idle;
+    while (h->reserve != NULL)
+        leave_reserve(h, h->reserve);
 }
 
 void s_handoff_lose(s_carrier *c)

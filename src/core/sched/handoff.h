@@ -28,13 +28,15 @@ typedef struct s_carrier {
     s_carrier_state state;
     int kept;     /* hard tasklets on its stacks; not the sitter, nor one that runs */
     void *sitter; /* SITS: the tasklet that was current when the scheduler was taken */
+    int in_reserve;
+    struct s_carrier *below; /* the next one of the reserve */
 } s_carrier;
 
 /* One for each scheduler. */
 typedef struct s_handoff {
     s_carrier *at; /* where the scheduler is, or (in transit) where it goes */
     s_carrier *home;
-    s_carrier *reserve; /* a carrier that stays at its base with nothing kept; or NULL */
+    s_carrier *reserve; /* carriers that stay at their base with nothing kept, the last one first */
     s_carrier *called;  /* it shall look whether to take; one at a time; or NULL */
     s_carrier *invited; /* it shall stand ready: the scheduler comes to it; or NULL */
     int in_transit;
@@ -100,10 +102,10 @@ s_base_step s_handoff_look(s_carrier *c);
 /* Whether a carrier's thread could wake a tasklet, whatever the scheduler does that may be there:
  * it sits, or it has not looked yet what there is to do. */
 int s_handoff_is_awake(const s_handoff *h, const s_carrier *c);
-/* At the base, attached, where s_handoff_look has found nothing.  1: the carrier is FREE now; 0:
- * something keeps it there, or it was called, or the scheduler has come.  `reserve`: also if it is
- * that. */
-int s_handoff_leave(s_carrier *c, int reserve);
+/* At the base, attached, where s_handoff_look has found nothing.  If nothing keeps it there, it was
+ * not called and the scheduler has not come, the carrier joins the reserve; or, when it has been
+ * there for long (`over`), it is FREE from now on: 1. */
+int s_handoff_leave(s_carrier *c, int over);
 /* A tasklet is kept on the carrier that the scheduler is at (1), or runs there again (-1). */
 static inline void s_handoff_keep(s_handoff *h, int change)
 {
@@ -117,9 +119,9 @@ static inline void s_handoff_keep(s_handoff *h, int change)
 void s_handoff_after_fork(s_handoff *h, s_carrier *me);
 /* This carrier's thread does not exist in the child. */
 void s_handoff_drop(s_carrier *c);
-/* The scheduler, which is at home, stays there: its thread or the interpreter ends.  The carrier
- * that is to be woken, so that it leaves; or NULL. */
-s_carrier *s_handoff_close(s_handoff *h);
+/* The scheduler, which is at home, stays there: its thread or the interpreter ends.  All other
+ * carriers are to be woken, so that those leave that keep nothing. */
+void s_handoff_close(s_handoff *h);
 /* The closed scheduler has ended: what this carrier keeps is lost. */
 void s_handoff_lose(s_carrier *c);
 

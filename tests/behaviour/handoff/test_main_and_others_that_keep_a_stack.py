@@ -135,12 +135,19 @@ def test_a_lock_that_is_held_over_the_call(make):
     assert run(main) == [0, 1, 2, 3]
 
 
-def test_slices_end_softly():
+@pytest.mark.parametrize("sitters", range(5))
+def test_slices_end_softly(sitters):
     """A tasklet that computes keeps no stack when its slice ends, also between calls of C, after
-    which the interpreter cannot be left softly: the next loop is waited for."""
+    which the interpreter cannot be left softly: the next loop is waited for.  Threads in which
+    others have sat, and which are idle now, take no safepoint from it."""
 
     def main():
         done = []
+        with Gate() as gate:
+            tasks = [spawn(sit, gate) for _ in range(sitters)]
+            opens = spawn(lambda: [gate.open() for _ in tasks])
+            for task in [opens, *tasks]:
+                task.join()
 
         def compute():
             while not done:
