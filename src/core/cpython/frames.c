@@ -15,6 +15,7 @@
  */
 #include "cpython/frame_snapshot.h"
 #include "cpython/safepoint.h"
+#include "cpython/splice.h"
 
 static int units_into_code(const c_frame *f)
 {
@@ -280,11 +281,27 @@ static PyObject *callee_of_call(const c_frame *f, int op)
     return op == C_OP_CALL_EX ? C_EX_TARGET(base) : C_CALL_TARGET(base);
 }
 
+static const c_frame *frame_in_context(const c_state *state)
+{
+    for (const c_frame *f = state->frame; f != NULL && !frame_is_entry(f); f = f->previous)
+        if (f != state->frame && c_splice_is_in_context(f))
+            return f;
+    return NULL;
+}
+
+int c_waits_in_context(const c_state *state)
+{
+    return frame_in_context(state) != NULL;
+}
+
 /* The Python frame that waits for C code, or the innermost one: the activation may be the
  * dispatcher's own, and then the frames below wait for that activation only. */
 static const c_frame *frame_of_c_caller(const c_state *state)
 {
-    const c_frame *f = state->frame;
+    const c_frame *f = frame_in_context(state);
+    if (f != NULL)
+        return f;
+    f = state->frame;
     while (f != NULL && !frame_is_entry(f))
         f = f->previous;
     if (f == NULL || f->previous == NULL || f->previous == state->rest)
@@ -314,6 +331,12 @@ int c_find_c_caller(const c_state *state, PyObject **code, int *line, PyObject *
 }
 
 #else
+
+int c_waits_in_context(const c_state *state)
+{
+    (void)state;
+    return 0;
+}
 
 int c_is_traced(const c_state *state)
 {

@@ -12,6 +12,7 @@
  *   partial_object(...)           functools.partial of a Python function
  *   Class(...)                    __init__; the value is the new object
  *   method(*args, **kwargs)       the function of a bound method (star_call.c)
+ *   context.run(function, ...)    leave the context; the value is the function's
  *
  * The proof has three parts:
  *
@@ -49,7 +50,8 @@ enum {
     KIND_METHOD,
     KIND_CALL,
     KIND_INIT,
-    KIND_STAR
+    KIND_STAR,
+    KIND_RUN
 };
 
 typedef struct {
@@ -267,8 +269,33 @@ static int runs_init(join *j, PyTypeObject *type, slot *base, int given)
     return 1;
 }
 
+/* context.run(function, ...) or such a bound `run`: the context, or NULL. */
+static PyObject *context_that_runs(PyObject *callable, PyObject *self)
+{
+    PyObject *context = NULL;
+    if (Py_IS_TYPE(callable, &PyMethodDescr_Type) &&
+        (void *)((PyMethodDescrObject *)callable)->d_method->ml_meth == c_facts.run)
+        context = self;
+    else if (Py_IS_TYPE(callable, &PyCFunction_Type) && self == NULL &&
+             (void *)PyCFunction_GET_FUNCTION(callable) == c_facts.run)
+        context = PyCFunction_GET_SELF(callable);
+    return context != NULL && PyContext_CheckExact(context) ? context : NULL;
+}
+
+/* Its C code owns nothing, but for a method the arguments again, behind self. */
+static int runs_in_context(const join *j, const slot *base, int given)
+{
+    PyObject *target = given > 0 ? slot_object(base[2]) : NULL;
+    if (target == j->func)
+        return target != NULL;
+    return target != NULL && Py_IS_TYPE(target, &PyMethod_Type) &&
+           PyMethod_GET_FUNCTION(target) == j->func && given <= C_MAX_ARRAY_ARGUMENTS;
+}
+
 static int runs_function(join *j, PyObject *callable, slot *base, int given)
 {
+    if (context_that_runs(callable, C_CALL_SELF(base)) != NULL)
+        return runs_in_context(j, base, given) ? KIND_RUN : 0;
     if (c_facts.partial != NULL && Py_IS_TYPE(callable, c_facts.partial))
         return runs_partial(j, callable, base, given) ? KIND_CALL : 0;
     if (PyType_Check(callable) && C_CALL_SELF(base) == NULL)
@@ -394,6 +421,12 @@ int c_splice_is_waiting(const c_frame *f, const PyGenObject *gen)
            (kind == KIND_SEND || C_CALL_TARGET(f->localsplus + base) == c_facts.next);
 }
 
+int c_splice_is_in_context(const c_frame *f)
+{
+    return f->return_offset >= C_SPLICED && (f->return_offset >> 8 & 15) == KIND_RUN &&
+           ip_opcode(frame_ip(f)) == C_OP_CALL;
+}
+
 int c_splice_is_valid(PyCodeObject *code, int op, int arg, int offset, int depth, int generator)
 {
     int kind = offset >> 8 & 15, operands = offset & 255;
@@ -474,6 +507,20 @@ static PyObject *result_of_init(c_frame *f, int operands, PyObject *result)
     return made;
 }
 
+/* With an exception, if there is no result. */
+static PyObject *leave_context(c_frame *f, int operands, PyObject *result)
+{
+    const slot *base = f->localsplus + frame_top(f) - operands;
+    PyObject *error = PyErr_GetRaisedException();
+    if (PyContext_Exit(context_that_runs(C_CALL_TARGET(base), C_CALL_SELF(base))) < 0) {
+        Py_CLEAR(result);
+        Py_CLEAR(error);
+    } else if (error != NULL) {
+        PyErr_SetRaisedException(error);
+    }
+    return result;
+}
+
 static int units_of_kind(int kind)
 {
     switch (kind) {
@@ -499,6 +546,8 @@ int c_splice_finish(c_frame *f, PyObject *result, int yielded)
         result = result_of_ended_generator(f, kind, operands, result);
     if (result != NULL && kind == KIND_INIT)
         result = result_of_init(f, operands, result);
+    if (kind == KIND_RUN)
+        result = leave_context(f, operands, result);
     pop_operands(f, operands);
     if (result == NULL)
         return 0;

@@ -15,6 +15,8 @@ void c_splice_join(const c_soft_point *point, int i);
  * a gigantic loop, which c_splice_is_waiting distinguishes. */
 #define C_SPLICED 0xF000
 int c_splice_is_waiting(const c_frame *f, const PyGenObject *gen);
+/* Whether it waits in context.run(): the context cannot be entered anew elsewhere. */
+int c_splice_is_in_context(const c_frame *f);
 /* Whether a frame of `code` may wait so at the plain instruction `op` with a value stack of
  * `depth`; `generator`: it waits for a generator. */
 int c_splice_is_valid(PyCodeObject *code, int op, int arg, int offset, int depth, int generator);
@@ -26,7 +28,7 @@ int c_splice_finish(c_frame *f, PyObject *result, int yielded);
 typedef struct {
     PyObject *next;        /* the builtin */
     PyTypeObject *partial; /* functools.partial */
-    void *send, *awaited_send;
+    void *send, *awaited_send, *run; /* of generators, coroutines and contexts */
     /* The slot functions for hooks written in Python. */
     getattrofunc attribute, fallback;
     binaryfunc item;

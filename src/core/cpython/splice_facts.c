@@ -225,6 +225,7 @@ int c_splice_init(void)
     Py_XDECREF(builtins);
     c_facts.send = method_function(&PyGen_Type, "send");
     c_facts.awaited_send = method_function(&PyCoro_Type, "send");
+    c_facts.run = method_function(&PyContext_Type, "run");
     c_facts.getter = member_offset(&PyProperty_Type, "fget");
     return code < 0 || learn_partial_layout() < 0 || PyErr_Occurred() ? -1 : 0;
 }

@@ -19,7 +19,7 @@ int s_snapshot_obstacle(const s_sched *s, const s_tasklet *t)
         return S_OBSTACLE_ENDED;
     if (t->owner != s || t->state == S_RUNNING)
         return S_OBSTACLE_THREAD;
-    if (t->saved_as == S_FRAMES_UNFINISHED)
+    if (t->saved_as == S_FRAMES_UNFINISHED || (s_is_soft(t) && c_waits_in_context(&t->c)))
         return S_OBSTACLE_C_STACK;
     if (t->saved_as == S_NOT_STARTED || s_is_soft(t))
         return S_OBSTACLE_NONE;
