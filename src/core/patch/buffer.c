@@ -67,8 +67,8 @@ static void end_call(reader_call *c)
 {
     if (!b_linked(&c->mutex.link))
         return;
-    c->s->io_waits--;
     y_object_mutex_end(c->s, &c->mutex);
+    c->s->io_waits--;
 }
 
 static void dealloc_call(PyObject *self)

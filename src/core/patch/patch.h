@@ -8,8 +8,8 @@
  * patch_scheduler() comes first.  Where it is NULL (in a thread without tasklets, inside a callback
  * of the scheduler, in another interpreter) the original is called and blocks as before.
  *
- * Hard, but for buffers (buffer.c): the tasklet keeps its C stack, because the call is tried again
- * after each wait.
+ * Hard, but for select() and its kind (select.c) and buffers (buffer.c): the tasklet keeps its C
+ * stack, because the call is tried again after each wait.
  *
  * Errors.  Unless said otherwise a pointer is NULL, and an int -1, with an exception set.
  *
@@ -68,11 +68,14 @@ typedef struct {
 } patch_select_functions;
 extern patch_select_functions patch_select_originals;
 
-/* select(): three lists or tuples (stolen), and a timeout in nanoseconds; negative: none. */
-PyObject *patch_select(s_sched *s, PyObject *module, PyObject *lists[3], int64_t timeout);
-PyObject *patch_poll(s_sched *s, PyObject *poll, int64_t timeout);
+/* At install: 0 or -1. */
+int patch_select_prepare(void);
+/* select(): three lists or tuples (stolen), and a timeout in nanoseconds; negative: none.  `site`
+ * is the call, and its self what is asked. */
+PyObject *patch_select(s_sched *s, PyObject *lists[3], int64_t timeout, const c_call_site *site);
+PyObject *patch_poll(s_sched *s, int64_t timeout, const c_call_site *site);
 /* `most` events (borrowed); NULL: as many as there are. */
-PyObject *patch_epoll(s_sched *s, PyObject *epoll, PyObject *most, int64_t timeout);
+PyObject *patch_epoll(s_sched *s, PyObject *most, int64_t timeout, const c_call_site *site);
 /* close() of an epoll object: its waits end. */
 PyObject *patch_epoll_close(PyObject *epoll, PyObject *unused);
 

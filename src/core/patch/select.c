@@ -6,25 +6,36 @@
  * call.  The set reports each change once; a wake-up for something that was not asked for (an end
  * where only writing was) costs one more call, not a loop.
  *
+ * The first wait is soft where the caller's frames allow it, because programs spend their time
+ * there: what is left of the call is an object then (s_rest).  Further ones, after a wake-up for
+ * nothing, are hard.
+ *
  * Files, which a set does not take, are always ready: the first call has answered for them.
  */
 #include <errno.h>
 
 #include "cpython/builtin_socket.h"
 #include "patch/patch.h"
+#include "sched/wake.h"
 #include "sync/object_mutex.h"
 
 patch_select_functions patch_select_originals;
 
 /* One call: how the original is asked, and what is waited for. */
 typedef struct poll_query {
-    PyObject *self;
+    s_rest rest;
+    i_external_request request;
+    s_sched *s;
+    PyObject *self;    /* borrowed; owned by an object */
     PyObject *args[4]; /* with a timeout of 0; owned */
     int count;
     PyObject *(*ask)(struct poll_query *q);
     /* 0 or -1; NULL: self is waited for */
     int (*fill)(struct poll_query *q, int set);
     int set, process; /* the process that has made the set: the child of a fork makes its own */
+    int64_t until;
+    int alone;            /* no other call on self may begin meanwhile */
+    y_object_mutex mutex; /* of self, if it is alone, else of nobody else: linked while it waits */
 } poll_query;
 
 /* ---- asking until there is an answer ---------------------------------------------------- */
@@ -59,35 +70,141 @@ static int is_empty_answer(PyObject *answer)
     return 1;
 }
 
-static PyObject *ask_until_ready(s_sched *s, poll_query *q, int64_t until)
+/* Asks once: 1 with the answer, which is empty only when it is `late`, or NULL.  0: wait. */
+static int ask_once(poll_query *q, int late, PyObject **answer)
 {
-    for (;;) {
-        PyObject *answer = q->ask(q);
-        if (answer == NULL || !is_empty_answer(answer))
-            return answer;
-        int fd = pollset_of(q), late = -1;
-        if (fd >= 0)
-            late = patch_wait(s, fd, P_READ, q->self, until);
-        if (late > 0)
-            return answer;
-        Py_DECREF(answer);
-        if (late < 0)
-            return NULL;
-    }
+    *answer = q->ask(q);
+    if (*answer == NULL || late || !is_empty_answer(*answer))
+        return 1;
+    Py_CLEAR(*answer);
+    return 0;
 }
 
-/* The answer; releases what the query owns. */
-static PyObject *answer_query(s_sched *s, poll_query *q, int64_t timeout)
+static PyObject *ask_until_ready(poll_query *q, int late)
 {
-    q->set = -1;
-    PyObject *done = NULL;
-    if (patch_may_block(s) == 0)
-        done = ask_until_ready(s, q, patch_deadline(s, timeout));
+    PyObject *answer;
+    while (late >= 0 && !ask_once(q, late, &answer)) {
+        int fd = pollset_of(q);
+        late = fd < 0 ? -1 : patch_wait(q->s, fd, P_READ, q->self, q->until);
+    }
+    return late >= 0 ? answer : NULL;
+}
+
+/* ---- a call that waits, as an object ------------------------------------------------------ */
+
+static int visit_query(PyObject *self, visitproc visit, void *arg)
+{
+    poll_query *q = (poll_query *)self;
+    Py_VISIT(q->self);
+    for (int i = 0; i < q->count; i++)
+        Py_VISIT(q->args[i]);
+    return 0;
+}
+
+/* What the query owns but for its object. */
+static void drop_query(poll_query *q)
+{
     if (q->set >= 0)
         p_close(q->set);
     for (int i = 0; i < q->count; i++)
         Py_XDECREF(q->args[i]);
-    return done;
+}
+
+/* It is answered, or will never be; or its scheduler has ended. */
+static void end_waiting(poll_query *q)
+{
+    if (!b_linked(&q->mutex.link))
+        return;
+    y_object_mutex_end(q->s, &q->mutex);
+    q->s->io_waits--;
+}
+
+static void dealloc_query(PyObject *self)
+{
+    poll_query *q = (poll_query *)self;
+    PyObject_GC_UnTrack(self);
+    end_waiting(q);
+    drop_query(q);
+    Py_DECREF(q->self);
+    PyObject_GC_Del(self);
+}
+
+static PyTypeObject query_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "loomlet._core.PollQuery",
+    .tp_basicsize = sizeof(poll_query),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_traverse = visit_query,
+    .tp_dealloc = dealloc_query,
+};
+
+int patch_select_prepare(void)
+{
+    return PyType_Ready(&query_type);
+}
+
+static PyObject *go_on_asking(s_sched *s, s_rest *rest)
+{
+    poll_query *q = (poll_query *)rest;
+    PyObject *answer = NULL;
+    if (s_signalled(s) >= 0) {
+        if (rest->woken == Py_None)
+            patch_raise_errno(EBADF);
+        else
+            answer = ask_until_ready(q, rest->woken == Py_False);
+    }
+    PyObject *pending = PyErr_GetRaisedException();
+    end_waiting(q);
+    PyErr_SetRaisedException(pending);
+    return answer;
+}
+
+/* The query as an object, with what it owned; NULL, and it owns nothing. */
+static poll_query *make_query_object(poll_query *from)
+{
+    poll_query *q = PyObject_GC_New(poll_query, &query_type);
+    if (q == NULL) {
+        drop_query(from);
+        return NULL;
+    }
+    memcpy((char *)q + sizeof(PyObject), (char *)from + sizeof(PyObject),
+           sizeof(*q) - sizeof(PyObject));
+    Py_INCREF(q->self);
+    q->rest.run = go_on_asking;
+    PyObject_GC_Track(q);
+    return q;
+}
+
+static PyObject *answer_after_wait(poll_query *from, const c_call_site *site)
+{
+    poll_query *q = make_query_object(from);
+    int fd = q != NULL ? pollset_of(q) : -1, code;
+    if (fd < 0) {
+        Py_XDECREF(q);
+        return NULL;
+    }
+    s_sched *s = q->s;
+    s_meet_again();
+    y_object_mutex_begin(s, &q->mutex, q->alone ? q->self : (PyObject *)q);
+    s->io_waits++;
+    q->request = (i_external_request){fd, P_READ, q->self};
+    PyObject *rest = i_external_wait_with(s, &q->request, &q->rest, q->until, site, &code);
+    PyObject *answer = rest != NULL ? go_on_asking(s, (s_rest *)rest) : patch_raise(s, code);
+    Py_XDECREF(rest);
+    return answer;
+}
+
+/* The answer; releases what the query owns. */
+static PyObject *answer_query(poll_query *q, int64_t timeout, const c_call_site *site)
+{
+    PyObject *answer = NULL;
+    q->set = -1;
+    if (patch_may_block(q->s) == 0) {
+        q->until = patch_deadline(q->s, timeout);
+        if (!ask_once(q, 0, &answer))
+            return answer_after_wait(q, site);
+    }
+    drop_query(q);
+    return answer;
 }
 
 /* ---- select ------------------------------------------------------------------------------- */
@@ -131,13 +248,14 @@ static PyObject *ask_select(poll_query *q)
     return ((patch_fast_call)(void (*)(void))original)(q->self, q->args, 4);
 }
 
-PyObject *patch_select(s_sched *s, PyObject *module, PyObject *lists[3], int64_t timeout)
+PyObject *patch_select(s_sched *s, PyObject *lists[3], int64_t timeout, const c_call_site *site)
 {
-    poll_query q = {.self = module, .ask = ask_select, .fill = fill_from_lists, .count = 4};
+    poll_query q = {
+        .s = s, .self = site->self, .ask = ask_select, .fill = fill_from_lists, .count = 4};
     for (int i = 0; i < 3; i++)
         q.args[i] = lists[i];
     q.args[3] = Py_NewRef(Py_False);
-    return answer_query(s, &q, timeout);
+    return answer_query(&q, timeout, site);
 }
 
 /* ---- poll ----------------------------------------------------------------------------------- */
@@ -159,19 +277,17 @@ static PyObject *ask_poll(poll_query *q)
     return ((patch_fast_call)(void (*)(void))original)(q->self, q->args, 1);
 }
 
-PyObject *patch_poll(s_sched *s, PyObject *poll, int64_t timeout)
+PyObject *patch_poll(s_sched *s, int64_t timeout, const c_call_site *site)
 {
-    poll_query q = {.self = poll, .ask = ask_poll, .fill = fill_from_poll, .count = 1};
-    y_object_mutex inside;
-    if (y_object_mutex_is_taken(s, poll)) {
+    poll_query q = {
+        .s = s, .self = site->self, .ask = ask_poll, .fill = fill_from_poll, .count = 1};
+    if (y_object_mutex_is_taken(s, q.self)) {
         PyErr_SetString(PyExc_RuntimeError, "concurrent poll() invocation");
         return NULL;
     }
     q.args[0] = PyLong_FromLong(0);
-    y_object_mutex_begin(s, &inside, poll);
-    PyObject *done = answer_query(s, &q, timeout);
-    y_object_mutex_end(s, &inside);
-    return done;
+    q.alone = 1;
+    return answer_query(&q, timeout, site);
 }
 
 /* ---- epoll ---------------------------------------------------------------------------------- */
@@ -182,12 +298,12 @@ static PyObject *ask_epoll(poll_query *q)
     return ((patch_keyword_call)(void (*)(void))original)(q->self, q->args, 2, NULL);
 }
 
-PyObject *patch_epoll(s_sched *s, PyObject *epoll, PyObject *most, int64_t timeout)
+PyObject *patch_epoll(s_sched *s, PyObject *most, int64_t timeout, const c_call_site *site)
 {
-    poll_query q = {.self = epoll, .ask = ask_epoll, .count = 2};
+    poll_query q = {.s = s, .self = site->self, .ask = ask_epoll, .count = 2};
     q.args[0] = PyLong_FromLong(0);
     q.args[1] = most ? Py_NewRef(most) : PyLong_FromLong(-1);
-    return answer_query(s, &q, timeout);
+    return answer_query(&q, timeout, site);
 }
 
 PyObject *patch_epoll_close(PyObject *epoll, PyObject *unused)

@@ -73,6 +73,34 @@ def test_others_run_meanwhile(mode, sockets, busy, wait, timeout):
     assert busy[0] > 0
 
 
+@pytest.mark.parametrize("timeout", [None, 100])
+def test_the_wait_keeps_no_stack(sockets, switches, wait, timeout):
+    """Neither while it waits nor when its answer comes."""
+    one, other = sockets
+    switches.take()
+    task = loomlet.spawn(wait, [one.fileno()], [], timeout)
+    loomlet.schedule()
+    assert switches.take() == (1, 0)
+    other.send(b"x")
+    assert task.result() == ([one.fileno()], [])
+    assert switches.take()[1] == 0
+
+
+def test_what_it_waits_for_may_be_taken_by_another(sockets, wait):
+    """It waits again, or has seen it first."""
+    one, other = sockets
+    for _ in range(20):
+        taker = loomlet.spawn(one.recv, 1)
+        task = loomlet.spawn(wait, [one.fileno()], [], None)
+        loomlet.schedule()
+        other.send(b"x")
+        assert taker.result() == b"x"
+        loomlet.schedule()
+        other.send(b"y")
+        assert task.result() == ([one.fileno()], [])
+        assert one.recv(1) == b"y"
+
+
 def test_both_directions(sockets, wait):
     """Descriptors that are ready are returned without a switch."""
     one, other = sockets

@@ -31,8 +31,9 @@ static PyObject *select_select(PyObject *module, PyObject *const *args, Py_ssize
     }
     for (int i = 0; i < 3 && (i == 0 || lists[i - 1] != NULL); i++)
         lists[i] = as_sequence(args[i]);
+    c_call_site site = BIND_SITE(module, args, nargs, select_select);
     if (lists[2] != NULL)
-        return patch_select(s, module, lists, timeout);
+        return patch_select(s, lists, timeout, &site);
     Py_XDECREF(lists[0]);
     Py_XDECREF(lists[1]);
     return NULL;
@@ -58,7 +59,8 @@ static PyObject *poll_poll(PyObject *self, PyObject *const *args, Py_ssize_t nar
     if (s == NULL || bind_patch_timeout(given, 1e6, &timeout) < 0 || timeout == 0 ||
         timeout > LONGEST)
         return ((patch_fast_call)(void (*)(void))ORIGINAL(poll))(self, args, nargs);
-    return patch_poll(s, self, timeout);
+    c_call_site site = BIND_SITE(self, args, nargs, poll_poll);
+    return patch_poll(s, timeout, &site);
 }
 
 /* ---- epoll.poll(timeout=None, maxevents=-1) ---------------------------------------------- */
@@ -87,7 +89,8 @@ static PyObject *epoll_poll(PyObject *self, PyObject *const *args, Py_ssize_t na
         timeout > LONGEST)
         return ((patch_keyword_call)(void (*)(void))ORIGINAL(epoll_poll))(self, args, nargs,
                                                                           kwnames);
-    return patch_epoll(s, self, values[1], timeout);
+    c_call_site site = BIND_SITE(self, args, bind_argument_count(nargs, kwnames), epoll_poll);
+    return patch_epoll(s, values[1], timeout, &site);
 }
 
 /* ---- installing ------------------------------------------------------------------------ */
@@ -107,7 +110,7 @@ static int find_poll_types(PyObject *module)
     PyObject *epoll = PyObject_GetAttrString(module, "epoll");
     Py_XSETREF(epoll_type, (PyTypeObject *)epoll);
     Py_XSETREF(poll_type, epoll ? c_poll_find(module) : NULL);
-    return poll_type ? 0 : -1;
+    return poll_type ? patch_select_prepare() : -1;
 }
 
 static int replace_select(PyObject *module)
