@@ -16,6 +16,7 @@ Slices are of ten milliseconds, and each row is measured with handoff (`loomlet`
     writers                   s   four threads, each N transactions in one file of SQLite
     django writes, reads      s   ten clients, each N requests of a site on SQLite
     requests                  s   ten threads, each N requests by the library of that name
+    requests psycopg          s   the same, and a query of PostgreSQL after each
     … failed                  %   of these transactions or requests
     hard                      ns  a switch between tasklets that keep stacks in two threads
     turns threads, main       ns  a turn of two threads over queues, one of them main or not
@@ -41,7 +42,7 @@ from typing import Any
 from loomlet import _core
 from loomlet.bench.measure import number
 from loomlet.bench.model import BenchError, Cell, Experiment, Job, Missing, Row, Sample
-from loomlet.bench.peers import lacks
+from loomlet.bench.peers import lacks, lacks_postgresql
 
 NAME = "handoff"
 SYSTEMS = ("loomlet", "no-handoff", "threads", "process")
@@ -85,6 +86,7 @@ KINDS: Mapping[str, Work] = {
     "django writes": replace(_PROGRAM, count=20, quick=10, needs="django"),
     "django reads": replace(_PROGRAM, count=40, quick=10, needs="django"),
     "requests": replace(_PROGRAM, count=100, quick=50, needs="requests"),
+    "requests psycopg": replace(_PROGRAM, count=100, quick=50, needs="psycopg"),
     "hard": replace(_SWITCH, count=20_000, quick=5_000),
     "turns threads": replace(_PROGRAM, count=10_000, quick=2_000),
     "turns main": replace(_PROGRAM, count=10_000, quick=2_000),
@@ -121,6 +123,8 @@ def _lack(case: str, work: Work) -> Missing | None:
     if not _core._can_hand_over():
         return Missing("loomlet", CANNOT)
     why = lacks(work.needs) if work.needs else ""
+    if work.needs == "psycopg" and not why:
+        why = lacks("requests") or lacks_postgresql()
     return Missing(work.needs, why, case) if why else None
 
 

@@ -206,6 +206,11 @@ def lacks(module: str) -> str:
     return "" if util.find_spec(module) else _PIP.format(module)
 
 
+def lacks_postgresql() -> str:
+    """What a benchmark of PostgreSQL lacks: the address of a server; '' for nothing."""
+    return "" if os.environ.get("LOOMLET_POSTGRESQL") else "set LOOMLET_POSTGRESQL to its address"
+
+
 def redis_server() -> str:
     """The path of redis-server: installed, or fetched by tools/servers; '' without one."""
     cache = os.environ.get("LOOMLET_SERVERS") or machine.cache_of("servers")

@@ -147,6 +147,7 @@ def _handoffs() -> Iterator[Target]:
         yield _handoff(f"{case} failed", "%", 0, 0)
     yield _kept("django reads", "s", 0.95)
     yield _kept("requests", "s", 0.95)
+    yield _kept("requests psycopg", "s", 0.95)
     yield _handoff("hard", "ns", 10_000, 4_000)
     yield _handoff("computing taken", "/s", 1, 0)
     yield _kept("computing", "ns", 0.97)

@@ -4,7 +4,7 @@ under plain Python.
 `writers` and `turns …` are programs that measure themselves (`sqlite_writers.py`,
 `queue_turn.py`). For `django …` the site (`django_site.py`) runs under `runserver`, and ten
 clients ask it from here. For `requests`, ten threads of `asking_web.py` ask a server that runs
-here.
+here, and for `requests psycopg` also PostgreSQL at the address that LOOMLET_POSTGRESQL gives.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -28,6 +29,7 @@ PREFIX = {
     "threads": [],
 }
 CLIENTS = 10
+DATABASE = "LOOMLET_POSTGRESQL"
 LIMIT = 120
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok"
 
@@ -152,7 +154,8 @@ def measure(kind: str, count: int, mode: str) -> dict[str, Any]:
     if name == "django":
         return django(rest, count, mode)
     if name == "requests":
-        return asyncio.run(serve_while(words(mode, "asking_web.py", CLIENTS, count)))
+        database = [os.environ[DATABASE]] if rest else []
+        return asyncio.run(serve_while(words(mode, "asking_web.py", CLIENTS, count, *database)))
     if name == "writers":
         with tempfile.TemporaryDirectory() as folder:
             return result(words(mode, "sqlite_writers.py", Path(folder) / "data", count))
