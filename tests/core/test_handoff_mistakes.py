@@ -61,10 +61,7 @@ MISTAKES = {
     "home_leaves": ("c == h->home || c->kept > 0", "c->kept > 0"),
     "leaves_what_it_keeps": ("c->kept > 0 || h->called == c", "h->called == c"),
     "leaves_when_called": ("c->kept > 0 || h->called == c ||", "c->kept > 0 ||"),
-    "leaves_in_transit": (
-        "h->invited == c ||\n        h->at == c)",
-        "h->invited == c)",
-    ),
+    "leaves_in_transit": ("h->invited == c || h->at == c)", "h->invited == c)"),
     "goes_to_nobody": ("    if (!stands_ready(h, to))\n        return 0;\n", ""),
     "goes_to_who_was_called_anew": ("!stands_ready(h, to)", "!stands_at_base(h, to)"),
     "is_invited_for_ever": ("h->invited = NULL;", ";"),

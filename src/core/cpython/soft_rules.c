@@ -259,8 +259,8 @@ static B_INLINE int find_call(PyThreadState *ts, const c_call_site *site, c_soft
     return why;
 }
 
-int c_soft_point_find(PyThreadState *ts, const c_state *state, const c_call_site *site,
-                      c_soft_point *out)
+B_INLINE int c_soft_point_find(PyThreadState *ts, const c_state *state, const c_call_site *site,
+                               c_soft_point *out)
 {
     int why = find_call(ts, site, out);
     if (B_UNLIKELY(why != C_SOFT))

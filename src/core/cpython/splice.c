@@ -294,12 +294,12 @@ static int runs_in_context(const join *j, const slot *base, int given)
 
 static int runs_function(join *j, PyObject *callable, slot *base, int given)
 {
-    if (context_that_runs(callable, C_CALL_SELF(base)) != NULL)
-        return runs_in_context(j, base, given) ? KIND_RUN : 0;
     if (c_facts.partial != NULL && Py_IS_TYPE(callable, c_facts.partial))
         return runs_partial(j, callable, base, given) ? KIND_CALL : 0;
     if (PyType_Check(callable) && C_CALL_SELF(base) == NULL)
         return runs_init(j, (PyTypeObject *)callable, base, given) ? KIND_INIT : 0;
+    if (context_that_runs(callable, C_CALL_SELF(base)) != NULL)
+        return runs_in_context(j, base, given) ? KIND_RUN : 0;
     return 0;
 }
 

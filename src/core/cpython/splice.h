@@ -26,8 +26,8 @@ int c_splice_finish(c_frame *f, PyObject *result, int yielded);
 
 /* Facts about the interpreter that CPython does not export, found at import (splice_facts.c). */
 typedef struct {
-    PyObject *next;        /* the builtin */
-    PyTypeObject *partial; /* functools.partial */
+    PyObject *next;                  /* the builtin */
+    PyTypeObject *partial;           /* functools.partial */
     void *send, *awaited_send, *run; /* of generators, coroutines and contexts */
     /* The slot functions for hooks written in Python. */
     getattrofunc attribute, fallback;

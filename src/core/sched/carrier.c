@@ -38,7 +38,7 @@
 #define SECOND INT64_C(1000000000)
 #define RESERVE_TIME SECOND /* how long one stays that nothing keeps */
 #define MOMENT INT64_C(1000000)
-#define SHORT_TURN INT64_C(40000) /* two wake-ups on one processor, and little between them */
+#define SHORT_TURN INT64_C(40000)   /* two wake-ups on one processor, and little between them */
 #define WAITS_FOR_GIL (50 * MOMENT) /* the most that a thread does, beside a few that compute */
 
 /* ---- the pool ---------------------------------------------------------------------------- */

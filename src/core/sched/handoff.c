@@ -309,8 +309,7 @@ int s_handoff_is_awake(const s_handoff *h, const s_carrier *c)
 int s_handoff_leave(s_carrier *c, int over)
 {
     s_handoff *h = c->serves;
-    if (h == NULL || c == h->home || c->kept > 0 || h->called == c || h->invited == c ||
-        h->at == c)
+    if (h == NULL || c == h->home || c->kept > 0 || h->called == c || h->invited == c || h->at == c)
         return 0;
     B_CHECK(c->state == S_CARRIER_WAITS);
     if (!over && !h->closed) {

@@ -66,7 +66,7 @@ static PyObject *start_current(s_sched *s, s_tasklet *t)
 static void run_handlers(s_sched *s, s_tasklet *main);
 
 /* The call that it left softly goes on, on its frames; what it waited for may have failed. */
-static B_COLD PyObject *run_rest(s_sched *s, s_tasklet *t)
+static B_COLD void run_rest(s_sched *s, s_tasklet *t)
 {
     PyObject *rest = t->wait.value, *error = t->error, *value = NULL;
     t->wait.value = t->error = NULL;
@@ -79,7 +79,8 @@ static B_COLD PyObject *run_rest(s_sched *s, s_tasklet *t)
     }
     Py_XDECREF(rest);
     c_leave_frames(s->ts, &t->c);
-    return c_resume(s->ts, &t->c, value, error);
+    t->wait.value = value;
+    t->error = error;
 }
 
 static PyObject *run_current(s_sched *s, s_tasklet *t)
@@ -92,8 +93,9 @@ static PyObject *run_current(s_sched *s, s_tasklet *t)
         if (kept == S_FRAMES_AT_SAFEPOINT)
             return run_current_at_safepoint(s, t);
         if (kept == S_FRAMES_UNFINISHED)
-            return run_rest(s, t);
-        run_handlers(s, t);
+            run_rest(s, t);
+        else
+            run_handlers(s, t);
     }
     PyObject *value = t->wait.value, *error = t->error;
     t->wait.value = t->error = NULL;

@@ -337,7 +337,8 @@ void s_finish(s_sched *s, s_tasklet *t, PyObject *result)
     s->trap--;
 }
 
-void s_clear(s_tasklet *t)
+/* `listed`: it may be in the registry still. */
+static B_INLINE void clear_execution(s_tasklet *t, int listed)
 {
     if (t->is_main || (t->started && !s_is_soft(t) && t->state != S_DONE))
         return;
@@ -350,7 +351,8 @@ void s_clear(s_tasklet *t)
         t->state = S_DONE;
         t->started = 1;
     }
-    s_registry_remove(t);
+    if (listed)
+        s_registry_remove(t);
     s_free_state(t);
     if (t->attached)
         s_report_drop(s_self_here(), t);
@@ -362,10 +364,15 @@ void s_clear(s_tasklet *t)
     Py_CLEAR(t->wait.value);
 }
 
+void s_clear(s_tasklet *t)
+{
+    clear_execution(t, 1);
+}
+
 static void free_fields(s_tasklet *t)
 {
     if (t->owner != NULL)
-        s_clear(t);
+        clear_execution(t, 0);
     if (t->attached)
         s_report_drop(s_self_here(), t);
     Py_CLEAR(t->result);
