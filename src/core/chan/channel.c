@@ -85,9 +85,9 @@ PyObject *n_send(s_sched *s, n_channel *ch, PyObject *value, const c_call_site *
         return NULL;
     }
     if (partner == NULL)
-        return Py_NewRef(Py_None);
+        return c_new_none();
     s_tasklet *t = n_set_outcome(partner, Py_NewRef(value), NULL);
-    return wake_partner(s, ch, t, 1, Py_NewRef(Py_None), site);
+    return wake_partner(s, ch, t, 1, c_new_none(), site);
 }
 
 PyObject *n_receive(s_sched *s, n_channel *ch, const c_call_site *site, int *code)
@@ -114,7 +114,7 @@ PyObject *n_receive(s_sched *s, n_channel *ch, const c_call_site *site, int *cod
     }
     if (partner == NULL)
         return value;
-    s_tasklet *t = n_set_outcome(partner, Py_NewRef(Py_None), NULL);
+    s_tasklet *t = n_set_outcome(partner, c_new_none(), NULL);
     return wake_partner(s, ch, t, -1, value, site);
 }
 
@@ -136,7 +136,7 @@ int n_try_receive(s_sched *s, n_channel *ch, PyObject **value)
     int done = n_take(ch, value, &partner);
     c_lock_give(&ch->lock);
     if (partner != NULL)
-        s_wake(s, n_set_outcome(partner, Py_NewRef(Py_None), NULL));
+        s_wake(s, n_set_outcome(partner, c_new_none(), NULL));
     return done;
 }
 

@@ -35,6 +35,15 @@ PyObject *PyErr_GetRaisedException(void);
 void PyErr_SetRaisedException(PyObject *exception);
 #endif
 
+/* A reference to None, which needs no count since 3.12. */
+static inline PyObject *c_new_none(void)
+{
+#if PY_VERSION_HEX < 0x030C0000
+    Py_INCREF(Py_None);
+#endif
+    return Py_None;
+}
+
 /* The part of PyThreadState that belongs to one tasklet, and its frames.
  *
  * `frame` is the innermost frame while suspended.  While running, `rest` are the frames below the

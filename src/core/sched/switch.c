@@ -65,6 +65,23 @@ static PyObject *start_current(s_sched *s, s_tasklet *t)
 
 static void run_handlers(s_sched *s, s_tasklet *main);
 
+/* Main goes on behind a call.  There the interpreter looks for signals, so that what a handler
+ * raises comes out of that call; behind one that was left softly we look.  On main's frames. */
+static B_COLD void look_for_signals(s_sched *s, s_tasklet *main)
+{
+    PyObject *value = main->wait.value;
+    if (!main->is_main || main->error != NULL || !c_signal_waits(s->ts))
+        return;
+    main->wait.value = NULL;
+    c_call_on_frames(s->ts, &main->c);
+    if (s_run_signal_handlers(s) < 0) {
+        Py_CLEAR(value);
+        main->error = PyErr_GetRaisedException();
+    }
+    c_leave_frames(s->ts, &main->c);
+    main->wait.value = value;
+}
+
 /* The call that it left softly goes on, on its frames; what it waited for may have failed. */
 static B_COLD void run_rest(s_sched *s, s_tasklet *t)
 {
@@ -87,19 +104,22 @@ static PyObject *run_current(s_sched *s, s_tasklet *t)
 {
     unsigned char kept = t->saved_as;
     t->saved_as = S_LIVE;
-    if (B_UNLIKELY(kept != S_FRAMES)) {
+    PyThreadState *ts = s->ts;
+    if (B_UNLIKELY(kept != S_FRAMES || c_signal_waits_for(ts))) {
         if (kept == S_NOT_STARTED)
             return start_current(s, t);
         if (kept == S_FRAMES_AT_SAFEPOINT)
             return run_current_at_safepoint(s, t);
         if (kept == S_FRAMES_UNFINISHED)
             run_rest(s, t);
-        else
+        else if (kept == S_FRAMES_CALLED)
             run_handlers(s, t);
+        look_for_signals(s, t);
+        ts = s->ts;
     }
     PyObject *value = t->wait.value, *error = t->error;
     t->wait.value = t->error = NULL;
-    return c_resume(s->ts, &t->c, value, error);
+    return c_resume(ts, &t->c, value, error);
 }
 
 static void run_base(void);
@@ -543,13 +563,13 @@ PyObject *s_schedule(s_sched *s, const c_call_site *site)
     if (B_LIKELY(--s->budget > 0)) {
         b_link *link = s->ready.next;
         if (link == &s->ready)
-            return Py_NewRef(Py_None);
+            return c_new_none();
         b_unlink(link);
-        me->wait.value = Py_NewRef(Py_None);
+        me->wait.value = c_new_none();
         s_ready(s, me);
         return s_transfer(s, s_of_link(link), site);
     }
-    me->wait.value = Py_NewRef(Py_None);
+    me->wait.value = c_new_none();
     s_ready(s, me);
     return s_transfer(s, s_next_slow(s), site);
 }

@@ -79,6 +79,95 @@ def test_a_tasklet_may_catch_it(python):
     assert (done.returncode, done.stdout, done.stderr) == (0, "caught\n", "")
 
 
+WAITS = {
+    "a channel": "gate.receive()",
+    "a turn": "loomlet.schedule(); loomlet.schedule()",
+    "an event": "event.wait()",
+    "an event, no longer than a minute": "event.wait(60)",
+    "a lock": "lock.acquire()",
+}
+
+
+@pytest.mark.parametrize("wait", WAITS.values(), ids=WAITS)
+@pytest.mark.parametrize("soft", ["0", "1"])
+def test_one_that_comes_when_main_is_woken(wait, soft, python):
+    """It comes out of the call that has waited, so what stands in `finally` is run in full.
+
+    Only C code runs between the end of the wait and main, so nobody looks for signals before.
+    """
+    done = python(
+        f"""
+        import ctypes, signal, threading
+        import loomlet
+        import loomlet.patch
+
+        loomlet.patch.install()
+        send_signal = getattr(ctypes.CDLL(None), "raise")
+        gate, event, lock = loomlet.Channel(), threading.Event(), threading.Lock()
+
+        def end_the_wait():
+            loomlet.spawn(send_signal, signal.SIGINT)
+            event.set()
+            lock.release()
+            gate.try_send(None)
+
+        def clean():
+            print("cleaned")
+
+        def wait():
+            try:
+                {wait}
+                return
+            finally:
+                clean()
+
+        def main():
+            lock.acquire()
+            loomlet.spawn(end_the_wait)
+            try:
+                wait()
+            except KeyboardInterrupt:
+                print("main", lock.locked())
+
+        loomlet.run(main)
+        """,
+        LOOMLET_SOFT=soft,
+    )
+    assert done.stderr == ""
+    assert done.stdout == f"cleaned\nmain {wait.startswith('lock')}\n"
+
+
+@pytest.mark.parametrize("soft", ["0", "1"])
+def test_a_handler_loses_nothing_that_main_was_woken_with(soft, python):
+    """It runs before main goes on, may wait itself, and main gets what it was sent."""
+    done = python(
+        """
+        import ctypes, signal
+        import loomlet
+
+        send_signal = getattr(ctypes.CDLL(None), "raise")
+        gate = loomlet.Channel()
+
+        def handle(*_):
+            loomlet.sleep(0.01)
+            print("handled")
+
+        def end_the_wait():
+            loomlet.spawn(send_signal, signal.SIGUSR1)
+            gate.send("sent")
+
+        def main():
+            signal.signal(signal.SIGUSR1, handle)
+            loomlet.spawn(end_the_wait)
+            print(gate.receive())
+
+        loomlet.run(main)
+        """,
+        LOOMLET_SOFT=soft,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "handled\nsent\n", "")
+
+
 def test_other_signal_handlers_run_while_all_sleep(python):
     """A Python signal handler is called although every tasklet waits, and may wake one."""
     done = python(
