@@ -1,12 +1,14 @@
 """A seeded random program of tasklets that sit in C at any depth while others go on.
 
 They wait in C below Python code and below C code, several times without bytecode between, with an
-exception that is handled, on channels in both directions, in collections; some are killed.  Each
+exception that is handled, in a context, on channels in both directions, in collections; some are
+killed.  Each
 ends once, with its own result or by its kill, and every step of it has run.
 """
 
 from __future__ import annotations
 
+import contextvars
 import ctypes
 import gc
 import random
@@ -49,7 +51,7 @@ class Program:
             assert error.args == (n,)
 
     def step(self, rng: random.Random, n: int) -> None:
-        kind = rng.randrange(8)
+        kind = rng.randrange(10)
         if kind == 0:
             self.pause(rng, 30_000)
         elif kind == 1:
@@ -64,6 +66,10 @@ class Program:
             list(map(usleep, [rng.randrange(100, 9_000)] * 3))
         elif kind == 6:
             assert sorted([2, 1], key=lambda v: (sleep(rng.random() * 0.01), v)[1]) == [1, 2]
+        elif kind == 7:
+            contextvars.copy_context().run(self.pause, rng, 12_000)
+        elif kind == 8:
+            contextvars.copy_context().run(self.handle, rng, n)
         else:
             gc.collect(0)
             schedule()
