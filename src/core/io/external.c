@@ -36,6 +36,7 @@ static const s_wait_kind writing = KIND("write");
 static const s_wait_kind unfinished = {.name = "read",
                                        .detach = external_detach,
                                        .object = external_object,
+                                       .late = Py_False,
                                        .unfinished = 1,
                                        .resumable = 1};
 
@@ -85,15 +86,6 @@ static int queue_request(s_sched *s, i_external_request *request, const s_wait_k
     return refused;
 }
 
-static void unfinished_is_late(s_sched *s, s_timer *timer)
-{
-    s_tasklet *t = timer->owner;
-    if (t->state != S_BLOCKED || !t->kind->detach(t))
-        return;
-    s_give(t, Py_False);
-    s_wake(s, t);
-}
-
 /* 1: no need to wait.  0: the caller must s_suspend.  Or a code. */
 static int begin_external_wait(s_sched *s, i_external_request *request, const s_wait_kind *kind,
                                int64_t until)
@@ -101,9 +93,8 @@ static int begin_external_wait(s_sched *s, i_external_request *request, const s_
     int code = s_may_block(s);
     if (code == S_OK)
         code = s_poll_begin(s);
-    if (code == S_OK && until != S_FOREVER)
-        code = kind->unfinished ? s_deadline_with(s, s->current, until, unfinished_is_late)
-                                : s_deadline_set(s, s->current, until);
+    if (code == S_OK)
+        code = s_deadline_set(s, s->current, until);
     if (code < 0)
         return code;
     int refused = queue_request(s, request, kind);

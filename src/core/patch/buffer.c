@@ -19,15 +19,12 @@
 
 #include "cpython/carried_thread.h"
 #include "patch/nonblocking.h"
-#include "sched/wake.h"
+#include "patch/soft_call.h"
 
 #define ARGUMENTS 2 /* the most of any method */
 
 typedef struct {
-    s_rest rest;
-    i_external_request request;
-    y_object_mutex mutex;
-    s_sched *s;
+    patch_soft_call soft;
     patch_fast_call original;
     PyObject *reader, *raw, *socket;
     PyObject *args[ARGUMENTS];
@@ -62,20 +59,11 @@ static int visit_call(PyObject *self, visitproc visit, void *arg)
     return 0;
 }
 
-/* It is over, or will never be made; or its scheduler has ended. */
-static void end_call(reader_call *c)
-{
-    if (!b_linked(&c->mutex.link))
-        return;
-    y_object_mutex_end(c->s, &c->mutex);
-    c->s->io_waits--;
-}
-
 static void dealloc_call(PyObject *self)
 {
     reader_call *c = (reader_call *)self;
     PyObject_GC_UnTrack(self);
-    end_call(c);
+    patch_soft_call_end(&c->soft);
     for (Py_ssize_t i = 0; i < c->nargs; i++)
         Py_DECREF(c->args[i]);
     Py_XDECREF(c->socket);
@@ -137,27 +125,6 @@ static PyObject *socket_below(PyObject *raw)
     return socket;
 }
 
-static PyObject *go_on_with_call(s_sched *s, s_rest *rest);
-
-static reader_call *make_reader_call(const c_call_site *site, PyObject *socket)
-{
-    reader_call *c = PyObject_GC_New(reader_call, &call_type);
-    if (c == NULL)
-        return NULL;
-    memset((char *)c + sizeof(PyObject), 0, sizeof(*c) - sizeof(PyObject));
-    c->rest.run = go_on_with_call;
-    c->reader = Py_NewRef(site->self);
-    c->raw = Py_NewRef(c_buffer_raw(site->self));
-    c->socket = Py_NewRef(socket);
-    c->request = (i_external_request){c_socket_fd(socket), P_READ, socket};
-    for (; c->nargs < site->nargs; c->nargs++)
-        c->args[c->nargs] = Py_NewRef(site->args[c->nargs]);
-    PyObject_GC_Track(c);
-    return c;
-}
-
-/* ---- the wait, and the call -------------------------------------------------------------- */
-
 static int report_late(const reader_call *c)
 {
     if (PyObject_SetAttrString(c->raw, "_timeout_occurred", Py_True) == 0)
@@ -165,31 +132,28 @@ static int report_late(const reader_call *c)
     return -1;
 }
 
-static PyObject *go_on_with_call(s_sched *s, s_rest *rest)
+static PyObject *go_on_reading(patch_soft_call *soft, PyObject *woken)
 {
-    reader_call *c = (reader_call *)rest;
-    PyObject *result = NULL;
-    if (s_signalled(s) >= 0 && (rest->woken != Py_False || report_late(c) == 0))
-        result = c->original(c->reader, c->args, c->nargs);
-    PyObject *pending = PyErr_GetRaisedException();
-    end_call(c);
-    PyErr_SetRaisedException(pending);
-    return result;
+    reader_call *c = (reader_call *)soft;
+    if (woken == Py_False && report_late(c) < 0)
+        return NULL;
+    return c->original(c->reader, c->args, c->nargs);
 }
 
-/* Waits first. */
-static PyObject *call_after_wait(s_sched *s, reader_call *c, int64_t timeout,
-                                 const c_call_site *site)
+static reader_call *make_reader_call(const c_call_site *site, PyObject *socket)
 {
-    y_object_mutex_begin(s, &c->mutex, c->raw);
-    c->s = s;
-    s->io_waits++;
-    int code;
-    int64_t until = patch_deadline(s, timeout);
-    PyObject *rest = i_external_wait_with(s, &c->request, &c->rest, until, site, &code);
-    PyObject *result = rest != NULL ? go_on_with_call(s, (s_rest *)rest) : patch_raise(s, code);
-    Py_XDECREF(rest);
-    return result;
+    reader_call *c = patch_soft_call_new(&call_type, sizeof(*c));
+    if (c == NULL)
+        return NULL;
+    c->soft.go_on = go_on_reading;
+    c->reader = Py_NewRef(site->self);
+    c->raw = Py_NewRef(c_buffer_raw(site->self));
+    c->socket = Py_NewRef(socket);
+    c->soft.request = (i_external_request){c_socket_fd(socket), P_READ, socket};
+    for (; c->nargs < site->nargs; c->nargs++)
+        c->args[c->nargs] = Py_NewRef(site->args[c->nargs]);
+    PyObject_GC_Track(c);
+    return c;
 }
 
 PyObject *patch_reader_call(PyObject *reader, patch_fast_call original, const c_call_site *site)
@@ -208,8 +172,10 @@ PyObject *patch_reader_call(PyObject *reader, patch_fast_call original, const c_
             c->original = original;
     }
     Py_XDECREF(socket);
-    if (c != NULL)
-        return call_after_wait(s, c, timeout, site);
+    if (c != NULL) {
+        patch_soft_call_begin(&c->soft, s, c->raw);
+        return patch_soft_call_wait(&c->soft, patch_deadline(s, timeout), site);
+    }
     PyErr_Clear();
     return original(reader, site->args, site->nargs);
 }

@@ -15,16 +15,13 @@
 #include <errno.h>
 
 #include "cpython/builtin_socket.h"
-#include "patch/patch.h"
-#include "sched/wake.h"
-#include "sync/object_mutex.h"
+#include "patch/soft_call.h"
 
 patch_select_functions patch_select_originals;
 
 /* One call: how the original is asked, and what is waited for. */
 typedef struct poll_query {
-    s_rest rest;
-    i_external_request request;
+    patch_soft_call soft;
     s_sched *s;
     PyObject *self;    /* borrowed; owned by an object */
     PyObject *args[4]; /* with a timeout of 0; owned */
@@ -34,8 +31,7 @@ typedef struct poll_query {
     int (*fill)(struct poll_query *q, int set);
     int set, process; /* the process that has made the set: the child of a fork makes its own */
     int64_t until;
-    int alone;            /* no other call on self may begin meanwhile */
-    y_object_mutex mutex; /* of self, if it is alone, else of nobody else: linked while it waits */
+    int alone; /* no other call on self may begin meanwhile */
 } poll_query;
 
 /* ---- asking until there is an answer ---------------------------------------------------- */
@@ -110,20 +106,11 @@ static void drop_query(poll_query *q)
         Py_XDECREF(q->args[i]);
 }
 
-/* It is answered, or will never be; or its scheduler has ended. */
-static void end_waiting(poll_query *q)
-{
-    if (!b_linked(&q->mutex.link))
-        return;
-    y_object_mutex_end(q->s, &q->mutex);
-    q->s->io_waits--;
-}
-
 static void dealloc_query(PyObject *self)
 {
     poll_query *q = (poll_query *)self;
     PyObject_GC_UnTrack(self);
-    end_waiting(q);
+    patch_soft_call_end(&q->soft);
     drop_query(q);
     Py_DECREF(q->self);
     PyObject_GC_Del(self);
@@ -142,34 +129,26 @@ int patch_select_prepare(void)
     return PyType_Ready(&query_type);
 }
 
-static PyObject *go_on_asking(s_sched *s, s_rest *rest)
+static PyObject *go_on_asking(patch_soft_call *soft, PyObject *woken)
 {
-    poll_query *q = (poll_query *)rest;
-    PyObject *answer = NULL;
-    if (s_signalled(s) >= 0) {
-        if (rest->woken == Py_None)
-            patch_raise_errno(EBADF);
-        else
-            answer = ask_until_ready(q, rest->woken == Py_False);
-    }
-    PyObject *pending = PyErr_GetRaisedException();
-    end_waiting(q);
-    PyErr_SetRaisedException(pending);
-    return answer;
+    if (woken != Py_None)
+        return ask_until_ready((poll_query *)soft, woken == Py_False);
+    patch_raise_errno(EBADF);
+    return NULL;
 }
 
 /* The query as an object, with what it owned; NULL, and it owns nothing. */
 static poll_query *make_query_object(poll_query *from)
 {
-    poll_query *q = PyObject_GC_New(poll_query, &query_type);
+    poll_query *q = patch_soft_call_new(&query_type, sizeof(*q));
     if (q == NULL) {
         drop_query(from);
         return NULL;
     }
-    memcpy((char *)q + sizeof(PyObject), (char *)from + sizeof(PyObject),
-           sizeof(*q) - sizeof(PyObject));
+    memcpy((char *)q + sizeof(q->soft), (char *)from + sizeof(q->soft),
+           sizeof(*q) - sizeof(q->soft));
+    q->soft.go_on = go_on_asking;
     Py_INCREF(q->self);
-    q->rest.run = go_on_asking;
     PyObject_GC_Track(q);
     return q;
 }
@@ -177,20 +156,32 @@ static poll_query *make_query_object(poll_query *from)
 static PyObject *answer_after_wait(poll_query *from, const c_call_site *site)
 {
     poll_query *q = make_query_object(from);
-    int fd = q != NULL ? pollset_of(q) : -1, code;
+    if (q == NULL)
+        return NULL;
+    s_meet_again();
+    patch_soft_call_begin(&q->soft, q->s, q->alone ? q->self : (PyObject *)q);
+    int fd = pollset_of(q);
     if (fd < 0) {
-        Py_XDECREF(q);
+        Py_DECREF(q);
         return NULL;
     }
-    s_sched *s = q->s;
     s_meet_again();
-    y_object_mutex_begin(s, &q->mutex, q->alone ? q->self : (PyObject *)q);
-    s->io_waits++;
-    q->request = (i_external_request){fd, P_READ, q->self};
-    PyObject *rest = i_external_wait_with(s, &q->request, &q->rest, q->until, site, &code);
-    PyObject *answer = rest != NULL ? go_on_asking(s, (s_rest *)rest) : patch_raise(s, code);
-    Py_XDECREF(rest);
-    return answer;
+    q->soft.request = (i_external_request){fd, P_READ, q->self};
+    return patch_soft_call_wait(&q->soft, q->until, site);
+}
+
+/* The first time, when the query is no object yet. */
+static int ask_first(poll_query *q, PyObject **answer)
+{
+    y_object_mutex asking;
+    if (!q->alone)
+        return ask_once(q, 0, answer);
+    y_object_mutex_begin(q->s, &asking, q->self);
+    int answered = ask_once(q, 0, answer);
+    PyObject *pending = PyErr_GetRaisedException();
+    y_object_mutex_end(q->s, &asking);
+    PyErr_SetRaisedException(pending);
+    return answered;
 }
 
 /* The answer; releases what the query owns. */
@@ -200,7 +191,7 @@ static PyObject *answer_query(poll_query *q, int64_t timeout, const c_call_site 
     q->set = -1;
     if (patch_may_block(q->s) == 0) {
         q->until = patch_deadline(q->s, timeout);
-        if (!ask_once(q, 0, &answer))
+        if (!ask_first(q, &answer))
             return answer_after_wait(q, site);
     }
     drop_query(q);

@@ -185,8 +185,6 @@ int s_wake_for_signals(s_sched *s)
         !(s_is_soft(t) && !t->kind->unfinished ? leave_soft_wait(s, t) : t->kind->detach(t)))
         return 0;
     s->signalled = 1;
-    if (!t->kind->unfinished)
-        Py_CLEAR(t->wait.value);
     s_give(t, Py_True);
     s_wake(s, t);
     return 1;
@@ -255,12 +253,12 @@ static void deadline_expired(s_sched *s, s_timer *timer)
     s_tasklet *t = timer->owner;
     if (t->state != S_BLOCKED)
         return;
-    if (t->kind->late != NULL) {
-        PyObject *value = Py_NewRef(t->kind->late);
-        if (s_interrupt(s, t, NULL))
-            t->wait.value = value;
-        else
-            Py_DECREF(value);
+    PyObject *late = t->kind->late;
+    if (late != NULL) {
+        if (t->kind->detach(t)) {
+            s_give(t, late);
+            s_wake(s, t);
+        }
         return;
     }
     PyObject *error = s_hook.error(S_E_TIMEOUT, (PyObject *)t);

@@ -26,7 +26,7 @@ static inline void s_give(s_tasklet *t, PyObject *value)
     if (t->kind != NULL && t->kind->unfinished)
         ((s_rest *)t->wait.value)->woken = value;
     else
-        t->wait.value = Py_NewRef(value);
+        Py_XSETREF(t->wait.value, Py_NewRef(value));
 }
 
 /* The claimed tasklets of a list, in its order, each with `value` as the result of its wait. */
