@@ -42,7 +42,7 @@ from typing import Any
 from loomlet import _core
 from loomlet.bench.measure import number
 from loomlet.bench.model import BenchError, Cell, Experiment, Job, Missing, Row, Sample
-from loomlet.bench.peers import lacks, lacks_postgresql
+from loomlet.bench.peers import POSTGRESQL, lacks
 
 NAME = "handoff"
 SYSTEMS = ("loomlet", "no-handoff", "threads", "process")
@@ -58,14 +58,14 @@ FEW = 5  # calls that are not handed over: each stops all for its whole length
 @dataclass(frozen=True)
 class Work:
     """A kind of work: the file that does it, for whom, how much in full and quick, how often in
-    full, the library that it needs, and what else the program is given."""
+    full, what it needs, and what else the program is given."""
 
     room: str
     systems: Sequence[str]
     count: int
     quick: int
     runs: int = 3
-    needs: str = ""
+    needs: tuple[str, ...] = ()
     known: Mapping[str, Any] | None = None
 
 
@@ -83,10 +83,12 @@ KINDS: Mapping[str, Work] = {
     "passing": replace(_SWITCH, systems=BOTH[:1]),
     "sleepers": replace(_SWITCH, systems=("loomlet", "threads"), count=1000, quick=1000),
     "writers": replace(_PROGRAM, runs=5),
-    "django writes": replace(_PROGRAM, count=20, quick=10, needs="django"),
-    "django reads": replace(_PROGRAM, count=40, quick=10, needs="django"),
-    "requests": replace(_PROGRAM, count=100, quick=50, needs="requests"),
-    "requests psycopg": replace(_PROGRAM, count=100, quick=50, needs="psycopg"),
+    "django writes": replace(_PROGRAM, count=20, quick=10, needs=("django",)),
+    "django reads": replace(_PROGRAM, count=40, quick=10, needs=("django",)),
+    "requests": replace(_PROGRAM, count=100, quick=50, needs=("requests",)),
+    "requests psycopg": replace(
+        _PROGRAM, count=100, quick=50, needs=("requests", "psycopg", POSTGRESQL)
+    ),
     "hard": replace(_SWITCH, count=20_000, quick=5_000),
     "turns threads": replace(_PROGRAM, count=10_000, quick=2_000),
     "turns main": replace(_PROGRAM, count=10_000, quick=2_000),
@@ -122,10 +124,10 @@ def _cell(case: str, quick: bool) -> Cell:
 def _lack(case: str, work: Work) -> Missing | None:
     if not _core._can_hand_over():
         return Missing("loomlet", CANNOT)
-    why = lacks(work.needs) if work.needs else ""
-    if work.needs == "psycopg" and not why:
-        why = lacks("requests") or lacks_postgresql()
-    return Missing(work.needs, why, case) if why else None
+    for needed in work.needs:
+        if why := lacks(needed):
+            return Missing(needed, why, case)
+    return None
 
 
 def _job(case: str, kind: str, system: str, count: int, quick: bool) -> Job:

@@ -29,6 +29,8 @@ from loomlet.bench import machine
 from loomlet.bench.model import BenchError, Job
 
 PROGRAMS = Path(__file__).with_name("programs")
+POSTGRESQL = "postgresql"
+DATABASE = "LOOMLET_POSTGRESQL"  # the variable that says where its server is
 
 
 class System(Protocol):
@@ -201,14 +203,11 @@ def load_client() -> list[str]:
     return [go.executable("net.go"), "client"]
 
 
-def lacks(module: str) -> str:
-    """How to get what a benchmark of that library lacks; '' for nothing."""
-    return "" if util.find_spec(module) else _PIP.format(module)
-
-
-def lacks_postgresql() -> str:
-    """What a benchmark of PostgreSQL lacks: the address of a server; '' for nothing."""
-    return "" if os.environ.get("LOOMLET_POSTGRESQL") else "set LOOMLET_POSTGRESQL to its address"
+def lacks(needed: str) -> str:
+    """How to get what a benchmark of a library, or of PostgreSQL, lacks; '' for nothing."""
+    if needed == POSTGRESQL:
+        return "" if os.environ.get(DATABASE) else f"set {DATABASE} to its address"
+    return "" if util.find_spec(needed) else _PIP.format(needed)
 
 
 def redis_server() -> str:

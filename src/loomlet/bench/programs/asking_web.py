@@ -10,35 +10,35 @@ import json
 import sys
 import threading
 import time
-from functools import partial
 
 import requests
 
 
-def ask_web(port: int, count: int, right: list[int]) -> None:
-    """So many requests on one connection."""
+def ask_web(session: requests.Session, port: int) -> bool:
+    """Whether the answer is right."""
+    return session.get(f"http://localhost:{port}/").text == "ok"
+
+
+def ask(url: str, port: int, count: int, right: list[bool]) -> None:
+    """So many requests on one connection, and a query after each if there is a database."""
     with requests.Session() as session:
-        for _ in range(count):
-            right.append(session.get(f"http://localhost:{port}/").text == "ok")
+        if not url:
+            right.extend(ask_web(session, port) for _ in range(count))
+            return
+        import psycopg
 
-
-def ask_both(url: str, port: int, count: int, right: list[int]) -> None:
-    """So many requests, and a query after each."""
-    import psycopg
-
-    with requests.Session() as session, psycopg.connect(url, autocommit=True) as database:
-        for n in range(count):
-            answered = session.get(f"http://localhost:{port}/").text == "ok"
-            row = database.execute("select %s::int + 1", (n,)).fetchone()
-            right.append(answered and row == (n + 1,))
+        with psycopg.connect(url, autocommit=True) as database:
+            for n in range(count):
+                answered = ask_web(session, port)
+                row = database.execute("select %s::int + 1", (n,)).fetchone()
+                right.append(answered and row == (n + 1,))
 
 
 def main(number: int, count: int, port: int, url: str = "") -> None:
     """All of them; prints the seconds, and how many requests were answered."""
-    right: list[int] = []
-    ask = partial(ask_both, url) if url else ask_web
-    ask(port, 2, [])
-    threads = [threading.Thread(target=ask, args=(port, count, right)) for _ in range(number)]
+    right: list[bool] = []
+    ask(url, port, 2, [])
+    threads = [threading.Thread(target=ask, args=(url, port, count, right)) for _ in range(number)]
     started = time.perf_counter()
     for thread in threads:
         thread.start()

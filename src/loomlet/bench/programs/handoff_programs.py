@@ -23,13 +23,14 @@ from pathlib import Path
 from time import perf_counter, sleep
 from typing import Any
 
+from loomlet.bench.peers import DATABASE
+
 PREFIX = {
     "on": ["-m", "loomlet", "run", "--handoff"],
     "off": ["-m", "loomlet", "run", "--no-handoff"],
     "threads": [],
 }
 CLIENTS = 10
-DATABASE = "LOOMLET_POSTGRESQL"
 LIMIT = 120
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok"
 
