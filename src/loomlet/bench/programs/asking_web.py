@@ -23,7 +23,8 @@ def ask(url: str, port: int, count: int, right: list[bool]) -> None:
     """So many requests on one connection, and a query after each if there is a database."""
     with requests.Session() as session:
         if not url:
-            right.extend(ask_web(session, port) for _ in range(count))
+            for _ in range(count):
+                right.append(ask_web(session, port))
             return
         import psycopg
 
