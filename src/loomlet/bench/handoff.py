@@ -33,6 +33,7 @@ number.
 
 from __future__ import annotations
 
+import os
 import re
 import statistics
 from collections.abc import Mapping, Sequence
@@ -42,7 +43,7 @@ from typing import Any
 from loomlet import _core
 from loomlet.bench.measure import number
 from loomlet.bench.model import BenchError, Cell, Experiment, Job, Missing, Row, Sample
-from loomlet.bench.peers import POSTGRESQL, lacks
+from loomlet.bench.peers import DATABASE, POSTGRESQL, lacks
 
 NAME = "handoff"
 SYSTEMS = ("loomlet", "no-handoff", "threads", "process")
@@ -87,7 +88,11 @@ KINDS: Mapping[str, Work] = {
     "django reads": replace(_PROGRAM, count=40, quick=10, needs=("django",)),
     "requests": replace(_PROGRAM, count=100, quick=50, needs=("requests",)),
     "requests psycopg": replace(
-        _PROGRAM, count=100, quick=50, needs=("requests", "psycopg", POSTGRESQL)
+        _PROGRAM,
+        count=100,
+        quick=50,
+        needs=("requests", "psycopg", POSTGRESQL),
+        known={"database": os.environ.get(DATABASE, "")},
     ),
     "hard": replace(_SWITCH, count=20_000, quick=5_000),
     "turns threads": replace(_PROGRAM, count=10_000, quick=2_000),

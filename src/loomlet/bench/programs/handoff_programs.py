@@ -4,7 +4,7 @@ under plain Python.
 `writers` and `turns …` are programs that measure themselves (`sqlite_writers.py`,
 `queue_turn.py`). For `django …` the site (`django_site.py`) runs under `runserver`, and ten
 clients ask it from here. For `requests`, ten threads of `asking_web.py` ask a server that runs
-here, and for `requests psycopg` also PostgreSQL at the address that LOOMLET_POSTGRESQL gives.
+here, and for `requests psycopg` also PostgreSQL, whose address is given.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
-import os
 import signal
 import socket
 import subprocess
@@ -22,8 +21,6 @@ import threading
 from pathlib import Path
 from time import perf_counter, sleep
 from typing import Any
-
-from loomlet.bench.peers import DATABASE
 
 PREFIX = {
     "on": ["-m", "loomlet", "run", "--handoff"],
@@ -149,14 +146,14 @@ async def serve_while(command: list[Any]) -> dict[str, Any]:
     return await asyncio.to_thread(result, [*command, port])
 
 
-def measure(kind: str, count: int, mode: str) -> dict[str, Any]:
+def measure(kind: str, count: int, mode: str, database: str = "") -> dict[str, Any]:
     """Seconds, or ns for each turn; how much was asked for, and how much of it was right."""
     name, _, rest = kind.partition(" ")
+    given = [database] if database else []
     if name == "django":
         return django(rest, count, mode)
     if name == "requests":
-        database = [os.environ[DATABASE]] if rest else []
-        return asyncio.run(serve_while(words(mode, "asking_web.py", CLIENTS, count, *database)))
+        return asyncio.run(serve_while(words(mode, "asking_web.py", CLIENTS, count, *given)))
     if name == "writers":
         with tempfile.TemporaryDirectory() as folder:
             return result(words(mode, "sqlite_writers.py", Path(folder) / "data", count))
