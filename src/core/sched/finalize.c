@@ -7,6 +7,8 @@
  * TaskletExit again instead, each time.  A Stackless one that pauses itself instead of ending
  * cannot be reached by any later request: it is asked to end ten times in a row and then shown to
  * the program.
+ *
+ * One that keeps a C stack of a thread that has ended can neither run nor be freed: it stays.
  */
 #include "sched/internal.h"
 
@@ -27,8 +29,7 @@ static void exit_later(s_sched *s, s_tasklet *t, PyObject *error)
 /* Takes an unreachable tasklet out of whatever garbage it waits in. */
 static void take_from_garbage(s_tasklet *t)
 {
-    if (t->state == S_BLOCKED && t->kind->detach(t))
-        Py_DECREF((PyObject *)t);
+    s_leave_wait(t);
     t->state = S_PAUSED;
     t->kind = NULL;
 }
@@ -65,6 +66,8 @@ void s_finalize(s_tasklet *t)
         c_is_finalizing())
         return;
     if (t->state == S_READY) /* the finalizer of another one has woken it */
+        return;
+    if (t->saved_as == S_C_STACK && t->owner->ended)
         return;
     s_sched *s = s_self();
     PyObject *pending = PyErr_GetRaisedException(), *error = NULL;

@@ -140,6 +140,19 @@ void s_refresh_modes(void)
     c_while_world_stopped(refresh_modes, NULL);
 }
 
+static void follow_wish(void *unused)
+{
+    for (s_sched *s = every; s != NULL; s = s->next)
+        s->soft = s_soft_wanted;
+    refresh_modes(unused);
+}
+
+void s_want_soft(int wanted)
+{
+    s_soft_wanted = wanted;
+    c_while_world_stopped(follow_wish, NULL);
+}
+
 void s_slow_switches(int change)
 {
     int before = __atomic_fetch_add(&slow_reasons, change, __ATOMIC_SEQ_CST);

@@ -214,6 +214,20 @@ static void note_error(first_error *first, int code)
         first->raised = PyErr_GetRaisedException();
 }
 
+/* Its thread ends, and it goes on after it was killed: it does so no more. */
+static void leave_behind(void *tasklet)
+{
+    s_tasklet *t = tasklet;
+    if (t->state == S_READY)
+        s_unqueue(t);
+    else if (t->timer != NULL)
+        s_leave_wait(t);
+    s_deadline_drop(t->owner, t);
+    if (t->saved_as == S_C_STACK)
+        t->stack->keeper = NULL;
+    s_registry_move(t, &s_detached_owner);
+}
+
 static int kill_tasklet(s_sched *s, s_tasklet *t)
 {
     int code = S_OK;
@@ -224,6 +238,8 @@ static int kill_tasklet(s_sched *s, s_tasklet *t)
     if (done == NULL)
         return code < 0 ? (code == S_E_DEAD ? S_OK : code) : S_E_SET;
     Py_DECREF(done);
+    if (s->ending && t->stackless_rules && t->state != S_DONE)
+        c_while_world_stopped(leave_behind, t);
     return S_OK;
 }
 

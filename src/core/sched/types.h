@@ -206,6 +206,7 @@ typedef struct {
     int trapped;         /* the level that switch_trap() asked for; counts once in `trap` */
     int run_called;
     int pickle_flags;
+    PyObject *last_main; /* stands for main while the thread ends */
 } s_stackless_sched;
 
 struct s_sched {

@@ -74,16 +74,22 @@ static int count_waiters(const b_link *queue)
     return count;
 }
 
+int s_leave_wait(s_tasklet *t)
+{
+    if (t->state != S_BLOCKED || !t->kind->detach(t))
+        return 0;
+    t->state = S_PAUSED;
+    t->kind = NULL;
+    Py_DECREF((PyObject *)t);
+    return 1;
+}
+
 /* A tasklet that gets an exception may wait here again: then it stays. */
 void s_forget_waiters(b_link *queue)
 {
     for (int count = count_waiters(queue); count > 0 && !b_list_empty(queue); count--) {
-        s_tasklet *t = B_CONTAINER(queue->next, s_wait, link)->task;
-        if (!t->kind->detach(t))
+        if (!s_leave_wait(B_CONTAINER(queue->next, s_wait, link)->task))
             break;
-        t->state = S_PAUSED;
-        t->kind = NULL;
-        Py_DECREF((PyObject *)t);
     }
 }
 

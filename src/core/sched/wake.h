@@ -55,6 +55,9 @@ void s_raise_in(s_sched *s, s_tasklet *t, PyObject *error);
 /* Handlers of messages (inbox.h): the same two for a tasklet of another thread. */
 void s_handle_interrupt(s_sched *s, s_tasklet *t, PyObject *error);
 void s_handle_throw(s_sched *s, s_tasklet *t, PyObject *error);
+/* A blocked tasklet is paused, without a result: 1, or 0 when it was not blocked.  On its own
+ * thread, or one that has none. */
+int s_leave_wait(s_tasklet *t);
 /* Pauses the waiters of a queue that is destroyed: nothing can wake them there. */
 void s_forget_waiters(b_link *queue);
 

@@ -2,6 +2,8 @@
 
 import threading
 
+import pytest
+
 import loomlet.compat.stackless as stackless
 
 
@@ -129,6 +131,41 @@ def test_one_with_c_state(thread, raises):
 
     thread(adopt).result()
     task.kill()
+
+
+@pytest.mark.parametrize("number", [-2, -(1 << 70), 1 << 64])
+def test_a_number_out_of_range(number):
+    """Spec 3, tasklet.bind_thread: an id that no thread can have is an OverflowError."""
+    task = stackless.tasklet(print, ())
+    with pytest.raises(OverflowError):
+        task.bind_thread(number)
+    assert task.thread_id == threading.get_ident()
+
+
+def test_the_number_of_the_current_one(thread, capsys):
+    """Spec 3, tasklet.bind_thread: a removed one may be bound here by the caller's own id, or -1.
+
+    Its thread lives and waits.
+    """
+
+    def body():
+        for number in (1, 2):
+            tasks.append(stackless.tasklet(print)(number))
+            tasks[-1].remove()
+        ready.set()
+        assert go.wait(60)
+
+    tasks, ready, go = [], threading.Event(), threading.Event()
+    other = thread(body)
+    assert ready.wait(60)
+    for task, number in zip(tasks, [threading.get_ident(), -1], strict=True):
+        task.bind_thread(number)
+        assert task.thread_id == threading.get_ident()
+        task.insert()
+    stackless.run()
+    go.set()
+    other.result()
+    assert capsys.readouterr().out == "1\n2\n"
 
 
 def test_no_such_thread(raises):

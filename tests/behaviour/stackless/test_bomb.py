@@ -84,6 +84,26 @@ def test_cstack():
     assert type(first.prev) is stackless.cstack
 
 
+def test_cstacks_of_tasklets():
+    """Spec 10, cstack: each that is kept is one of its thread's ring, and so is the initial one."""
+    initial = stackless.get_thread_info(-1, 1 << 30)[5]
+    tasks = [
+        stackless.tasklet(stackless._test_nostacklesscall)(stackless.schedule_remove)
+        for _ in range(2)
+    ]
+    stackless.run()
+    first, second = (task.cstate for task in tasks)
+    assert initial is stackless.getmain().cstate
+    assert (first.next, second.next, initial.next) == (second, initial, first)
+    assert (first.prev, second.prev, initial.prev) == (initial, first, second)
+    assert [one.task for one in (initial, first, second)] == [None, *tasks]
+    assert first.nesting_level == tasks[0].nesting_level > 0
+    assert tasks[0].cstate is first
+    tasks[0].run()
+    assert (first.next, first.task, first.size) == (first, None, 0)
+    tasks[1].run()
+
+
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_it_pickles(protocol, mode):
     """Spec 10, bomb: type and value come back, and it still goes off."""

@@ -33,6 +33,20 @@ def test_switched_off_tasklets_keep_their_c_stack():
     ch.send(None)
 
 
+def test_switched_off_none_is_soft(thread):
+    """Spec 2, enable_softswitch: False means it, for all threads: none can be restored."""
+    stackless.enable_softswitch(False)
+
+    def look():
+        task = stackless.tasklet(lambda: stackless.schedule_remove())()
+        stackless.run()
+        seen = (task.restorable, task.nesting_level > 0, task in stackless.getuncollectables())
+        task.run()
+        return seen
+
+    assert look() == thread(look).result() == (False, True, True)
+
+
 def test_switched_on_tasklets_have_none(soft):
     """Spec 2, enable_softswitch: a softly switched tasklet has no C stack to keep."""
     ch = stackless.channel()

@@ -75,6 +75,32 @@ def test_serials():
     assert type(initial) is stackless.cstack
 
 
+def test_the_serial_of_the_last_jump(mode):
+    """Spec 2, get_thread_info: as before when the same C stack runs again, whatever ran meanwhile."""
+
+    def serial():
+        return stackless.get_thread_info(-1, SERIALS)[4]
+
+    def look():
+        before = serial()
+        stackless.schedule_remove()
+        assert serial() == before
+        sorted([1], key=lambda value: stackless.schedule_remove() or value)
+        assert serial() == before
+        seen.append(True)
+
+    before, seen = serial(), []
+    tasks = [stackless.tasklet(look)() for _ in range(2)]
+    for _ in range(3):
+        assert serial() == before
+        stackless.run()
+        for task in tasks:
+            if task.alive:
+                task.insert()
+    assert seen == [True, True]
+    assert serial() == before
+
+
 def test_watchdogs(mode):
     """Spec 2, get_thread_info: bit 31 adds the watchdogs; the first place is the interrupt's."""
     main, seen = stackless.getcurrent(), []

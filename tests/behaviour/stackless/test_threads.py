@@ -203,7 +203,7 @@ def test_remove(thread):
     go.set()
     other.result()
     assert log == ["b"]
-    assert made[0].alive
+    assert not made[0].alive  # its thread has ended
 
 
 def test_tasklets_that_cannot_be_removed(server, raises):

@@ -55,9 +55,10 @@ static void read_inbox(const s_tasklet *t)
         s_read_inbox(s);
 }
 
+/* Not without a thread that could run it. */
 static int is_alive(const s_tasklet *t)
 {
-    return t->state != S_DONE;
+    return t->state != S_DONE && bind_has_thread(t);
 }
 
 static PyObject *stackless_get_alive(PyObject *self, void *unused)

@@ -11,11 +11,21 @@ static PyObject *stackless_getcurrent(PyObject *module, PyObject *unused)
     return s ? Py_NewRef((PyObject *)s->current) : NULL;
 }
 
+/* What tasklets find that are killed when their thread ends: a main tasklet that never runs. */
+static PyObject *last_main_of(s_sched *s)
+{
+    if (s->stackless.last_main == NULL)
+        s->stackless.last_main = PyObject_CallNoArgs((PyObject *)&bind_stackless_tasklet_type);
+    return s->stackless.last_main;
+}
+
 static PyObject *stackless_getmain(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     s_sched *s = s_self();
-    return s ? Py_NewRef((PyObject *)s->main) : NULL;
+    if (s == NULL)
+        return NULL;
+    return Py_XNewRef(s->ending ? last_main_of(s) : (PyObject *)s->main);
 }
 
 static PyObject *stackless_getruncount(PyObject *module, PyObject *unused)
@@ -111,7 +121,8 @@ static PyObject *info_of(s_sched *s, unsigned long flags)
     if (flags & WITH_SERIALS) {
         long serial = s != NULL ? (long)(s->count_soft + s->count_hard) : 0;
         PyObject *cstack = s != NULL ? bind_cstack_for(s->main) : Py_NewRef(Py_None);
-        info = append_tuple(info, cstack ? Py_BuildValue("(llN)", serial, serial, cstack) : NULL);
+        long stack = s != NULL ? bind_stack_serial(s) : 0;
+        info = append_tuple(info, cstack ? Py_BuildValue("(llN)", serial, stack, cstack) : NULL);
     }
     if (flags & WITH_WATCHDOGS) {
         PyObject *list = list_run_callers(s);

@@ -99,8 +99,7 @@ static PyObject *stackless_enable_softswitch(PyObject *module, PyObject *flag)
         int wanted = PyObject_IsTrue(flag);
         if (wanted < 0)
             return NULL;
-        s_soft_wanted = wanted;
-        s_refresh_modes();
+        s_want_soft(wanted);
     }
     return PyBool_FromLong(before);
 }

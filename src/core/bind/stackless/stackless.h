@@ -6,6 +6,7 @@
 #include "sched/guests/preempt.h"
 #include "sched/guests/stackless_run.h"
 #include "sched/inbox.h"
+#include "sched/wake.h"
 
 extern PyTypeObject bind_stackless_tasklet_type;
 extern PyGetSetDef bind_stackless_tasklet_getset[];
@@ -47,8 +48,13 @@ int bind_stackless_channel_ready(void);
 PyObject *bind_set_send_sequence(PyObject *module, PyObject *function);
 extern PyTypeObject bind_atomic_type, bind_cframe_type, bind_cstack_type;
 extern PyMethodDef bind_stackless_callback_functions[];
-/* The cstack of a tasklet, the same for all: a new reference. */
+/* The cstack of a tasklet: a new reference. */
 PyObject *bind_cstack_for(s_tasklet *t);
+/* What identifies the initial C stack of a thread, on which all its tasklets began. */
+static inline long bind_stack_serial(const s_sched *s)
+{
+    return s->main != NULL ? (long)s->main->id : 0;
+}
 
 /* ---- call.c ------------------------------------------------------------------ */
 
@@ -60,6 +66,9 @@ PyObject *bind_stackless_setup(PyObject *self, PyObject *const *args, Py_ssize_t
 PyObject *bind_stackless_call(PyObject *self, PyObject *args, PyObject *kwargs);
 
 /* ---- attributes.c -------------------------------------------------------------- */
+
+/* How many C activations lie between the frames of a tasklet and the scheduler. */
+int bind_stackless_nesting(s_tasklet *t);
 
 /* Adds the extensions to the type, which is ready. */
 int bind_stackless_extend(PyTypeObject *type);

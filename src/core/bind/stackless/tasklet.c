@@ -82,10 +82,11 @@ static PyObject *stackless_tasklet_switch(PyObject *self, PyObject *const *args,
 
 /* ---- exceptions ------------------------------------------------------------------------ */
 
-/* Into a tasklet that cannot run: an exit exception has no effect, others are refused. */
-static PyObject *throw_into_dead(s_tasklet *t, PyObject *error)
+/* Into a tasklet that cannot run: an exit exception drops its frames, others are refused, and so is
+ * what is to be raised later in one without a thread. */
+static PyObject *throw_into_dead(s_tasklet *t, PyObject *error, int pending)
 {
-    int quiet = s_hook.is_exit(error);
+    int quiet = s_hook.is_exit(error) && (t->state == S_DONE || !pending);
     Py_DECREF(error);
     if (!quiet)
         return bind_stackless_refuse(t->state == S_DONE ? "You cannot throw to a dead tasklet"
@@ -107,7 +108,7 @@ static PyObject *throw_into(PyObject *self, PyObject *error, int pending, const 
         return NULL;
     }
     if (SELF->state == S_DONE || !bind_has_thread(SELF))
-        return throw_into_dead(SELF, error);
+        return throw_into_dead(SELF, error, pending);
     if (!pending || SELF == s->current) {
         PyObject *done = s_throw(s, SELF, error, S_STAY | S_RING, site, &code);
         return bind_stackless_result(done, code, self);
@@ -141,6 +142,17 @@ static PyObject *stackless_tasklet_raise(PyObject *self, PyObject *const *args, 
     return throw_into(self, error, 0, &site);
 }
 
+/* kill(pending=True) of one without a thread, which ends in this one; but not one that keeps a C
+ * stack, whose thread has ended: that only leaves what it waits for. */
+static int adopt_to_kill(s_sched *s, s_tasklet *t)
+{
+    int code = s_change_owner(s, t);
+    if (code != S_E_STUCK)
+        return code;
+    s_leave_wait(t);
+    return S_E_STUCK;
+}
+
 static PyObject *stackless_tasklet_kill(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                                         PyObject *kwnames)
 {
@@ -154,6 +166,8 @@ static PyObject *stackless_tasklet_kill(PyObject *self, PyObject *const *args, P
     if (SELF->state == S_DONE)
         Py_RETURN_NONE;
     s_sched *s = s_self();
+    if (s != NULL && pending && !bind_has_thread(SELF) && adopt_to_kill(s, SELF) < 0)
+        Py_RETURN_NONE;
     PyObject *error = s != NULL ? s_hook.error(S_E_KILLED, self) : NULL;
     if (error != NULL && bind_mark_kill(s, SELF, error) < 0)
         Py_CLEAR(error);
@@ -166,11 +180,25 @@ static PyObject *stackless_tasklet_kill(PyObject *self, PyObject *const *args, P
 
 /* ---- threads ------------------------------------------------------------------------------ */
 
+#define CURRENT_THREAD ((unsigned long)-1)
+
+/* -1 stands for the current one. */
+static unsigned long read_thread_id(PyObject *id)
+{
+    int overflow;
+    long number = PyLong_AsLongAndOverflow(id, &overflow);
+    if (overflow == 0 && number == -1)
+        return CURRENT_THREAD;
+    return PyLong_AsUnsignedLong(id);
+}
+
 static s_sched *scheduler_of_thread(PyObject *id)
 {
     if (id == Py_None)
         return s_self();
-    unsigned long thread_id = PyLong_AsUnsignedLongMask(id);
+    unsigned long thread_id = read_thread_id(id);
+    if (thread_id == CURRENT_THREAD && !PyErr_Occurred())
+        return s_self();
     s_sched *s = PyErr_Occurred() ? NULL : s_sched_of_thread(thread_id);
     if (s == NULL && !PyErr_Occurred())
         PyErr_SetString(PyExc_ValueError, "bad thread");

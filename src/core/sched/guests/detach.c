@@ -4,8 +4,9 @@
  * `s_detached_owner`, a scheduler that never runs, until some thread adopts it.  One that waits in
  * a queue that belongs to no thread stays there; if a partner comes before a thread does, it is
  * paused with what it got.  All others, which keep a C stack or wait for their thread's own clock,
- * are killed with the native ones (s_kill_all).  Dead ones go too, because the structure of an
- * ended scheduler serves the next thread.
+ * are killed with the native ones (s_kill_all), but once: one that goes on after that is left as it
+ * is, for ever.  Dead ones go too, because the structure of an ended scheduler serves the next
+ * thread.
  *
  * All leave while the other threads are stopped: no partner is about to send one to the thread that
  * ends.  What has been sent by then is read before; what comes later finds the inbox closed.
@@ -29,11 +30,8 @@ static void pause_run_callers(departure *d)
 {
     for (Py_ssize_t i = 0; i < d->count; i++) {
         s_tasklet *t = d->found[i];
-        if (may_outlive(d, t) && s_is_insertable(t) && t->kind->detach(t)) {
-            t->state = S_PAUSED;
-            t->kind = NULL;
-            Py_DECREF((PyObject *)t);
-        }
+        if (may_outlive(d, t) && s_is_insertable(t))
+            s_leave_wait(t);
     }
 }
 
@@ -86,6 +84,7 @@ static void disown_dead(void *arg)
 
 static void detach_dead(s_sched *s)
 {
+    Py_CLEAR(s->stackless.last_main);
     c_while_world_stopped(disown_dead, s);
     if (s->current == s->main)
         Py_CLEAR(s->current);

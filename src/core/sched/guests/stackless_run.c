@@ -12,8 +12,8 @@
  *
  * An empty run queue wakes the innermost caller, or the main tasklet if that is paused.  With
  * `threadblock` the thread sleeps first (idle.c), as long as some other thread could send it
- * something.  When nothing can come any more, the tasklet that blocked last gets the error, on the
- * initial thread the blocked main tasklet instead; after an end it is always main.  Which API's
+ * something.  When nothing can come any more, the tasklet that blocked last gets the error, and if
+ * that ends it, main; after an end it is main at once.  Which API's
  * error that is depends on what is waited for, not on the tasklet: if the one that blocked last is
  * in a wait of the native API, or the one to be given the error is, the native rule decides
  * (idle.c).
@@ -202,8 +202,7 @@ static int report_stackless_deadlock(s_sched *s)
     }
     if (me == s->idler)
         return by_main && raise_after_end(s);
-    int main_waits = main->state == S_BLOCKED;
-    if (!waits_by_stackless(s, me) || (main_waits && c_on_main_thread()))
+    if (!waits_by_stackless(s, me))
         return by_main && raise_code_in(s, main, S_E_LAST);
     return raise_code_in(s, me, S_E_LAST);
 }
