@@ -343,8 +343,12 @@ const char *c_generator_build(PyObject *gen, PyObject *snapshot);
 /* A new generator, coroutine or asynchronous generator of a function, which needs no arguments: to
  * be filled. */
 PyObject *c_generator_make(PyFunctionObject *function);
+/* Calls a method of an asynchronous generator that gives a step of it, and puts that into a state:
+ * 0 not begun, 1 begun, 2 ended. */
+PyObject *c_async_step_make(PyObject *gen, PyObject *method, PyObject *args, int state);
 /* What an asynchronous generator calls when it is dropped before its end: borrowed, or NULL. */
 PyObject *c_generator_finalizer(PyObject *gen);
+/* ... and what cr_origin of a coroutine is. */
 void c_generator_set_finalizer(PyObject *gen, PyObject *finalizer);
 /* The code of the frame that the interpreter puts below an inlined __init__: borrowed, or NULL
  * before one was seen. */

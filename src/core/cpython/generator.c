@@ -180,10 +180,46 @@ const char *c_generator_build(PyObject *object, PyObject *tuple)
 
 PyObject *c_generator_finalizer(PyObject *gen)
 {
-    return ((PyAsyncGenObject *)gen)->ag_origin_or_finalizer;
+    return ((PyGenObject *)gen)->gi_origin_or_finalizer;
 }
 
 void c_generator_set_finalizer(PyObject *gen, PyObject *finalizer)
 {
-    Py_XSETREF(((PyAsyncGenObject *)gen)->ag_origin_or_finalizer, Py_NewRef(finalizer));
+    Py_XSETREF(((PyGenObject *)gen)->gi_origin_or_finalizer, Py_NewRef(finalizer));
+}
+
+/* ---- the steps of asynchronous generators ------------------------------------------------ */
+
+enum { STEP_ENDED = 2, STEP_SIZE = 3 * sizeof(void *) }; /* generator, value, state */
+
+/* The state of a step, its last member; or NULL if it is none. */
+static int *state_of_step(PyObject *step)
+{
+    const char *name = Py_TYPE(step)->tp_name;
+    if ((strcmp(name, "async_generator_asend") != 0 &&
+         strcmp(name, "async_generator_athrow") != 0) ||
+        Py_TYPE(step)->tp_basicsize != (Py_ssize_t)(sizeof(PyObject) + STEP_SIZE))
+        return NULL;
+    return (int *)((char *)step + sizeof(PyObject) + STEP_SIZE - sizeof(void *));
+}
+
+/* The generator's hooks are its own business: they are not called for that. */
+PyObject *c_async_step_make(PyObject *gen, PyObject *method, PyObject *args, int state)
+{
+    PyGenObject *agen = (PyGenObject *)gen;
+    PyObject *bound = PyObject_GetAttr(gen, method);
+    int inited = agen->gi_hooks_inited;
+    agen->gi_hooks_inited = 1;
+    PyObject *step = bound != NULL ? PyObject_CallObject(bound, args) : NULL;
+    agen->gi_hooks_inited = inited;
+    Py_XDECREF(bound);
+    int *at = step != NULL ? state_of_step(step) : NULL;
+    if (at != NULL && state >= 0 && state <= STEP_ENDED) {
+        *at = state;
+        return step;
+    }
+    if (step != NULL)
+        PyErr_SetString(PyExc_TypeError, "not a step of an asynchronous generator");
+    Py_XDECREF(step);
+    return NULL;
 }

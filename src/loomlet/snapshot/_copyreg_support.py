@@ -15,14 +15,21 @@ code of a frame is compared by its digest as in thaw().  Any thread.
 
 from __future__ import annotations
 
+import copy
 import copyreg
 import sys
 import weakref
-from types import AsyncGeneratorType, BuiltinFunctionType, FunctionType
+from types import (
+    AsyncGeneratorType,
+    BuiltinFunctionType,
+    FrameType,
+    FunctionType,
+    TracebackType,
+)
 from typing import Any
 
 from loomlet import _core
-from loomlet.snapshot import _functions, _generators, _iterators, _pickler
+from loomlet.snapshot import _async_steps, _functions, _generators, _iterators, _pickler, _tracebacks
 from loomlet.snapshot._builders import named_in_bytes
 from loomlet.snapshot._progress import Namespace, Saving
 
@@ -40,6 +47,7 @@ class Ordinary(Saving):
     """A Saving that knows of one object only."""
 
     __slots__ = ()
+    freezes = False
 
     def namespace(self, values: dict[str, Any]) -> Namespace:
         """One namespace for all pickles; each function brings the globals that it uses."""
@@ -130,8 +138,24 @@ def fill_asynchronous(generator: Any, parts: Any) -> None:
     _core._generator_finalizer(generator, found)
 
 
+def _itself(frame: FrameType) -> FrameType:
+    return frame
+
+
 def install() -> None:
-    """Registers with copyreg the types that freeze() can save and pickle cannot."""
-    kinds = [*_iterators.HANDLERS, *_generators.GENERATORS, *_pickler.PARTS]
+    """Registers with copyreg the types that freeze() can save and pickle cannot, and frames, which
+    freeze() refuses.
+
+    copy.copy() would follow them: a copy of a traceback keeps its frame, one of a frame is itself.
+    """
+    kinds = [
+        *_iterators.HANDLERS,
+        *_async_steps.HANDLERS,
+        *_generators.GENERATORS,
+        *_pickler.PARTS,
+        FrameType,
+    ]
     for kind in kinds:
         copyreg.pickle(kind, reduce)
+    copies: dict[type, Any] = copy._copy_dispatch  # type: ignore[attr-defined]
+    copies[TracebackType], copies[FrameType] = _tracebacks.copy_traceback, _itself

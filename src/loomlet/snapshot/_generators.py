@@ -23,7 +23,7 @@ from loomlet.snapshot._tasklets import snapshot_of
 __all__ = ["GENERATORS", "HOOKS_KNOWN", "ended_generator", "fill_generator", "reduce_generator"]
 
 GENERATORS = (GeneratorType, CoroutineType, AsyncGeneratorType)
-ASYNCHRONOUS = 2
+COROUTINE, ASYNCHRONOUS = 1, 2
 FRAME_STATE = 0xFF
 """The state of a generator; the bits above are flags of async generators."""
 HOOKS_KNOWN = 1 << 8
@@ -53,7 +53,8 @@ def reduce_generator(saving: Saving, generator: Any) -> Any:
     packed = None if frame is None else pack_frame(saving, frame)[1:]
     own_name = None if name == function.__name__ else name
     own_qualname = None if qualname == function.__qualname__ else qualname
-    more = (state, packed, exception, own_name, own_qualname, tasklet)
+    origin = generator.cr_origin if _kind(generator) == COROUTINE else None
+    more = (state, packed, exception, own_name, own_qualname, tasklet, origin)
     if runs and state <= FRAME_STATE and all(part is None for part in more[2:]):
         return _core._generator_empty, (function,)
     return _core._generator_empty, (function,), cut(more), None, None, fill_generator
@@ -82,11 +83,13 @@ def fill_generator(generator: Any, snapshot: tuple[Any, ...]) -> None:
     loading = CURRENT.get() or Loading()
     if not loading.first(generator) or not _is_new(generator):
         return
-    state, packed, exception, name, qualname, _ = grown(snapshot, 6)
+    state, packed, exception, name, qualname, _, origin = grown(snapshot, 7)
     function, code, *usual = _core._generator_snapshot(generator)[:4]
     frame = None if packed is None else unpack_frame(loading, (function, *packed))
     named = (name or usual[0], qualname or usual[1])
     _core._generator_fill(generator, (function, code, *named, frame, exception, state))
+    if origin is not None:
+        _core._generator_origin(generator, origin)
 
 
 def _is_new(generator: Any) -> bool:
@@ -109,7 +112,7 @@ async def _asynchronous() -> Any:
 
 def _kind(generator: Any) -> int:
     if inspect.iscoroutine(generator):
-        return 1
+        return COROUTINE
     return ASYNCHRONOUS if inspect.isasyncgen(generator) else 0
 
 

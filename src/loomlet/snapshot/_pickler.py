@@ -24,6 +24,7 @@ from types import (
     BuiltinFunctionType,
     CellType,
     CodeType,
+    FrameType,
     FunctionType,
     MethodType,
     ModuleType,
@@ -36,6 +37,7 @@ from cloudpickle import cloudpickle
 from loomlet import _core
 from loomlet.errors import FreezeError
 from loomlet.snapshot import (
+    _async_steps,
     _channels,
     _classes,
     _functions,
@@ -129,6 +131,7 @@ def _from_cloudpickle() -> dict[type, Handler]:
 HANDLERS: dict[type, Handler] = {
     **_from_cloudpickle(),
     **_iterators.HANDLERS,
+    **_async_steps.HANDLERS,
     FunctionType: _functions.reduce_function,
     CellType: _functions.reduce_cell,
     CodeType: _functions.reduce_code,
@@ -139,6 +142,7 @@ HANDLERS: dict[type, Handler] = {
     type: _classes.reduce_class,
     **dict.fromkeys(_generators.GENERATORS, _generators.reduce_generator),
     TracebackType: _tracebacks.reduce_traceback,
+    FrameType: _tracebacks.reduce_frame,
     Context: _context,
     ContextVar: _variable,
     _core.Tasklet: _tasklets.reduce_tasklet,

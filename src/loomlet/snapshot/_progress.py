@@ -39,6 +39,7 @@ class Saving:
     """One freeze."""
 
     __slots__ = ("dropped", "modules", "namespaces", "partners", "shared", "snapshots")
+    freezes = True
 
     def __init__(self, partners: bool = False, shared: list[Any] | None = None) -> None:
         self.partners = partners

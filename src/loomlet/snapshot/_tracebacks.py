@@ -19,10 +19,13 @@ from loomlet.snapshot._functions import shared
 from loomlet.snapshot._progress import Saving
 
 __all__ = [
+    "copy_traceback",
     "fill_exception",
     "new_exception",
+    "new_frame",
     "new_traceback",
     "reduce_exception",
+    "reduce_frame",
     "reduce_traceback",
 ]
 
@@ -92,9 +95,34 @@ def reduce_traceback(saving: Saving, traceback: TracebackType) -> Any:
         code = step.tb_frame.f_code
         where = position(code, step.tb_lasti, step.tb_lineno)
         module = step.tb_frame.f_globals.get("__name__")
-        parts.append((code.co_filename, code.co_name, code.co_qualname, module, *where))
+        parts.append((code.co_filename, *_names(code), module, *where))
         step = step.tb_next
     return new_traceback, tuple(parts)
+
+
+def reduce_frame(saving: Saving, frame: FrameType) -> Any:
+    """For pickle one that shows the same place; its variables are not saved."""
+    if saving.freezes:
+        raise TypeError("cannot pickle 'frame' object")
+    where = position(frame.f_code, frame.f_lasti, frame.f_lineno)
+    module = frame.f_globals.get("__name__")
+    return new_frame, (frame.f_code.co_filename, *_names(frame.f_code), module, *where)
+
+
+@named_in_bytes
+def new_frame(filename: str, name: str, qualname: str, module: str | None, *where: Any) -> Any:
+    """A frame that has ended at the given position."""
+    return _frame(_code(filename, name, qualname, list(where)), module)
+
+
+def copy_traceback(traceback: TracebackType) -> TracebackType:
+    """Another one of the same frame."""
+    step = traceback
+    return TracebackType(step.tb_next, step.tb_frame, step.tb_lasti, step.tb_lineno)
+
+
+def _names(code: CodeType) -> tuple[str, str]:
+    return code.co_name, code.co_qualname
 
 
 def position(code: CodeType, lasti: int, line: int) -> tuple[int, int, int | None, int | None]:

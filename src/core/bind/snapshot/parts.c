@@ -70,6 +70,30 @@ static PyObject *generator_finalizer(PyObject *module, PyObject *args)
     return old;
 }
 
+/* _generator_origin(coroutine, origin): where it was created, as cr_origin shows it. */
+static PyObject *generator_origin(PyObject *module, PyObject *args)
+{
+    PyObject *coroutine, *origin;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!O!:_generator_origin", &PyCoro_Type, &coroutine, &PyTuple_Type,
+                          &origin))
+        return NULL;
+    c_generator_set_finalizer(coroutine, origin);
+    Py_RETURN_NONE;
+}
+
+/* _async_step(generator, method, args, state): asend() and the like, not begun (0), begun, ended. */
+static PyObject *async_step(PyObject *module, PyObject *args)
+{
+    PyObject *gen, *method, *given;
+    int state;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!UO!i:_async_step", &PyAsyncGen_Type, &gen, &method,
+                          &PyTuple_Type, &given, &state))
+        return NULL;
+    return c_async_step_make(gen, method, given, state);
+}
+
 /* _shim_learn(), called in an __init__: returns whether the frame below it is known now. */
 static PyObject *shim_learn(PyObject *module, PyObject *unused)
 {
@@ -251,6 +275,8 @@ PyMethodDef bind_snapshot_part_functions[] = {
     {"_generator_empty", generator_empty, METH_O, NULL},
     {"_generator_fill", generator_fill, METH_VARARGS, NULL},
     {"_generator_finalizer", generator_finalizer, METH_VARARGS, NULL},
+    {"_generator_origin", generator_origin, METH_VARARGS, NULL},
+    {"_async_step", async_step, METH_VARARGS, NULL},
     {"_shim_learn", shim_learn, METH_NOARGS, NULL},
     {"_channel_snapshot", channel_snapshot, METH_O, NULL},
     {"_channel_fill", channel_fill, METH_VARARGS, NULL},
