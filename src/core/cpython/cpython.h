@@ -345,7 +345,7 @@ const char *c_generator_build(PyObject *gen, PyObject *snapshot);
 PyObject *c_generator_make(PyFunctionObject *function);
 /* Calls a method of an asynchronous generator that gives a step of it, and puts that into a state:
  * 0 not begun, 1 begun, 2 ended. */
-PyObject *c_async_step_make(PyObject *gen, PyObject *method, PyObject *args, int state);
+PyObject *c_generator_step_make(PyObject *gen, PyObject *method, PyObject *args, int state);
 /* What an asynchronous generator calls when it is dropped before its end: borrowed, or NULL. */
 PyObject *c_generator_finalizer(PyObject *gen);
 /* ... and what cr_origin of a coroutine is. */

@@ -204,7 +204,7 @@ static int *state_of_step(PyObject *step)
 }
 
 /* The generator's hooks are its own business: they are not called for that. */
-PyObject *c_async_step_make(PyObject *gen, PyObject *method, PyObject *args, int state)
+PyObject *c_generator_step_make(PyObject *gen, PyObject *method, PyObject *args, int state)
 {
     PyGenObject *agen = (PyGenObject *)gen;
     PyObject *bound = PyObject_GetAttr(gen, method);

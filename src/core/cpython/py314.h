@@ -38,6 +38,10 @@ static inline void frame_set_top(c_frame *f, int top)
 }
 /* The frame itself knows its depth. */
 #define C_FRAME_KNOWS_DEPTH 1
+/* What lies on the value stack while a block's __exit__ is called with an exception, and whether
+ * the C code owns the traceback. */
+#define C_WITH_OPERANDS 5
+#define C_WITH_OWNS_TRACEBACK 1
 static inline int frame_is_entry(const c_frame *f)
 {
     return f->owner >= FRAME_OWNED_BY_INTERPRETER;

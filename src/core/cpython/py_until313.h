@@ -96,6 +96,10 @@ static inline void thread_set_c_left(PyThreadState *ts, int left)
 #define C_OP_SUBSCRIPT BINARY_SUBSCR
 #define C_PLAIN_SUBSCRIPT(op, oparg) ((op) == BINARY_SUBSCR)
 #define C_OP_BEFORE_WITH BEFORE_WITH
+/* What lies on the value stack while a block's __exit__ is called with an exception, and whether
+ * the C code owns the traceback. */
+#define C_WITH_OPERANDS 4
+#define C_WITH_OWNS_TRACEBACK 0
 /* A call's operands stay visible while they are dropped. */
 #define C_DROPS_IN_PLACE 1
 /* f(*args): two slots for the callable, args [, kwargs] */

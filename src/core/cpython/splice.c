@@ -11,8 +11,10 @@
  *   object.name                   a property, __getattr__, __getattribute__
  *   partial_object(...)           functools.partial of a Python function
  *   Class(...)                    __init__; the value is the new object
+ *   object(...)                   __call__ written in Python (instance_call.c)
  *   method(*args, **kwargs)       the function of a bound method (star_call.c)
  *   context.run(function, ...)    leave the context; the value is the function's
+ *   with manager:                 __enter__ and __exit__ written in Python (with_call.c)
  *
  * The proof has three parts:
  *
@@ -41,18 +43,6 @@
 #include "cpython/start.h"
 
 #ifdef C_HAS_SOFT
-
-enum {
-    KIND_NEXT = 1,
-    KIND_SEND,
-    KIND_ITEM,
-    KIND_ATTR,
-    KIND_METHOD,
-    KIND_CALL,
-    KIND_INIT,
-    KIND_STAR,
-    KIND_RUN
-};
 
 typedef struct {
     c_frame *upper, *lower;
@@ -150,7 +140,7 @@ static int splice_subscript(join *j)
     PyMappingMethods *methods = Py_TYPE(object)->tp_as_mapping;
     if (methods == NULL || methods->mp_subscript != c_facts.item)
         return 0;
-    return runs_type_hook(j, object, c_facts.name_getitem) && plan_splice(j, KIND_ITEM, 2);
+    return runs_type_hook(j, object, c_facts.name_getitem) && plan_splice(j, C_KIND_ITEM, 2);
 }
 
 static PyObject *member_at(PyObject *object, Py_ssize_t offset)
@@ -191,7 +181,7 @@ static int splice_attribute(join *j)
         found = runs_getattr(j, object, name);
     else if (get == c_facts.attribute)
         found = runs_type_hook(j, object, c_facts.name_getattribute);
-    return found && plan_splice(j, method ? KIND_METHOD : KIND_ATTR, 1);
+    return found && plan_splice(j, method ? C_KIND_METHOD : C_KIND_ATTR, 1);
 }
 
 /* next(generator [, default]), generator.send(value), or such a bound `send`. */
@@ -199,7 +189,7 @@ static int runs_generator(join *j, PyObject *callable, PyObject *first, Py_ssize
 {
     PyObject *gen = (PyObject *)j->gen;
     if (callable == c_facts.next)
-        return first == gen && count <= 2 ? KIND_NEXT : 0;
+        return first == gen && count <= 2 ? C_KIND_NEXT : 0;
     void *function = NULL;
     if (Py_IS_TYPE(callable, &PyMethodDescr_Type) && first == gen && count == 2)
         function = (void *)((PyMethodDescrObject *)callable)->d_method->ml_meth;
@@ -207,8 +197,8 @@ static int runs_generator(join *j, PyObject *callable, PyObject *first, Py_ssize
              PyCFunction_GET_SELF(callable) == gen)
         function = (void *)PyCFunction_GET_FUNCTION(callable);
     return function == NULL                   ? 0
-           : function == c_facts.send         ? KIND_SEND
-           : function == c_facts.awaited_send ? KIND_SEND
+           : function == c_facts.send         ? C_KIND_SEND
+           : function == c_facts.awaited_send ? C_KIND_SEND
                                               : 0;
 }
 
@@ -269,8 +259,22 @@ static int runs_init(join *j, PyTypeObject *type, slot *base, int given)
     return 1;
 }
 
+/* Of any type, also a class whose own class has such a __call__. */
+static int runs_call(join *j, PyObject *callable, slot *base, int given)
+{
+    PyObject *tuple;
+    if (given >= C_MAX_ARRAY_ARGUMENTS ||
+        _PyType_Lookup(Py_TYPE(callable), c_facts.name_call) != j->func ||
+        !c_instance_call_find(c_stack_words_between(j->upper, j->lower), j->func, &tuple) ||
+        (given > 0 && !holds_arguments(tuple, base + 2, given)) || !plan_release(j, j->func))
+        return 0;
+    if (given > 0)
+        j->to->owned[j->to->count++] = tuple;
+    return 1;
+}
+
 /* context.run(function, ...) or such a bound `run`: the context, or NULL. */
-static PyObject *context_that_runs(PyObject *callable, PyObject *self)
+PyObject *c_context_of_run(PyObject *callable, PyObject *self)
 {
     PyObject *context = NULL;
     if (Py_IS_TYPE(callable, &PyMethodDescr_Type) &&
@@ -295,11 +299,14 @@ static int runs_in_context(const join *j, const slot *base, int given)
 static int runs_function(join *j, PyObject *callable, slot *base, int given)
 {
     if (c_facts.partial != NULL && Py_IS_TYPE(callable, c_facts.partial))
-        return runs_partial(j, callable, base, given) ? KIND_CALL : 0;
+        return runs_partial(j, callable, base, given) ? C_KIND_CALL : 0;
+    if (c_facts.call != NULL && Py_TYPE(callable)->tp_call == c_facts.call &&
+        C_CALL_SELF(base) == NULL)
+        return runs_call(j, callable, base, given) ? C_KIND_CALL : 0;
     if (PyType_Check(callable) && C_CALL_SELF(base) == NULL)
-        return runs_init(j, (PyTypeObject *)callable, base, given) ? KIND_INIT : 0;
-    if (context_that_runs(callable, C_CALL_SELF(base)) != NULL)
-        return runs_in_context(j, base, given) ? KIND_RUN : 0;
+        return runs_init(j, (PyTypeObject *)callable, base, given) ? C_KIND_INIT : 0;
+    if (c_context_of_run(callable, C_CALL_SELF(base)) != NULL)
+        return runs_in_context(j, base, given) ? C_KIND_RUN : 0;
     return 0;
 }
 
@@ -337,16 +344,82 @@ static int splice_star_call(join *j)
     if (!Py_IS_TYPE(method, &PyMethod_Type) || PyMethod_GET_FUNCTION(method) != j->func)
         return 0;
     j->to->call = call;
-    return plan_splice(j, KIND_STAR, operands);
+    return plan_splice(j, C_KIND_STAR, operands);
 }
+
+/* If the exception has another one by now, the C code's is not known. */
+static int releases_traceback(join *j)
+{
+    PyObject *error = slot_object(j->end[-1]);
+    PyObject *traceback = PyException_GetTraceback(error);
+    Py_XDECREF(traceback);
+    return traceback != NULL && plan_release(j, traceback);
+}
+
+/* The exception of a `with` block is given to __exit__, in an array of the C code's own. */
+static int splice_exit_with_exception(join *j)
+{
+    PyObject *exit = slot_object(j->end[-C_WITH_OPERANDS]);
+    if (exit == NULL || j->func == NULL)
+        return 0;
+    int runs = exit == j->func ||
+               (Py_IS_TYPE(exit, &PyMethod_Type) && PyMethod_GET_FUNCTION(exit) == j->func);
+    return runs && (!C_WITH_OWNS_TRACEBACK || releases_traceback(j)) &&
+           plan_splice(j, C_KIND_EXCEPT, 0);
+}
+
+#ifdef C_OP_BEFORE_WITH
+
+/* The instruction has dropped the manager, and puts its __exit__ in the place of it. */
+static int splice_enter(join *j)
+{
+    PyObject *enter, *manager = slot_object(j->end[-1]);
+    c_stack_words words = c_stack_words_between(j->upper, j->lower);
+    if (j->func == NULL || !c_with_enter_find(words, manager, j->func, &enter, &j->to->made))
+        return 0;
+    j->to->spare = j->end - 1;
+    j->to->owned[j->to->count++] = enter;
+    return plan_splice(j, C_KIND_ENTER, 1);
+}
+
+/* A block that ends without an exception calls the bound __exit__ with three times None.  Meanwhile
+ * the manager is in the slot of the method. */
+static int splice_exit(join *j)
+{
+    slot *base = j->end - 4;
+    if (j->func == NULL || ip_oparg(j->ip) != 2 ||
+        base < j->lower->localsplus + j->code->co_nlocalsplus || slot_object(base[1]) != Py_None ||
+        slot_object(base[2]) != Py_None || slot_object(base[3]) != Py_None)
+        return 0;
+    c_stack_words words = c_stack_words_between(j->upper, j->lower);
+    j->to->made = c_with_exit_find(words, slot_object(base[0]), j->func);
+    j->to->spare = base;
+    return j->to->made != NULL && plan_splice(j, C_KIND_CALL, 4);
+}
+
+#else
+
+static int splice_exit(join *j)
+{
+    (void)j;
+    return 0;
+}
+
+#endif
 
 static int splice_instruction(join *j)
 {
     int op = ip_opcode(j->ip);
+#ifdef C_OP_BEFORE_WITH
+    if (op == C_OP_BEFORE_WITH)
+        return splice_enter(j);
+#endif
+    if (op == WITH_EXCEPT_START)
+        return splice_exit_with_exception(j);
     if (op == C_OP_FOR_ITER)
         return splice_for_iter(j);
     if (op == C_OP_CALL)
-        return splice_call(j);
+        return splice_exit(j) || splice_call(j);
     if (op == C_OP_CALL_EX)
         return splice_star_call(j);
     if (op == LOAD_ATTR)
@@ -406,158 +479,6 @@ void c_splice_join(const c_soft_point *point, int i)
     frame_set_top(lower, plan->top);
     lower->return_offset = (uint16_t)plan->offset;
     frame_set_ip(lower, frame_ip(lower) + plan->advance);
-}
-
-int c_splice_is_waiting(const c_frame *f, const PyGenObject *gen)
-{
-    if (f->return_offset < C_SPLICED)
-        return 0;
-    if (gen == NULL)
-        return 1;
-    int kind = f->return_offset >> 8 & 15, operands = f->return_offset & 255;
-    int base = frame_top(f) - operands;
-    return (kind == KIND_NEXT || kind == KIND_SEND) && operands >= 3 &&
-           base >= frame_code(f)->co_nlocalsplus &&
-           (kind == KIND_SEND || C_CALL_TARGET(f->localsplus + base) == c_facts.next);
-}
-
-int c_splice_is_in_context(const c_frame *f)
-{
-    return f->return_offset >= C_SPLICED && (f->return_offset >> 8 & 15) == KIND_RUN &&
-           ip_opcode(frame_ip(f)) == C_OP_CALL;
-}
-
-int c_splice_is_valid(PyCodeObject *code, int op, int arg, int offset, int depth, int generator)
-{
-    int kind = offset >> 8 & 15, operands = offset & 255;
-    if (depth < operands || generator != (kind == KIND_NEXT || kind == KIND_SEND))
-        return 0;
-    if (op == LOAD_ATTR)
-        return operands == 1 && kind == (arg & 1 ? KIND_METHOD : KIND_ATTR) &&
-               arg >> 1 < PyTuple_GET_SIZE(code->co_names);
-    if (op == C_OP_CALL)
-        return operands == arg + 2 && (generator || kind == KIND_CALL || kind == KIND_INIT);
-    if (op == C_OP_CALL_EX)
-        return operands == C_EX_OPERANDS(arg) && kind == KIND_STAR;
-    return C_PLAIN_SUBSCRIPT(op, arg) && operands == 2 && kind == KIND_ITEM;
-}
-
-static void pop_operands(c_frame *f, int operands)
-{
-    int depth = frame_top(f) - operands;
-    slot *at = f->localsplus + depth, *end = at + operands;
-    frame_set_top(f, depth);
-    for (; at < end; at++)
-        slot_close(*at);
-}
-
-static void push_slot(c_frame *f, slot value)
-{
-    int top = frame_top(f);
-    f->localsplus[top] = value;
-    frame_set_top(f, top + 1);
-}
-
-/* Puts the object and the name into an AttributeError that has none, as CPython does. */
-static void complete_attribute_error(c_frame *f)
-{
-    PyObject *error = PyErr_GetRaisedException();
-    if (PyErr_GivenExceptionMatches(error, PyExc_AttributeError)) {
-        PyAttributeErrorObject *raised = (PyAttributeErrorObject *)error;
-        PyObject *name = PyTuple_GET_ITEM(frame_code(f)->co_names, ip_oparg(frame_ip(f)) >> 1);
-        if (raised->name == NULL && raised->obj == NULL) {
-            raised->name = Py_NewRef(name);
-            raised->obj = Py_XNewRef(slot_object(f->localsplus[frame_top(f) - 1]));
-        }
-    }
-    PyErr_SetRaisedException(error);
-}
-
-/* The generator returned: the default of next(), or NULL with StopIteration set. */
-static PyObject *result_of_ended_generator(c_frame *f, int kind, int operands, PyObject *result)
-{
-    slot *base = f->localsplus + frame_top(f) - operands;
-    int count = operands - 2 + (C_CALL_SELF(base) != NULL);
-    if (kind == KIND_NEXT && count == 2) {
-        Py_DECREF(result);
-        PyObject *given = slot_object(f->localsplus[frame_top(f) - 1]);
-        return Py_NewRef(given ? given : Py_None);
-    }
-    if (result == Py_None)
-        PyErr_SetNone(PyExc_StopIteration);
-    else
-        _PyGen_SetStopIterationValue(result);
-    Py_DECREF(result);
-    return NULL;
-}
-
-/* The new object, or NULL when __init__ did not return None. */
-static PyObject *result_of_init(c_frame *f, int operands, PyObject *result)
-{
-    slot *spare = &C_EMPTY_SLOT(f->localsplus + frame_top(f) - operands);
-    PyObject *made = slot_object(*spare);
-    if (result == Py_None && made != NULL) {
-        Py_INCREF(made);
-    } else {
-        PyErr_Format(PyExc_TypeError, "__init__() should return None, not '%.200s'",
-                     Py_TYPE(result)->tp_name);
-        made = NULL;
-    }
-    Py_DECREF(result);
-    return made;
-}
-
-/* With an exception, if there is no result. */
-static PyObject *leave_context(c_frame *f, int operands, PyObject *result)
-{
-    const slot *base = f->localsplus + frame_top(f) - operands;
-    PyObject *error = PyErr_GetRaisedException();
-    if (PyContext_Exit(context_that_runs(C_CALL_TARGET(base), C_CALL_SELF(base))) < 0) {
-        Py_CLEAR(result);
-        Py_CLEAR(error);
-    } else if (error != NULL) {
-        PyErr_SetRaisedException(error);
-    }
-    return result;
-}
-
-static int units_of_kind(int kind)
-{
-    switch (kind) {
-    case KIND_ITEM:
-        return C_STEP_OVER(C_OP_SUBSCRIPT);
-    case KIND_ATTR:
-    case KIND_METHOD:
-        return C_STEP_OVER(LOAD_ATTR);
-    case KIND_STAR:
-        return C_STEP_OVER(C_OP_CALL_EX);
-    default:
-        return C_STEP_OVER(C_OP_CALL);
-    }
-}
-
-int c_splice_finish(c_frame *f, PyObject *result, int yielded)
-{
-    int kind = f->return_offset >> 8 & 15, operands = f->return_offset & 255;
-    f->return_offset = 0;
-    if (result == NULL && (kind == KIND_ATTR || kind == KIND_METHOD))
-        complete_attribute_error(f);
-    if (result != NULL && !yielded && (kind == KIND_NEXT || kind == KIND_SEND))
-        result = result_of_ended_generator(f, kind, operands, result);
-    if (result != NULL && kind == KIND_INIT)
-        result = result_of_init(f, operands, result);
-    if (kind == KIND_RUN)
-        result = leave_context(f, operands, result);
-    pop_operands(f, operands);
-    if (result == NULL)
-        return 0;
-    if (kind == KIND_METHOD && C_ATTRIBUTE_AFTER_NULL)
-        push_slot(f, SLOT_NULL);
-    push_slot(f, slot_steal(result));
-    if (kind == KIND_METHOD && !C_ATTRIBUTE_AFTER_NULL)
-        push_slot(f, SLOT_NULL);
-    frame_set_ip(f, frame_ip(f) + units_of_kind(kind));
-    return 1;
 }
 
 #endif

@@ -4,11 +4,29 @@
 
 #include "cpython/layout.h"
 
+/* What the instruction of a waiting frame is. */
+enum {
+    C_KIND_NEXT = 1,
+    C_KIND_SEND,
+    C_KIND_ITEM,
+    C_KIND_ATTR,
+    C_KIND_METHOD,
+    C_KIND_CALL,
+    C_KIND_INIT,
+    C_KIND_STAR,
+    C_KIND_RUN,
+    C_KIND_ENTER, /* `with`: __enter__ */
+    C_KIND_EXCEPT /* and __exit__, with the exception of the block */
+};
+
 /* Plans to join `upper`, the first frame of an activation, to `lower`, whose instruction entered
  * that activation through C: fills out->splice and has no other effect.  C_SOFT or C_NESTED. */
 int c_splice(PyThreadState *ts, c_frame *upper, c_frame *lower, c_soft_point *out);
 /* Gives up the C code between the two frames of out->splice[i]. */
 void c_splice_join(const c_soft_point *point, int i);
+
+/* context.run(function, ...) or such a bound `run`: the context, or NULL. */
+PyObject *c_context_of_run(PyObject *callable, PyObject *self);
 
 /* A frame that waits through a splice of any kind but FOR_ITER has at least this number in its
  * return_offset; the interpreter itself writes such a large one only for the end of a generator in
@@ -33,9 +51,10 @@ typedef struct {
     getattrofunc attribute, fallback;
     binaryfunc item;
     initproc init;
+    ternaryfunc call;
     /* Offsets of fields. */
     Py_ssize_t getter, partial_func, partial_args, partial_keywords;
-    PyObject *name_getattr, *name_getattribute, *name_getitem, *name_init, *name_del;
+    PyObject *name_getattr, *name_getattribute, *name_getitem, *name_init, *name_call, *name_del;
 } c_splice_facts;
 extern c_splice_facts c_facts;
 
@@ -59,6 +78,16 @@ void c_layout_note(c_stack_layout *layout, c_stack_words words, int kind, const 
 void c_layout_end_probe(c_stack_layout *layout, c_stack_words words);
 /* The object of that kind in a later call, NULL: not there. */
 void *c_layout_read(const c_stack_layout *layout, c_stack_words words, int kind);
+/* Bytes at this distance from an address. */
+typedef struct {
+    const void *bytes;
+    size_t size, offset;
+} c_memory_part;
+#define C_MOST_BYTES (8 * sizeof(void *))
+/* In each probe, as c_layout_note: the address at which these bytes are found, anywhere on the
+ * stack in the first probe, later where it was. */
+void c_layout_note_memory(c_stack_layout *layout, c_stack_words words, int kind,
+                          const c_memory_part *wanted);
 /* Overwrites what calls have left on the stack below. */
 void c_stack_overwrite(void);
 /* In a function that the program of a probe calls: the frame that called it, first of its
@@ -72,12 +101,27 @@ PyObject *c_probe_begin(PyMethodDef *probe, const char *program);
  * when the call has no arguments: then the tuple is immortal. */
 int c_find_new_object(c_stack_words words, PyObject *func, PyObject **object, PyObject **tuple);
 
+/* object(...), with __call__ written in Python: instance_call.c.  Whether the words look like those
+ * of such a call, with `func` as its __call__: with the tuple of arguments, which the C code owns,
+ * unless there are none. */
+int c_instance_call_init(void);
+int c_instance_call_find(c_stack_words words, PyObject *func, PyObject **tuple);
+
 /* method(*args, **kwargs): star_call.c. */
 int c_star_call_init(void);
 /* Whether such a call is in progress: with the method's arguments, which may be no live objects if
  * it is not. */
 int c_star_call_find(c_stack_words words, PyObject *args, PyObject *kwargs, c_star_call *found);
 void c_star_call_release(const c_star_call *call);
+
+/* `with manager:` on 3.12 and 3.13 (with_call.c). */
+int c_with_call_init(void);
+/* Whether BEFORE_WITH calls `func` as the bound __enter__ of `manager`: with both bound methods,
+ * which the C code owns. */
+int c_with_enter_find(c_stack_words words, PyObject *manager, PyObject *func, PyObject **enter,
+                      PyObject **exit);
+/* The bound __exit__ of `manager` that CALL calls as `func`, or NULL. */
+PyObject *c_with_exit_find(c_stack_words words, PyObject *manager, PyObject *func);
 
 /* For functions that read words of the C stack. */
 #if defined(__has_feature)

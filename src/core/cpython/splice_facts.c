@@ -205,6 +205,7 @@ static int intern_hook_names(void)
     c_facts.name_getattribute = PyUnicode_InternFromString("__getattribute__");
     c_facts.name_getitem = PyUnicode_InternFromString("__getitem__");
     c_facts.name_init = PyUnicode_InternFromString("__init__");
+    c_facts.name_call = PyUnicode_InternFromString("__call__");
     c_facts.name_del = PyUnicode_InternFromString("__del__");
     return PyErr_Occurred() ? -1 : 0;
 }
@@ -221,6 +222,10 @@ int c_splice_init(void)
         code = learn_new_object_offsets();
     if (code == 0)
         code = c_star_call_init();
+    if (code == 0)
+        code = c_with_call_init();
+    if (code == 0)
+        code = c_instance_call_init();
     Py_XDECREF(any);
     Py_XDECREF(builtins);
     c_facts.send = method_function(&PyGen_Type, "send");

@@ -59,6 +59,43 @@ C_READS_STACK void *c_layout_read(const c_stack_layout *layout, c_stack_words wo
     return object;
 }
 
+/* ---- what only its contents are known of ----------------------------------------------------- */
+
+/* The only address in these words at which that is found; NULL: none, or several. */
+C_READS_STACK static const void *find_memory(void *const *at, size_t count, c_stack_words stack,
+                                             const c_memory_part *wanted)
+{
+    char there[C_MOST_BYTES];
+    const void *found = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const char *address = at[i];
+        int on_stack =
+            address >= (const char *)stack.at && address < (const char *)(stack.at + stack.count);
+        if (address == found || on_stack || (uintptr_t)address % sizeof(void *) != 0 ||
+            p_memory_read(address + wanted->offset, there, wanted->size) < 0 ||
+            memcmp(there, wanted->bytes, wanted->size) != 0)
+            continue;
+        if (found != NULL)
+            return NULL;
+        found = address;
+    }
+    return found;
+}
+
+/* Anywhere in the first probe, later where it was. */
+C_READS_STACK void c_layout_note_memory(c_stack_layout *layout, c_stack_words words, int kind,
+                                        const c_memory_part *wanted)
+{
+    const size_t *offset = layout->offset[kind];
+    const void *found = NULL;
+    if (layout->probes == 0)
+        found = find_memory(words.at, words.count, words, wanted);
+    else if (words.count == layout->words)
+        for (int i = 0; i < layout->offsets[kind] && found == NULL; i++)
+            found = find_memory(words.at + offset[i], 1, words, wanted);
+    c_layout_note(layout, words, kind, found);
+}
+
 /* ---- probes ---------------------------------------------------------------------------------- */
 
 int c_probe_find(c_frame **upper, c_stack_words *words)

@@ -127,45 +127,6 @@ static struct {
 
 #define MOST (MOST_GIVEN + MOST_NAMED)
 
-typedef struct {
-    const void *bytes;
-    size_t size, offset; /* at this distance from the address that is looked for */
-} memory_part;
-
-/* The only address in these words at which that is found; NULL: none, or several. */
-C_READS_STACK static const void *find_memory(void *const *at, size_t count, c_stack_words stack,
-                                             const memory_part *wanted)
-{
-    char there[MOST * sizeof(void *)];
-    const void *found = NULL;
-    for (size_t i = 0; i < count; i++) {
-        const char *address = at[i];
-        int on_stack =
-            address >= (const char *)stack.at && address < (const char *)(stack.at + stack.count);
-        if (address == found || on_stack || (uintptr_t)address % sizeof(void *) != 0 ||
-            p_memory_read(address + wanted->offset, there, wanted->size) < 0 ||
-            memcmp(there, wanted->bytes, wanted->size) != 0)
-            continue;
-        if (found != NULL)
-            return NULL;
-        found = address;
-    }
-    return found;
-}
-
-/* Anywhere in the first probe, later where it was. */
-C_READS_STACK static void note_memory(c_stack_layout *layout, c_stack_words words, int kind,
-                                      const memory_part *wanted)
-{
-    void *const *at = words.at;
-    size_t count = words.count;
-    if (layout->probes > 0) {
-        at += layout->offset[kind][0];
-        count = layout->offsets[kind] > 0 && words.count == layout->words;
-    }
-    c_layout_note(layout, words, kind, find_memory(at, count, words, wanted));
-}
-
 static void note_block(c_stack_words words)
 {
     PyObject *values[MOST], *names[MOST_NAMED], **value = values, **name = names;
@@ -174,11 +135,11 @@ static void note_block(c_stack_words words)
         *value++ = PyTuple_GET_ITEM(probe.args, i);
     while (PyDict_Next(probe.kwargs, &position, name, value))
         name++, value++;
-    memory_part block = {values, (size_t)(value - values) * sizeof(*value), 0};
-    memory_part tuple = {names, (size_t)(name - names) * sizeof(*name),
-                         offsetof(PyTupleObject, ob_item)};
-    note_memory(&probe.trail->layout, words, BLOCK, &block);
-    note_memory(&probe.trail->layout, words, NAMES, &tuple);
+    c_memory_part block = {values, (size_t)(value - values) * sizeof(*value), 0};
+    c_memory_part tuple = {names, (size_t)(name - names) * sizeof(*name),
+                           offsetof(PyTupleObject, ob_item)};
+    c_layout_note_memory(&probe.trail->layout, words, BLOCK, &block);
+    c_layout_note_memory(&probe.trail->layout, words, NAMES, &tuple);
 }
 
 /* Whether the stack is understood: the last of the return addresses is beyond these words. */

@@ -1,5 +1,7 @@
 """Of nested run()s with a timeout only the outermost is effective."""
 
+import pytest
+
 import loomlet.compat.stackless as stackless
 
 
@@ -64,3 +66,64 @@ def test_one_after_the_other():
     stackless.tasklet(watch)()
     stackless.run()
     assert log == [True]
+
+
+ALL = {"ignore_nesting": True, "totaltimeout": True}
+
+
+def watchdogs():
+    return stackless.get_thread_info(-1, 1 << 31)[3]
+
+
+def nest(victim, seen):
+    """A tasklet whose run() waits below that of main; it notes what that returns."""
+
+    def watch():
+        stackless.tasklet(victim)()
+        seen.append(("inner", stackless.run()))
+
+    return stackless.tasklet(watch)()
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_the_hard_kind_returns_the_victim_to_the_outer_one(by_hand):
+    """Spec 6, nested timeouts: a run() below is in the list and never taken for the victim.
+
+    Also not when it was inserted by hand meanwhile.
+    """
+    main, seen = stackless.getcurrent(), []
+
+    def victim():
+        seen.append(watchdogs())
+        if by_hand:
+            watcher.insert()
+        spin()
+
+    watcher = nest(victim, seen)
+    found = stackless.run(1000, **ALL)
+    assert seen == [[main, main, watcher]]
+    assert found is not watcher
+    assert (found.paused, watcher.scheduled) == (True, True)
+    assert watchdogs() == [None]
+    stackless.run()
+    assert seen[1:] == [("inner", None)]
+    found.kill()
+
+
+def test_the_soft_kind_lets_the_victim_come_to_its_next_switch():
+    """Spec 6, nested timeouts: then the outer run() returns None."""
+    main, seen = stackless.getcurrent(), []
+
+    def victim():
+        seen.append(watchdogs())
+        for _ in range(20_000):
+            pass
+        seen.append("at its switch")
+        stackless.schedule()
+        seen.append("end")
+
+    watcher = nest(victim, seen)
+    assert stackless.run(1000, soft=True, **ALL) is None
+    assert seen == [[main, main, watcher], "at its switch"]
+    stackless.run()
+    assert sorted(map(str, seen[2:])) == ["('inner', None)", "end"]
