@@ -147,7 +147,7 @@ static void follow_wish(void *unused)
     refresh_modes(unused);
 }
 
-void s_want_soft(int wanted)
+void s_set_soft(int wanted)
 {
     s_soft_wanted = wanted;
     c_while_world_stopped(follow_wish, NULL);

@@ -51,7 +51,7 @@ void s_retype_mains(PyTypeObject *type);
 
 extern int s_soft_wanted;
 /* Whether all threads switch softly where they may, from now on. */
-void s_want_soft(int wanted);
+void s_set_soft(int wanted);
 /* 0 hard only, 1 soft where it may be, 2 the same, but every switch takes the slow way. */
 int s_soft_mode(const s_sched *s, int wanted);
 /* How many picks of the run queue there are from one slow one to the next: 1 when each is slow. */

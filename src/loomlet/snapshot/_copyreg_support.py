@@ -29,7 +29,7 @@ from types import (
 from typing import Any
 
 from loomlet import _core
-from loomlet.snapshot import _async_steps, _functions, _generators, _iterators, _pickler, _tracebacks
+from loomlet.snapshot import _functions, _generator_step, _generators, _iterators, _pickler
 from loomlet.snapshot._builders import named_in_bytes
 from loomlet.snapshot._progress import Namespace, Saving
 
@@ -138,24 +138,28 @@ def fill_asynchronous(generator: Any, parts: Any) -> None:
     _core._generator_finalizer(generator, found)
 
 
-def _itself(frame: FrameType) -> FrameType:
-    return frame
+def reduce_or_copy(value: Any) -> Any:
+    """The reduction of a frame or traceback for pickle; copy.copy() asks for it too."""
+    if sys._getframe(1).f_code is not copy.copy.__code__:
+        return reduce(value)
+    if isinstance(value, FrameType):
+        return "itself"
+    return TracebackType, (value.tb_next, value.tb_frame, value.tb_lasti, value.tb_lineno)
 
 
 def install() -> None:
     """Registers with copyreg the types that freeze() can save and pickle cannot, and frames, which
     freeze() refuses.
 
-    copy.copy() would follow them: a copy of a traceback keeps its frame, one of a frame is itself.
+    A copy of a traceback by copy.copy() keeps its frame, one of a frame is the frame.
     """
     kinds = [
         *_iterators.HANDLERS,
-        *_async_steps.HANDLERS,
+        *_generator_step.HANDLERS,
         *_generators.GENERATORS,
         *_pickler.PARTS,
-        FrameType,
     ]
     for kind in kinds:
         copyreg.pickle(kind, reduce)
-    copies: dict[type, Any] = copy._copy_dispatch  # type: ignore[attr-defined]
-    copies[TracebackType], copies[FrameType] = _tracebacks.copy_traceback, _itself
+    for kind in (TracebackType, FrameType):
+        copyreg.pickle(kind, reduce_or_copy)

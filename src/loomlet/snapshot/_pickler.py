@@ -37,10 +37,10 @@ from cloudpickle import cloudpickle
 from loomlet import _core
 from loomlet.errors import FreezeError
 from loomlet.snapshot import (
-    _async_steps,
     _channels,
     _classes,
     _functions,
+    _generator_step,
     _generators,
     _importable,
     _iterators,
@@ -131,7 +131,7 @@ def _from_cloudpickle() -> dict[type, Handler]:
 HANDLERS: dict[type, Handler] = {
     **_from_cloudpickle(),
     **_iterators.HANDLERS,
-    **_async_steps.HANDLERS,
+    **_generator_step.HANDLERS,
     FunctionType: _functions.reduce_function,
     CellType: _functions.reduce_cell,
     CodeType: _functions.reduce_code,

@@ -19,7 +19,6 @@ from loomlet.snapshot._functions import shared
 from loomlet.snapshot._progress import Saving
 
 __all__ = [
-    "copy_traceback",
     "fill_exception",
     "new_exception",
     "new_frame",
@@ -113,12 +112,6 @@ def reduce_frame(saving: Saving, frame: FrameType) -> Any:
 def new_frame(filename: str, name: str, qualname: str, module: str | None, *where: Any) -> Any:
     """A frame that has ended at the given position."""
     return _frame(_code(filename, name, qualname, list(where)), module)
-
-
-def copy_traceback(traceback: TracebackType) -> TracebackType:
-    """Another one of the same frame."""
-    step = traceback
-    return TracebackType(step.tb_next, step.tb_frame, step.tb_lasti, step.tb_lineno)
 
 
 def _names(code: CodeType) -> tuple[str, str]:

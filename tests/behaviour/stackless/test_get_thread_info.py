@@ -76,7 +76,7 @@ def test_serials():
 
 
 def test_the_serial_of_the_last_jump(mode):
-    """Spec 2, get_thread_info: as before when the same C stack runs again, whatever ran meanwhile."""
+    """Spec 2, get_thread_info: as before when the same C stack runs again."""
 
     def serial():
         return stackless.get_thread_info(-1, SERIALS)[4]

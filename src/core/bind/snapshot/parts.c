@@ -82,7 +82,8 @@ static PyObject *generator_origin(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* _async_step(generator, method, args, state): asend() and the like, not begun (0), begun, ended. */
+/* _async_step(generator, method, args, state): asend() and the like; not begun (0), begun, ended.
+ */
 static PyObject *async_step(PyObject *module, PyObject *args)
 {
     PyObject *gen, *method, *given;
@@ -91,7 +92,7 @@ static PyObject *async_step(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "O!UO!i:_async_step", &PyAsyncGen_Type, &gen, &method,
                           &PyTuple_Type, &given, &state))
         return NULL;
-    return c_async_step_make(gen, method, given, state);
+    return c_generator_step_make(gen, method, given, state);
 }
 
 /* _shim_learn(), called in an __init__: returns whether the frame below it is known now. */

@@ -204,7 +204,7 @@ static int is_suspended(const s_tasklet *t)
     return s_is_soft(t) || t->saved_as == S_C_STACK;
 }
 
-int bind_stackless_nesting(s_tasklet *t)
+static int nesting_level_of(s_tasklet *t)
 {
     int running = runs_here(t);
     if (!running && t->saved_as != S_C_STACK)
@@ -218,12 +218,12 @@ int bind_stackless_nesting(s_tasklet *t)
 
 static PyObject *read_nesting_level(s_tasklet *t)
 {
-    return PyLong_FromLong(bind_stackless_nesting(t));
+    return PyLong_FromLong(nesting_level_of(t));
 }
 
 static PyObject *read_restorable(s_tasklet *t)
 {
-    return PyBool_FromLong(bind_stackless_nesting(t) == 0);
+    return PyBool_FromLong(nesting_level_of(t) == 0);
 }
 
 static PyObject *read_recursion_depth(s_tasklet *t)

@@ -158,7 +158,8 @@ static PyObject *cstack_get_nesting(PyObject *self, void *unused)
 {
     cstack *c = (cstack *)self;
     (void)unused;
-    return PyLong_FromLong(is_kept(c) ? bind_stackless_nesting(c->t) : 0);
+    return is_kept(c) ? PyObject_GetAttrString((PyObject *)c->t, "nesting_level")
+                      : PyLong_FromLong(0);
 }
 
 /* The initial stack's: the others were copies of a part of it. */
@@ -182,9 +183,12 @@ static PyObject *cframe_get_zero(PyObject *self, void *unused)
 }
 
 static PyGetSetDef cframe_getset[] = {
-    {"f_back", cframe_get_none, NULL, NULL, NULL}, {"ob1", cframe_get_none, NULL, NULL, NULL},
-    {"ob2", cframe_get_none, NULL, NULL, NULL},    {"ob3", cframe_get_none, NULL, NULL, NULL},
-    {"i", cframe_get_zero, NULL, NULL, NULL},      {"n", cframe_get_zero, NULL, NULL, NULL},
+    {"f_back", cframe_get_none, NULL, NULL, NULL},
+    {"ob1", cframe_get_none, NULL, NULL, NULL},
+    {"ob2", cframe_get_none, NULL, NULL, NULL},
+    {"ob3", cframe_get_none, NULL, NULL, NULL},
+    {"i", cframe_get_zero, NULL, NULL, NULL},
+    {"n", cframe_get_zero, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

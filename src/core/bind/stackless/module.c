@@ -99,7 +99,7 @@ static PyObject *stackless_enable_softswitch(PyObject *module, PyObject *flag)
         int wanted = PyObject_IsTrue(flag);
         if (wanted < 0)
             return NULL;
-        s_want_soft(wanted);
+        s_set_soft(wanted);
     }
     return PyBool_FromLong(before);
 }

@@ -67,9 +67,6 @@ PyObject *bind_stackless_call(PyObject *self, PyObject *args, PyObject *kwargs);
 
 /* ---- attributes.c -------------------------------------------------------------- */
 
-/* How many C activations lie between the frames of a tasklet and the scheduler. */
-int bind_stackless_nesting(s_tasklet *t);
-
 /* Adds the extensions to the type, which is ready. */
 int bind_stackless_extend(PyTypeObject *type);
 PyObject *bind_stackless_set_atomic(PyObject *self, PyObject *flag);

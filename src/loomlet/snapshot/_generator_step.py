@@ -22,7 +22,7 @@ Handler = Callable[[Saving, Any], Any]
 
 @named_in_bytes
 def async_step(generator: Any, method: str, args: tuple[Any, ...], state: int) -> Any:
-    """What a method of an asynchronous generator returns; 0: it has not begun, 1: begun, 2: ended."""
+    """What that method of an asynchronous generator returns: 0 not begun, 1 begun, 2 ended."""
     return _core._async_step(generator, method, args, state)
 
 
