@@ -13,10 +13,10 @@
  * An empty run queue wakes the innermost caller, or the main tasklet if that is paused.  With
  * `threadblock` the thread sleeps first (idle.c), as long as some other thread could send it
  * something.  When nothing can come any more, the tasklet that blocked last gets the error, and if
- * that ends it, main; after an end it is main at once.  Which API's
- * error that is depends on what is waited for, not on the tasklet: if the one that blocked last is
- * in a wait of the native API, or the one to be given the error is, the native rule decides
- * (idle.c).
+ * that ends it, main; after an end it is main at once.  Which API's error that is depends on what
+ * is waited for: if the one that blocked last is in a wait of the native API, or main is, the
+ * native rule decides (idle.c).  A tasklet that the native API has spawned leaves the error to
+ * main.
  *
  * Expiry.  A hard one happens at the interpreter's safepoint (preempt.c): the current tasklet keeps
  * its C stack, is paused, and run() returns it.  A soft one only marks the call as due; the next
@@ -192,6 +192,15 @@ static int raise_after_end(s_sched *s)
     return raise_code_in(s, s->main, sends ? S_E_NO_RECEIVER : S_E_NO_SENDER);
 }
 
+/* Whether main is to get the error that `me` would get: it waits by the native API, or `me` was
+ * spawned by that, and would end with a failure that nobody awaits. */
+static int is_left_to_main(const s_sched *s, const s_tasklet *me)
+{
+    if (me == s->main || s->main->state != S_BLOCKED)
+        return 0;
+    return !me->stackless_rules || !waits_by_stackless(s, s->main);
+}
+
 static int report_stackless_deadlock(s_sched *s)
 {
     s_tasklet *me = s->current, *main = s->main;
@@ -202,7 +211,7 @@ static int report_stackless_deadlock(s_sched *s)
     }
     if (me == s->idler)
         return by_main && raise_after_end(s);
-    if (!waits_by_stackless(s, me))
+    if (!waits_by_stackless(s, me) || is_left_to_main(s, me))
         return by_main && raise_code_in(s, main, S_E_LAST);
     return raise_code_in(s, me, S_E_LAST);
 }
