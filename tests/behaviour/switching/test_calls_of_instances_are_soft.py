@@ -18,6 +18,13 @@ class Derived(Tool):
     """Inherits it."""
 
 
+class Outer(Tool):
+    """Its call calls another one."""
+
+    def __call__(self):
+        return self.ch()
+
+
 class Slotted:
     __slots__ = ()
 
@@ -71,13 +78,7 @@ def as_an_attribute(ch):
 
 
 def one_in_another(ch):
-    inner = Tool(ch)
-
-    class Outer:
-        def __call__(self):
-            return inner()
-
-    outer = Outer()
+    outer = Outer(Tool(ch))
     return outer()
 
 
