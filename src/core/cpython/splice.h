@@ -102,8 +102,8 @@ PyObject *c_probe_begin(PyMethodDef *probe, const char *program);
 int c_find_new_object(c_stack_words words, PyObject *func, PyObject **object, PyObject **tuple);
 
 /* object(...), with __call__ written in Python: instance_call.c.  Whether the words look like those
- * of such a call, with `func` as its __call__: with the tuple of arguments, which the C code owns,
- * unless there are none. */
+ * of such a call, with `func` as its __call__.  *tuple: the arguments, owned by the C code; without
+ * any, the empty tuple, which nobody owns. */
 int c_instance_call_init(void);
 int c_instance_call_find(c_stack_words words, PyObject *func, PyObject **tuple);
 

@@ -3,9 +3,9 @@
  * Up to 3.13 one instruction (BEFORE_WITH) binds __enter__ and __exit__, drops the manager and
  * calls the first.  Both bound methods are in C variables meanwhile.  A block that ends without an
  * exception calls the second through the C code of bound methods, which puts the manager into the
- * slot of the operand and keeps the method in a C variable.  Where these variables are on the C
- * stack is learned at import, from `with` statements of ours (stack_layout.c).  What is found there
- * must be bound methods of the manager, and one of them of the function that runs.
+ * slot of the operand and keeps the method in a C variable.  `with` statements that we run at
+ * import show where on the C stack these variables are (stack_layout.c).  What is found there must
+ * be bound methods of the manager, and one of them must call the function that runs.
  *
  * An __exit__ that is no bound method of a Python function (staticmethod, one of a type in C) keeps
  * its C stack, and so does the __enter__ beside it.

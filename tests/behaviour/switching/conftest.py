@@ -46,6 +46,15 @@ class Ends:
             assert self.value(body) == 5
             assert switches.take() == (1, 0)
 
+    def freezes(self, body: Body) -> None:
+        """The tasklet that waits in the body is frozen; it and what is thawed go on alone."""
+        ch, task = self.suspended(body)
+        again = loomlet.thaw(loomlet.freeze(task))
+        ch.send(5)
+        assert task.result() == 5
+        again.waiting_for.send(7)
+        assert again.result() == 7
+
     def thrown(self, body: Body) -> list[str]:
         """The functions in the traceback of an exception that was thrown into the body."""
         _, task = self.suspended(body)

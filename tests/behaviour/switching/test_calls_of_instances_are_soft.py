@@ -3,7 +3,7 @@
 import pytest
 
 import loomlet
-from loomlet import Channel, freeze, thaw
+from loomlet import Channel
 
 
 class Tool:
@@ -133,12 +133,7 @@ def test_it_leaves_nothing(body, ends, mode):
 
 @pytest.mark.parametrize("body", SOFT)
 def test_it_freezes(body, ends, switches):
-    ch, task = ends.suspended(body)
-    again = thaw(freeze(task))
-    ch.send(5)
-    assert task.result() == 5
-    again.waiting_for.send(7)
-    assert again.result() == 7
+    ends.freezes(body)
 
 
 def test_an_object_that_dies_in_its_call(mode):
