@@ -25,6 +25,7 @@
 #include "cpython/builtin_lock.h"
 #include "cpython/builtin_thread.h"
 #include "sched/carrier.h"
+#include "sched/guests/preempt.h"
 #include "sync/builtin_lock.h"
 
 #define PAUSE_FIRST 500000
@@ -152,14 +153,35 @@ static s_tasklet *new_thread(s_sched *s, PyObject *module, PyObject *function, P
     return t;
 }
 
+/* Whether what starts it waits for it, and it says by a lock that it runs: Thread._bootstrap(). */
+static int is_waited_for(const PyObject *function)
+{
+    static PyObject *names[3];
+    PyObject *class = NULL, *begin = NULL;
+    PyObject *name = c_interned_name(&names[0], "threading");
+    PyObject *module = name != NULL ? PyImport_GetModule(name) : NULL;
+    if (module != NULL)
+        class = c_get_attribute(module, &names[1], "Thread");
+    if (class != NULL)
+        begin = c_get_attribute(class, &names[2], "_bootstrap");
+    PyErr_Clear();
+    Py_XDECREF(module);
+    Py_XDECREF(class);
+    Py_XDECREF(begin);
+    return begin != NULL && begin == function;
+}
+
 /* From now on it is a thread, and runs. */
 static void start_thread(s_sched *s, s_tasklet *t, int daemon)
 {
     t->identity->is_thread = 1;
     t->daemon = daemon != 0;
-    s_set_apart(s, t);
     __atomic_add_fetch(&alive, 1, __ATOMIC_RELAXED);
     s_ready(s, t);
+    if (s_has_slices(s) && is_waited_for(t->func))
+        s_begin_apart(s, t);
+    else
+        s_set_apart(s, t);
 }
 
 PyObject *patch_thread_start(s_sched *s, PyObject *module, PyObject *function, PyObject *args,

@@ -11,8 +11,16 @@
  *     first such call may hold up what is kept at home; in return they and main take turns on one
  *     thread.
  *
+ * A thread *begins* where the scheduler is, if that is at home.  What starts it waits until it says
+ * that it runs, and Python code of threading comes to that without a wait.  So the new one runs
+ * first, and when it has handed over the lock that is waited for, what waited; itself it is apart
+ * from then on, or when it is left before.  A server that has several connections has started all
+ * of their threads so, before it goes to where they run: to another thread and back takes longer
+ * than to begin one.  After a millisecond they queue like others.
+ *
  * The sitter that returns may keep the stack on which it sat, at home, and would sit there again.
- * So it leaves that at its next soft safepoint (s_report_leave_apart), even if it is alone.
+ * So it leaves that at its next soft safepoint (s_report_leave_apart), even if it is alone.  So
+ * does one that has begun.
  *
  * A function is known by the address of its code, in a small table without locks: what two of them
  * share in one slot is a hint, and a wrong hint costs a journey.  After a second without another
@@ -27,7 +35,8 @@
 #include "sched/internal.h"
 
 #define SLOTS 256
-#define LASTS 1000 /* coarse milliseconds */
+#define LASTS 1000    /* coarse milliseconds */
+#define STINT 1000000 /* nanoseconds */
 
 static struct {
     const void *function;
@@ -84,9 +93,15 @@ void s_set_hurries(s_sched *s, const s_tasklet *t)
         s_report_hurries(s);
 }
 
+static int begins_at_home(const s_sched *s, const s_tasklet *t)
+{
+    return t->begins && !s->away && (t->saved_as == S_NOT_STARTED || t->saved_as == S_LIVE);
+}
+
 int s_is_apart(const s_sched *s, const s_tasklet *t)
 {
-    return !t->pinned && ((t->apart && s->carriers->on) || s_may_handoff(s, t));
+    int is_thread = t->apart && s->carriers->on && !begins_at_home(s, t);
+    return !t->pinned && (is_thread || s_may_handoff(s, t));
 }
 
 void s_refresh_apart(s_sched *s)
@@ -102,6 +117,36 @@ void s_set_apart(s_sched *s, s_tasklet *t)
     t->apart = 1;
     s->any_apart = 1;
     s_refresh_apart(s);
+}
+
+/* It is the next one, unless others have waited for that long enough. */
+static void put_first(s_sched *s, s_tasklet *t)
+{
+    int64_t begun = s->carriers->begun_at;
+    if (t->owner != s || t->state != S_READY || (begun != 0 && p_now() - begun > STINT))
+        return;
+    b_unlink(&t->wait.link);
+    b_prepend(&s->ready, &t->wait.link);
+}
+
+void s_begin_apart(s_sched *s, s_tasklet *t)
+{
+    if (s->carriers != NULL && s->carriers->on && s->soft && !s->only_hard && !s->away) {
+        t->begins = 1;
+        put_first(s, t);
+    }
+    s_set_apart(s, t);
+}
+
+void s_has_begun(s_sched *s, s_tasklet *starter)
+{
+    s_tasklet *t = s->current;
+    t->begins = 0;
+    put_first(s, starter);
+    if (s->carriers->begun_at == 0)
+        s->carriers->begun_at = p_now();
+    if (s->travels && s_must_leave(s, t))
+        s_report_leave_apart(s);
 }
 
 /* ---- where it runs ---------------------------------------------------------------------- */

@@ -133,6 +133,7 @@ static void take_over(s_carrier_thread *c)
     p_lock_take(&all->lock);
     s->ts = c->ts;
     p_lock_give(&all->lock);
+    all->begun_at = 0;
     s->at = c;
     s->away = c != all->home;
     s->travels = s->away || s_any_apart(s);

@@ -50,6 +50,7 @@ typedef struct s_carriers {
     int sitting;          /* how many sitters have not met it; those that are daemons not counted */
     s_tasklet *awaiter;   /* main, waiting for that to be 0 */
     int64_t called_at;    /* when the monitor last called a carrier; atomic */
+    int64_t begun_at;     /* when the first thread began since the scheduler came here; or 0 */
     int64_t unserved;     /* ... and for how long no safepoint had been come to */
     long long takes;      /* how often the scheduler was taken from a thread; for the bench */
 } s_carriers;
@@ -152,6 +153,11 @@ int s_may_handoff(const s_sched *s, const s_tasklet *t);
 int s_is_apart(const s_sched *s, const s_tasklet *t);
 /* From now on the tasklet, which has not begun, runs apart. */
 void s_set_apart(s_sched *s, s_tasklet *t);
+/* The same, but it begins here if this is home; it is ready, and what starts it waits for it.  That
+ * it leaves needs slices. */
+void s_begin_apart(s_sched *s, s_tasklet *t);
+/* The current tasklet, which begins, has handed a lock over to `starter`. */
+void s_has_begun(s_sched *s, s_tasklet *starter);
 /* Whether there is any such tasklet still. */
 int s_any_apart(const s_sched *s);
 /* From now on the slow way of a switch asks where to run, if there is any. */

@@ -171,6 +171,7 @@ struct s_tasklet {
     unsigned char garbage : 1;         /* its finalizer ended it */
     unsigned char stackless_rules : 1; /* made by the Stackless API, whose rules it follows */
     unsigned char apart : 1;           /* it never sits on a thread that keeps something: apart.c */
+    unsigned char begins : 1;          /* ... from when it first hands a lock over */
     unsigned char daemon : 1;          /* the end of a run does not wait for its calls: sitter.c */
     unsigned char owned : 1;           /* a group takes its failure */
     unsigned char cancelled;           /* every blocking call raises Cancelled */

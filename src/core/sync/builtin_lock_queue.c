@@ -218,6 +218,8 @@ void y_builtin_lock_released(s_sched *s, PyObject *lock)
     s_wake(s, t);
     if (given != NULL)
         t->kind = given;
+    if (s != NULL && s->current->begins)
+        s_has_begun(s, t);
 }
 
 /* ---- waiting ---------------------------------------------------------------------- */

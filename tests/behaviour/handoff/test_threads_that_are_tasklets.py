@@ -10,6 +10,7 @@ import pytest
 
 BEGIN = f"""
 import os, sys, threading
+import loomlet
 sys.settrace(None)
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 from helpers_c_calls import Gate, libc, run, where
@@ -223,3 +224,77 @@ print(log)
 """
     )
     assert printed == "['sits', 'ended']\n"
+
+
+def test_they_begin_where_they_are_started_and_run_apart(program):
+    """And what has started one goes on first.  The slice is long: only that makes them leave."""
+    printed = program(
+        """
+        class Thread(threading.Thread):
+            def _set_native_id(self):
+                super()._set_native_id()
+                begun.append(where())
+
+            def run(self):
+                log.append("runs")
+                ran.append(where())
+
+        def main():
+            thread = Thread()
+            thread.start()
+            log.append("started")
+            thread.join()
+            return begun == [where()] and ran != begun
+
+        begun, ran, log = [], [], []
+        print(loomlet.run(main, slice=1, handoff=True), *log)
+        """
+    )
+    assert printed == "True started runs\n"
+
+
+def test_one_that_nobody_waits_for_begins_apart(program):
+    """As those of _thread do: the first thing that it does may be to sit."""
+    printed = program(
+        """
+        import _thread
+
+        def main():
+            with Gate() as gate:
+                _thread.start_new_thread(gate.wait, ())
+                loomlet.schedule()
+                gate.open()
+
+        run(main)
+        print("over")
+        """
+    )
+    assert printed == "over\n"
+
+
+def test_one_whose_start_wakes_nobody_leaves_with_its_first_wait(program):
+    """Its starter was interrupted: nobody waits for it any more."""
+    printed = program(
+        """
+        class Thread(threading.Thread):
+            def run(self):
+                done.wait()
+                ran.append(where())
+
+        def begin(thread):
+            thread._started.wait = lambda: None
+            thread.start()
+
+        def main():
+            thread = Thread()
+            begin(thread)
+            loomlet.schedule()
+            done.set()
+            thread.join()
+            return ran != [where()]
+
+        ran, done = [], threading.Event()
+        print(loomlet.run(main, slice=1, handoff=True))
+        """
+    )
+    assert printed == "True\n"

@@ -60,6 +60,7 @@ def test_an_instance_is_raised_as_it_is():
     def main():
         thread = threading.Thread(target=caught_by, args=[lambda: time.sleep(3600), caught])
         thread.start()
+        loomlet.schedule()  # it sleeps
         assert raise_in(thread.ident, error) == 1
         thread.join()
 
@@ -175,6 +176,7 @@ def test_ctypes_is_imported_later(python):
         def main():
             thread = threading.Thread(target=wait)
             thread.start()
+            loomlet.schedule()
             assert "ctypes" not in sys.modules
             import ctypes
             loader = ctypes.__spec__.loader

@@ -292,6 +292,7 @@ def test_a_kill_ends_it_in_silence(capfd):
         tasks = []
         thread = threading.Thread(target=body, args=(tasks,))
         thread.start()
+        loomlet.schedule()
         tasks[0].kill()
         thread.join()
 

@@ -33,6 +33,7 @@ def test_dumps_of_threads_show_their_frames():
     def main():
         waiting, asking = (threading.Thread(target=each) for each in (waits, asks))
         waiting.start()
+        loomlet.schedule()
         mine = threading.get_ident()
         assert functions() == {mine: "main", waiting.ident: "waits"}
         asking.start()
@@ -76,6 +77,7 @@ def test_reports_of_errors_show_what_threads_handle():
         waiting = threading.Thread(target=handles, args=[errors[0], event.wait])
         asking = threading.Thread(target=handles, args=[errors[1], ask])
         waiting.start()
+        loomlet.schedule()
         assert handled() == {mine: None, waiting.ident: errors[0]}
         asking.start()
         handles(errors[2], let_ask)

@@ -223,16 +223,15 @@ static int serve_request(s_preempt *p, int wanted)
     return yield_to_next(p);
 }
 
-/* The current tasklet has returned from C on the stack where it sat: it goes where its next call
- * holds up nobody, if that is soft. */
+/* The current tasklet has returned from C on the stack where it sat, or is a thread that has begun:
+ * it goes where its next call holds up nobody, if that is soft. */
 static int serve_leaving(s_preempt *p)
 {
     s_sched *s = p->s;
     int asked = stop_asking(p);
-    if (p->slice == 0 || s_is_simulated(s) || is_held_back(s) || !s->travels ||
-        !s_must_leave(s, s->current))
+    if (p->slice == 0 || s_is_simulated(s) || !s->travels || !s_must_leave(s, s->current))
         return 0;
-    int when = when_soft(p);
+    int when = is_held_back(s) ? SOFT_LATER : when_soft(p);
     if (when == SOFT_LATER && asked < MOST_ASKED)
         ask_again(p, S_WANTED_APART, asked + 1);
     return when == SOFT_HERE ? yield_to_next(p) : 0;
