@@ -1,8 +1,7 @@
 /* The threads that carry a scheduler in turn, and their lives between tasklets.
  *
- * The protocol and its reasons are in handoff.c; here are the threads.  Home is the thread that the
- * scheduler began on; the others come from a pool of ours, with a thread state of their own, and go
- * back to it when nothing keeps them.
+ * The protocol is in handoff.c; here are the threads.  Home is the one that the scheduler began on;
+ * the others come from a pool of ours, with thread states of their own, and go back when idle.
  *
  * The base.  Each carrier has a stack on which it runs no tasklet: a pooled thread its own, home
  * one of ours, because main uses the thread's.  Whoever leaves a tasklet's stack for another
@@ -12,9 +11,9 @@
  * chosen, or else the next one, runs here, or the scheduler departs to where that runs, or the
  * tasklet is put aside because somebody sits where it is kept.
  *
- * Thread-locals.  A thread that runs the scheduler, or sits, has those of home.  It forgets them
- * when it has gone to its base, and when the handoff is turned off: home's thread ends when the
- * last reference to them is gone, and with it the scheduler.
+ * Thread-locals.  A thread that runs the scheduler, or sits, has those of home.  It forgets them at
+ * its base, and when the handoff is turned off: with the last reference to them home's thread ends,
+ * and with it the scheduler.
  *
  * Turns.  A program of threads goes to and fro between home and the reserve, a turn each, and the
  * other thread sleeps meanwhile.  Where nobody has sat in C lately the thread that departs sleeps
@@ -22,8 +21,8 @@
  * an idle one takes up to 0.1 ms on a virtual machine.
  *
  * Threads.  A record belongs to one scheduler at a time (`all`), is reused, and is never freed.
- * The protocol's lock is held for a step; the monitor thread reads under it what is freed only
- * after a step.  Everything else is done attached, by the thread that the scheduler is at.
+ * The protocol's lock is held for a step, and the monitor reads under it what is freed only after
+ * one.  All else is done attached, by the thread that the scheduler is at.
  */
 #include "sched/carrier.h"
 
