@@ -12,17 +12,20 @@
  *     Condition.__enter__() and is killed there would hold the lock without being inside `with`,
  *     and nothing would ever release it.  But Thread.run() may be: what it calls may be a function
  *     in C, and then it is the innermost code for as long as the thread lives;
+ *   - code of weak sets and dictionaries, whose callbacks run wherever an object's last reference
+ *     was dropped: what is raised there goes nowhere;
  *   - code of asyncio's event loop itself, whose queues a tasklet may add to;
  *   - the gap that some versions have between a manager's __enter__() and the block of its `with`,
  *     or between the block and __exit__(), for the same reason.
  *
  * This is found out by walking the frames, which costs a few nanoseconds per frame, and only when
- * an interruption is due.  Callbacks of weak references cannot be distinguished from other code
- * that C calls, and need not be: they run without the object.
+ * an interruption is due.  Other callbacks of weak references cannot be distinguished from what
+ * else C calls.
  */
 #include "cpython/layout.h"
 
 static PyObject *del_name, *bootstrap, *threading, *thread_run, *loops, *own_files, *own_but;
+static PyObject *weak_set, *weak_dict;
 
 /* That of a module's function, or of a method of its class `type`. */
 static PyObject *code_of_function(const char *in, const char *type, const char *name)
@@ -55,6 +58,13 @@ int c_interruptible_init(PyObject *own, PyObject *but)
         return -1;
     if (threading == NULL && (threading = file_of_code(Py_NewRef(thread_run))) == NULL)
         return -1;
+    if (weak_set == NULL &&
+        (weak_set = file_of_code(code_of_function("_weakrefset", "WeakSet", "add"))) == NULL)
+        return -1;
+    if (weak_dict == NULL &&
+        (weak_dict = file_of_code(code_of_function("weakref", "WeakValueDictionary", "copy"))) ==
+            NULL)
+        return -1;
     Py_XSETREF(own_files, Py_NewRef(own));
     Py_XSETREF(own_but, Py_NewRef(but));
     return 0;
@@ -73,6 +83,8 @@ static int path_starts_with(PyObject *text, PyObject *start)
 static int is_uninterruptible_file(PyCodeObject *code)
 {
     PyObject *file = code->co_filename;
+    if (file == weak_set || file == weak_dict)
+        return 1;
     if (file == threading || file == loops)
         return (PyObject *)code != thread_run;
     return own_files != NULL && path_starts_with(file, own_files) &&

@@ -13,7 +13,8 @@
  * interpreter's queue is given up and taken again as at a preemption.
  *
  * An exception that is thrown into a sitter waits in t->error.  The bell raises it when the
- * tasklet runs again; at another meeting point it is thrown once more.
+ * tasklet runs again; at another meeting point, or in code that must not be found half done, it is
+ * thrown once more.
  *
  * The end of a run waits for the calls of all sitters, as it waits for tasklets that clean up; but
  * not for those of daemons, for which the end of a program does not wait either.  Such a sitter may
@@ -247,6 +248,8 @@ static int answer_bell(c_interrupt *bell)
     s->untakeable--;
     if (!t->is_main && s_must_leave(s, t)) /* at home a signal ends main's calls */
         s_report_leave_apart(s);
+    if (!c_is_interruptible(s->ts))
+        throw_again(s, t);
     return raise_thrown(t);
 }
 

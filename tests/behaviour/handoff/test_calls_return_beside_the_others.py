@@ -185,12 +185,13 @@ def test_objects_are_dropped_by_any_thread():
 
 
 @pytest.mark.filterwarnings("ignore:tasklets have survived every kill:RuntimeWarning")
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_runs_end_while_calls_of_daemons_return(threads):
+def test_runs_end_while_calls_of_daemons_return(threads, monkeypatch):
     """Their thread-locals are given up by whoever comes first, and their calls meet later runs.
 
-    Without a GIL the end may reach one behind its `with`, which nothing catches then.
+    Without a GIL the end may reach one behind its `with`, which nothing catches then, and again in
+    the hook that is told of that.
     """
+    monkeypatch.setattr(threading, "excepthook", lambda told: None)
     local = threading.local()
     returned = []
 
