@@ -9,8 +9,23 @@ int bind_check_count(const char *function, Py_ssize_t nargs, Py_ssize_t want)
 {
     if (nargs == want)
         return 0;
-    PyErr_Format(PyExc_TypeError, "%s() takes %zd argument%s, %zd given", function, want,
-                 want == 1 ? "" : "s", nargs);
+    if (want == 0)
+        PyErr_Format(PyExc_TypeError, "%s() takes no arguments (%zd given)", function, nargs);
+    else if (want == 1)
+        PyErr_Format(PyExc_TypeError, "%s() takes exactly one argument (%zd given)", function,
+                     nargs);
+    else
+        PyErr_Format(PyExc_TypeError, "%s() takes exactly %zd arguments (%zd given)", function,
+                     want, nargs);
+    return -1;
+}
+
+int bind_check_most(const char *function, Py_ssize_t nargs, Py_ssize_t most)
+{
+    if (nargs <= most)
+        return 0;
+    PyErr_Format(PyExc_TypeError, "%s() takes at most %zd argument%s (%zd given)", function, most,
+                 most == 1 ? "" : "s", nargs);
     return -1;
 }
 
@@ -130,18 +145,16 @@ int bind_parse_arguments(const char *function, const char *const *names, int nee
     int most = 0;
     while (names[most] != NULL)
         most++;
-    if (nargs > most) {
-        PyErr_Format(PyExc_TypeError, "%s() takes at most %d argument%s, %zd given", function, most,
-                     most == 1 ? "" : "s", nargs);
+    if (bind_check_most(function, bind_argument_count(nargs, kwnames), most) < 0)
         return -1;
-    }
     for (Py_ssize_t i = 0; i < nargs; i++)
         values[i] = args[i];
     if (take_keywords(function, names, args + nargs, nargs, kwnames, values) < 0)
         return -1;
     for (int i = 0; i < needed; i++) {
         if (values[i] == NULL) {
-            PyErr_Format(PyExc_TypeError, "%s() needs the argument '%s'", function, names[i]);
+            PyErr_Format(PyExc_TypeError, "%s() missing required argument '%s' (pos %d)", function,
+                         names[i], i + 1);
             return -1;
         }
     }

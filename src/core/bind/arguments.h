@@ -11,6 +11,8 @@ int bind_read_timeout(s_sched *s, const char *function, PyObject *const *args, P
 int bind_read_seconds(PyObject *value, int64_t *nanoseconds);
 /* 0 when exactly `want` positional arguments were given. */
 int bind_check_count(const char *function, Py_ssize_t nargs, Py_ssize_t want);
+/* 0 when not more than `most` were given. */
+int bind_check_most(const char *function, Py_ssize_t nargs, Py_ssize_t most);
 
 /* tp_new of a type whose objects are made without arguments. */
 PyObject *bind_new_empty(PyTypeObject *type, PyObject *args, PyObject *kwargs);

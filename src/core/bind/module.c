@@ -67,7 +67,7 @@ static int add_stackless(PyObject *module)
     s_hook.refused = bind_stackless_keep_garbage;
     n_hook.bomb = &bind_bomb_type;
     n_hook.explode = bind_bomb_exception;
-    if (add_stackless_types(module) < 0)
+    if (add_stackless_types(module) < 0 || bind_add_stackless_functions(module) < 0)
         return -1;
     return bind_stackless_extend(&bind_stackless_tasklet_type);
 }
@@ -115,8 +115,6 @@ static int add_functions(PyObject *module)
                                              bind_builtin_lock_functions,
                                              bind_patch_functions,
                                              bind_thread_functions,
-                                             bind_stackless_callback_functions,
-                                             bind_stackless_info_functions,
                                              bind_stackless_functions,
                                              fork_functions};
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {

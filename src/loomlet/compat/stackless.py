@@ -77,9 +77,9 @@ set_schedule_callback = _core._stackless_set_schedule_callback
 switch_trap = _core._stackless_switch_trap
 
 # For tests of the reference.
-_gc_track = _core._stackless_gc_track
-_gc_untrack = _core._stackless_gc_untrack
-_test_nostacklesscall = _core._stackless_test_nostacklesscall
+_gc_track = _core._stackless__gc_track
+_gc_untrack = _core._stackless__gc_untrack
+_test_nostacklesscall = _core._stackless__test_nostacklesscall
 test_cframe_nr = _core._stackless_test_cframe_nr
 test_outside = _core._stackless_test_outside
 

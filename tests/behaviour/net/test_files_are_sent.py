@@ -83,7 +83,7 @@ def test_arguments_by_name_and_by_number(streams, file, path):
 @pytest.mark.parametrize(
     "args, error, text",
     [
-        ((), TypeError, "needs the argument 'file'"),
+        ((), TypeError, "missing required argument 'file'"),
         (("name",), TypeError, "argument must be an int, or have a fileno"),
         ((0, -1), ValueError, "expected an offset of at least 0, found -1"),
         ((0, 0, -1), ValueError, "expected a count of at least 0, found -1"),

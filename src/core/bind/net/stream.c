@@ -41,7 +41,7 @@ static PyObject *call_operation(PyObject *self, operation *function, const c_cal
 static PyObject *stream_receive_some(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     Py_ssize_t most = SOME;
-    if ((nargs > 1 && bind_check_count("receive_some", nargs, 1) < 0) ||
+    if (bind_check_most("receive_some", nargs, 1) < 0 ||
         (nargs == 1 && read_count(BYTES, args[0], 1, &most) < 0))
         return NULL;
     c_call_site site = BIND_SITE(self, args, nargs, stream_receive_some);

@@ -120,8 +120,8 @@ static PyObject *stackless_set_error_handler(PyObject *module, PyObject *const *
                                              Py_ssize_t nargs)
 {
     (void)module;
-    if (nargs > 1)
-        return PyErr_Format(PyExc_TypeError, "set_error_handler() takes a callable or None");
+    if (bind_check_most("set_error_handler", nargs, 1) < 0)
+        return NULL;
     return set_callback(&on_error, nargs == 1 ? args[0] : Py_None,
                         "error handler must be callable");
 }
@@ -145,7 +145,7 @@ static PyObject *stackless_switch_trap(PyObject *module, PyObject *const *args, 
 {
     (void)module;
     s_sched *s = s_self();
-    if (s == NULL || (nargs > 1 && bind_check_count("switch_trap", nargs, 1) < 0))
+    if (s == NULL || bind_check_most("switch_trap", nargs, 1) < 0)
         return NULL;
     long change = nargs > 0 ? PyLong_AsLong(args[0]) : 0;
     if (change == -1 && PyErr_Occurred())
@@ -154,28 +154,27 @@ static PyObject *stackless_switch_trap(PyObject *module, PyObject *const *args, 
 }
 
 PyMethodDef bind_stackless_callback_functions[] = {
-    {"_stackless_set_schedule_callback", stackless_set_schedule_callback, METH_O,
-     PyDoc_STR("_stackless_set_schedule_callback(callback, /)\n--\n\n"
+    {"set_schedule_callback", stackless_set_schedule_callback, METH_O,
+     PyDoc_STR("set_schedule_callback(callback, /)\n--\n\n"
                "callback(previous, next) is called before each switch of any thread; None: no\n"
                "more.  Returns the old one or None.  It must not switch.")},
-    {"_stackless_get_schedule_callback", stackless_get_schedule_callback, METH_NOARGS,
-     PyDoc_STR("_stackless_get_schedule_callback()\n--\n\nThe schedule callback, or None.")},
-    {"_stackless_set_channel_callback", stackless_set_channel_callback, METH_O,
+    {"get_schedule_callback", stackless_get_schedule_callback, METH_NOARGS,
+     PyDoc_STR("get_schedule_callback()\n--\n\nThe schedule callback, or None.")},
+    {"set_channel_callback", stackless_set_channel_callback, METH_O,
      PyDoc_STR(
-         "_stackless_set_channel_callback(callback, /)\n--\n\n"
+         "set_channel_callback(callback, /)\n--\n\n"
          "callback(channel, tasklet, sending, willblock) is called for each channel action\n"
          "of any thread; None: no more.  Returns the old one or None.  The tasklet's tempval\n"
          "is the value sent.")},
-    {"_stackless_get_channel_callback", stackless_get_channel_callback, METH_NOARGS,
-     PyDoc_STR("_stackless_get_channel_callback()\n--\n\nThe channel callback, or None.")},
-    {"_stackless_set_error_handler", BIND_FN(stackless_set_error_handler), METH_FASTCALL,
-     PyDoc_STR("_stackless_set_error_handler($module, handler=None, /)\n--\n\n"
+    {"get_channel_callback", stackless_get_channel_callback, METH_NOARGS,
+     PyDoc_STR("get_channel_callback()\n--\n\nThe channel callback, or None.")},
+    {"set_error_handler", BIND_FN(stackless_set_error_handler), METH_FASTCALL,
+     PyDoc_STR("set_error_handler($module, handler=None, /)\n--\n\n"
                "Sets what is called as handler(type, value, traceback) when an exception ends a\n"
                "tasklet; returns the old one.")},
-    {"_stackless_switch_trap", BIND_FN(stackless_switch_trap), METH_FASTCALL,
-     PyDoc_STR("_stackless_switch_trap(change=0, /)\n--\n\n"
+    {"switch_trap", BIND_FN(stackless_switch_trap), METH_FASTCALL,
+     PyDoc_STR("switch_trap(change=0, /)\n--\n\n"
                "Adds to the thread's trap level and returns the old one.  While it is not 0, what\n"
                "would switch raises RuntimeError.")},
-    {"_stackless_send_sequence", bind_set_send_sequence, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };

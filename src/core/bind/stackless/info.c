@@ -215,23 +215,23 @@ static PyObject *stackless_getdebug(PyObject *module, PyObject *unused)
 #define KEYWORDS (METH_FASTCALL | METH_KEYWORDS)
 
 PyMethodDef bind_stackless_info_functions[] = {
-    {"_stackless_getcurrent", stackless_getcurrent, METH_NOARGS,
-     PyDoc_STR("_stackless_getcurrent()\n--\n\nThe running tasklet of this thread.")},
-    {"_stackless_getmain", stackless_getmain, METH_NOARGS,
-     PyDoc_STR("_stackless_getmain()\n--\n\nThe main tasklet of this thread.")},
-    {"_stackless_getruncount", stackless_getruncount, METH_NOARGS,
-     PyDoc_STR("_stackless_getruncount()\n--\n\nHow many tasklets run or are runnable.")},
-    {"_stackless_getcurrentid", stackless_getcurrentid, METH_NOARGS,
-     PyDoc_STR("_stackless_getcurrentid()\n--\n\nAn int for the running tasklet.")},
-    {"_stackless_getthreads", stackless_getthreads, METH_NOARGS,
-     PyDoc_STR("_stackless_getthreads()\n--\n\nThe ids of all threads, the main one first.")},
-    {"_stackless_get_thread_info", BIND_FN(stackless_get_thread_info), KEYWORDS,
-     PyDoc_STR("_stackless_get_thread_info($module, /, thread_id=-1, flags=0)\n--\n\n"
+    {"getcurrent", stackless_getcurrent, METH_NOARGS,
+     PyDoc_STR("getcurrent()\n--\n\nThe running tasklet of this thread.")},
+    {"getmain", stackless_getmain, METH_NOARGS,
+     PyDoc_STR("getmain()\n--\n\nThe main tasklet of this thread.")},
+    {"getruncount", stackless_getruncount, METH_NOARGS,
+     PyDoc_STR("getruncount()\n--\n\nHow many tasklets run or are runnable.")},
+    {"getcurrentid", stackless_getcurrentid, METH_NOARGS,
+     PyDoc_STR("getcurrentid()\n--\n\nAn int for the running tasklet.")},
+    {"getthreads", stackless_getthreads, METH_NOARGS,
+     PyDoc_STR("getthreads()\n--\n\nThe ids of all threads, the main one first.")},
+    {"get_thread_info", BIND_FN(stackless_get_thread_info), KEYWORDS,
+     PyDoc_STR("get_thread_info($module, /, thread_id=-1, flags=0)\n--\n\n"
                "(main tasklet or None, current one or None, runcount) of a thread.")},
-    {"_stackless_getuncollectables", stackless_getuncollectables, METH_NOARGS,
+    {"getuncollectables", stackless_getuncollectables, METH_NOARGS,
      PyDoc_STR(
-         "_stackless_getuncollectables()\n--\n\nThe tasklets of all threads that keep a C stack.")},
-    {"_stackless_getdebug", stackless_getdebug, METH_NOARGS,
-     PyDoc_STR("_stackless_getdebug()\n--\n\nWhether Python is a debug build.")},
+         "getuncollectables()\n--\n\nThe tasklets of all threads that keep a C stack.")},
+    {"getdebug", stackless_getdebug, METH_NOARGS,
+     PyDoc_STR("getdebug()\n--\n\nWhether Python is a debug build.")},
     {NULL, NULL, 0, NULL},
 };

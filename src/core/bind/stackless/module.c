@@ -1,7 +1,8 @@
-/* The functions of the Stackless module, under the prefix _stackless_.
+/* The functions of the Stackless module.
  *
- * loomlet.compat.stackless gives them their names.  They act on the calling thread's scheduler
- * unless they say otherwise; soft switching and the default pickle flags are set for the process.
+ * They say that they are of loomlet.compat.stackless, which takes them from the core, where their
+ * names have the prefix _stackless_.  They act on the calling thread's scheduler unless they say
+ * otherwise; soft switching and the default pickle flags are set for the process.
  */
 #include "bind/stackless/stackless.h"
 
@@ -211,34 +212,63 @@ static PyObject *stackless_install(PyObject *module, PyObject *unused)
 
 #define KEYWORDS (METH_FASTCALL | METH_KEYWORDS)
 
-PyMethodDef bind_stackless_functions[] = {
-    {"_stackless_schedule", BIND_FN(stackless_schedule), KEYWORDS,
-     PyDoc_STR("_stackless_schedule($module, /, retval=None)\n--\n\n"
+static PyMethodDef module_functions[] = {
+    {"schedule", BIND_FN(stackless_schedule), KEYWORDS,
+     PyDoc_STR("schedule($module, /, retval=None)\n--\n\n"
                "Goes to the tail and lets the next tasklet run; returns retval, which is the\n"
                "current tasklet if it is left out.")},
-    {"_stackless_schedule_remove", BIND_FN(stackless_schedule_remove), KEYWORDS,
-     PyDoc_STR("_stackless_schedule_remove($module, /, retval=None)\n--\n\n"
+    {"schedule_remove", BIND_FN(stackless_schedule_remove), KEYWORDS,
+     PyDoc_STR("schedule_remove($module, /, retval=None)\n--\n\n"
                "As schedule(), but the caller is paused.")},
-    {"_stackless_run", BIND_FN(stackless_run), KEYWORDS,
+    {"run", BIND_FN(stackless_run), KEYWORDS,
      PyDoc_STR(
-         "_stackless_run($module, /, timeout=0, threadblock=False, soft=False, "
+         "run($module, /, timeout=0, threadblock=False, soft=False, "
          "ignore_nesting=False, totaltimeout=False)\n--\n\n"
          "Runs the other tasklets until none is runnable, and returns None; or the one that\n"
          "ran for `timeout` ticks without switching.  Raises the exception that ended a tasklet.")},
-    {"_stackless_enable_softswitch", stackless_enable_softswitch, METH_O,
-     PyDoc_STR("_stackless_enable_softswitch($module, flag, /)\n--\n\n"
+    {"enable_softswitch", stackless_enable_softswitch, METH_O,
+     PyDoc_STR("enable_softswitch($module, flag, /)\n--\n\n"
                "Allows soft switching or not (None: only asks); returns the old value.")},
-    {"_stackless_pickle_flags", BIND_FN(stackless_pickle_flags), KEYWORDS,
-     PyDoc_STR("_stackless_pickle_flags($module, /, new=-1, mask=-1)\n--\n\n"
+    {"pickle_flags", BIND_FN(stackless_pickle_flags), KEYWORDS,
+     PyDoc_STR("pickle_flags($module, /, new=-1, mask=-1)\n--\n\n"
                "Changes the pickle flags of this thread; returns the old ones.")},
-    {"_stackless_pickle_flags_default", BIND_FN(stackless_pickle_flags_default), KEYWORDS,
-     PyDoc_STR("_stackless_pickle_flags_default($module, /, new=-1, mask=-1)\n--\n\n"
+    {"pickle_flags_default", BIND_FN(stackless_pickle_flags_default), KEYWORDS,
+     PyDoc_STR("pickle_flags_default($module, /, new=-1, mask=-1)\n--\n\n"
                "The same for threads that begin later.")},
-    {"_stackless_test_cframe_nr", stackless_test_cframe_nr, METH_O, NULL},
-    {"_stackless_test_outside", BIND_FN(stackless_test_outside), METH_FASTCALL, NULL},
-    {"_stackless_test_nostacklesscall", BIND_FN(stackless_test_nostacklesscall), KEYWORDS, NULL},
-    {"_stackless_gc_track", stackless_gc_track, METH_O, NULL},
-    {"_stackless_gc_untrack", stackless_gc_untrack, METH_O, NULL},
-    {"_stackless_install", stackless_install, METH_NOARGS, NULL},
+    {"test_cframe_nr", stackless_test_cframe_nr, METH_O, NULL},
+    {"test_outside", BIND_FN(stackless_test_outside), METH_FASTCALL, NULL},
+    {"_test_nostacklesscall", BIND_FN(stackless_test_nostacklesscall), KEYWORDS, NULL},
+    {"_gc_track", stackless_gc_track, METH_O, NULL},
+    {"_gc_untrack", stackless_gc_untrack, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
+
+PyMethodDef bind_stackless_functions[] = {
+    {"_stackless_install", stackless_install, METH_NOARGS, NULL},
+    {"_stackless_send_sequence", bind_set_send_sequence, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static int add_under_prefix(PyObject *module, PyMethodDef *functions)
+{
+    PyObject *owner = PyUnicode_FromString("loomlet.compat.stackless");
+    int failed = owner == NULL;
+    for (; !failed && functions->ml_name != NULL; functions++) {
+        PyObject *function = PyCFunction_NewEx(functions, module, owner);
+        PyObject *name = PyUnicode_FromFormat("_stackless_%s", functions->ml_name);
+        failed = function == NULL || name == NULL || PyObject_SetAttr(module, name, function) < 0;
+        Py_XDECREF(function);
+        Py_XDECREF(name);
+    }
+    Py_XDECREF(owner);
+    return failed ? -1 : 0;
+}
+
+int bind_add_stackless_functions(PyObject *module)
+{
+    return add_under_prefix(module, module_functions) < 0 ||
+                   add_under_prefix(module, bind_stackless_callback_functions) < 0 ||
+                   add_under_prefix(module, bind_stackless_info_functions) < 0
+               ? -1
+               : 0;
+}
