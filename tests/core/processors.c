@@ -67,3 +67,28 @@ TEST(no_thread_is_confined_before_it_has_begun)
     p_processors_restore(&of_none);
     CHECK(count_processors(0) == had);
 }
+
+/* Whether it begins on the one processor of its launcher, and has all of them after that. */
+static void *begin_confined(void *found)
+{
+    ((int *)found)[0] = count_processors(0);
+    p_processors_restore(&processors);
+    ((int *)found)[1] = count_processors(0);
+    return NULL;
+}
+
+TEST(a_thread_begins_on_the_processor_of_its_launcher)
+{
+    pthread_t thread;
+    int had = count_processors(0), found[2];
+    for (int turn = 0; turn < TURNS; turn++) {
+        processors = (p_processors){.thread = 0};
+        int confined = p_processors_launch(&processors);
+        CHECK(count_processors(0) == 1 && confined == (had > 1));
+        CHECK(pthread_create(&thread, NULL, begin_confined, found) == 0);
+        p_processors_launched(&processors, confined);
+        CHECK(count_processors(0) == had);
+        CHECK(pthread_join(thread, NULL) == 0);
+        CHECK(found[0] == 1 && found[1] == had);
+    }
+}

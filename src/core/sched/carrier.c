@@ -27,7 +27,6 @@
 #include "sched/carrier.h"
 
 #include <errno.h>
-#include <limits.h>
 
 #include "base/track.h"
 #include "sched/internal.h"
@@ -40,19 +39,7 @@
 #define SHORT_TURN INT64_C(40000)   /* two wake-ups on one processor, and little between them */
 #define WAITS_FOR_GIL (50 * MOMENT) /* the most that a thread does, beside a few that compute */
 
-/* ---- the pool ---------------------------------------------------------------------------- */
-
-static size_t stack_size; /* of the program's threads: the monitor cannot ask */
-
-static int launch_carrier(p_launch *launch)
-{
-    launch->stack = stack_size;
-    return p_thread_launch(launch);
-}
-
-static const p_pool_policy policy = {
-    .name = "loomlet carrier", .at_once = INT_MAX, .never_waits = 1, .launch = launch_carrier};
-static p_pool pool = {.policy = &policy, .limits = {INT64_MAX, 10 * SECOND}};
+/* ---- beginning ---------------------------------------------------------------------------- */
 
 static void *run_carrier(p_work *work);
 
@@ -66,27 +53,14 @@ static void cancel_call(s_carrier_thread *c)
     s_carrier_release(c);
 }
 
-enum { NOT_REFUSED, REFUSED, REPORTED };
-static int thread_refused; /* one of these; atomic */
-
 /* 0, or -1: the called carrier, a new one, has no thread. */
-static int start_carrier_thread(s_carrier_thread *c)
+static int start_carrier_thread(s_carrier_thread *c, int (*launch)(s_carrier_thread *c))
 {
-    int expected = NOT_REFUSED;
     c->work.run = run_carrier;
-    if (p_pool_submit(&pool, &c->work) == 0)
+    if (launch(c) == 0)
         return 0;
     cancel_call(c);
-    __atomic_compare_exchange_n(&thread_refused, &expected, REFUSED, 0, __ATOMIC_RELAXED,
-                                __ATOMIC_RELAXED);
     return -1;
-}
-
-int s_take_refused_thread(void)
-{
-    int expected = REFUSED;
-    return __atomic_compare_exchange_n(&thread_refused, &expected, REPORTED, 0, __ATOMIC_RELAXED,
-                                       __ATOMIC_RELAXED);
 }
 
 /* A new carrier for the scheduler to go to; the present one, if there can be none. */
@@ -100,7 +74,8 @@ static s_carrier *start_carrier(s_carriers *all)
     p_lock_give(&all->lock);
     if (!invited)
         s_carrier_release(c);
-    return invited && start_carrier_thread(c) == 0 ? &c->carrier : &all->s->at->carrier;
+    return invited && start_carrier_thread(c, s_carrier_launch_here) == 0 ? &c->carrier
+                                                                          : &all->s->at->carrier;
 }
 
 /* ---- arriving and departing ------------------------------------------------------------ */
@@ -379,6 +354,7 @@ static void *run_carrier(p_work *work)
 {
     s_carrier_thread *c = B_CONTAINER(work, s_carrier_thread, work);
     p_signals before;
+    p_processors_restore(&c->processors);
     while ((c->ts = c_thread_state_new()) == NULL && is_awaited(c)) {
         p_park_prepare(&c->parker);
         p_park(&c->parker, p_now() + MOMENT);
@@ -433,7 +409,7 @@ void s_call_carrier(s_sched *s, int64_t unserved)
     if (c == NULL)
         return;
     if (is_new)
-        start_carrier_thread(c);
+        start_carrier_thread(c, s_carrier_launch);
     else
         p_unpark(&c->parker);
 }
@@ -480,7 +456,7 @@ static int become_home(s_sched *s, s_carriers *all)
     home->carrier.kept = 1; /* the caller of run(); what else is kept here is not counted */
     p_signals_read(&all->signals);
     home->masked = all->masks;
-    stack_size = PyThread_get_stacksize();
+    s_carriers_prepare_launch();
     s_carrier_hook = (s_carrier_hooks){stand_at_base, s_meet_at_end, s_meet, s_return_to_wait};
     s_carrier_here_ = s->at = home;
     s_hang_bell(home);
@@ -586,7 +562,7 @@ void s_carriers_after_fork(void)
 {
     s_carrier_thread *me = s_carrier_here_;
     s_carriers_unlock_after_fork();
-    p_pool_after_fork(&pool);
+    s_carriers_forget_launched();
     for (s_carrier_thread *c = s_first_carrier(); c != NULL; c = c->next) {
         c->parker.word = c->processors.lock.word = 0;
         if (c == me)

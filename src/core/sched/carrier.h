@@ -77,6 +77,15 @@ s_carrier_thread *s_first_carrier(void);
 /* One that no scheduler uses, or a new one; NULL without memory.  Any thread. */
 s_carrier_thread *s_carrier_obtain(s_carriers *all);
 void s_carrier_release(s_carrier_thread *c);
+/* Runs c->work in a thread of the pool, which (here) begins on the caller's processor: 0, or -1.
+ * Without _here the caller may be the monitor thread. */
+int s_carrier_launch(s_carrier_thread *c);
+int s_carrier_launch_here(s_carrier_thread *c);
+/* 1, once: a call was not handed over, because no thread could be started. */
+int s_take_refused_thread(void);
+/* Attached, before the first launch; and in the child of a fork. */
+void s_carriers_prepare_launch(void);
+void s_carriers_forget_launched(void);
 /* Whether a thread could wake a tasklet that the scheduler which it serves is not at: 0 or 1; *s:
  * that scheduler, of its own thread; or NULL.  -1: no carrier. */
 int s_carrier_is_awake(const PyThreadState *ts, const s_sched **s);
@@ -111,8 +120,6 @@ void s_call_carrier(s_sched *s, int64_t unserved);
 void s_set_hurries(s_sched *s, const s_tasklet *t);
 /* How often the scheduler was taken from a thread, and when the last such call was made. */
 long long s_handoff_count(const s_sched *s, int64_t *called_at);
-/* 1, once: a call was not handed over, because no thread could be started. */
-int s_take_refused_thread(void);
 /* The calling thread blocks other signals than before: so shall all that carry its scheduler. */
 void s_share_blocked_signals(s_sched *s);
 /* In the child of a fork, before s_self_here() is asked for. */

@@ -1,8 +1,10 @@
-/* All carriers, and what may be asked of them without entering the protocol.
+/* All carriers, their threads' pool, and what may be asked of them without entering the protocol.
  *
  * A carrier belongs to one scheduler at a time (`all`), is used again by others, and is never
  * freed: the monitor thread and the pool may hold its address.
  */
+#include <limits.h>
+
 #include "sched/carrier.h"
 #include "sched/internal.h"
 #include "sched/sitter.h"
@@ -45,6 +47,62 @@ void s_carrier_release(s_carrier_thread *c)
     c->all = NULL;
     p_lock_give(&every_lock);
 }
+
+/* ---- the pool ---------------------------------------------------------------------------- */
+
+#define IDLE_TIME INT64_C(10000000000) /* ns */
+
+static size_t stack_size; /* of the program's threads: the monitor cannot ask */
+
+static int launch_carrier(p_launch *launch)
+{
+    launch->stack = stack_size;
+    return p_thread_launch(launch);
+}
+
+static const p_pool_policy policy = {
+    .name = "loomlet carrier", .at_once = INT_MAX, .never_waits = 1, .launch = launch_carrier};
+static p_pool pool = {.policy = &policy, .limits = {INT64_MAX, IDLE_TIME}};
+
+enum { NOT_REFUSED, REFUSED, REPORTED };
+static int thread_refused; /* one of these; atomic */
+
+int s_carrier_launch(s_carrier_thread *c)
+{
+    int expected = NOT_REFUSED;
+    if (p_pool_submit(&pool, &c->work) == 0)
+        return 0;
+    __atomic_compare_exchange_n(&thread_refused, &expected, REFUSED, 0, __ATOMIC_RELAXED,
+                                __ATOMIC_RELAXED);
+    return -1;
+}
+
+int s_carrier_launch_here(s_carrier_thread *c)
+{
+    int confined = p_processors_launch(&c->processors);
+    int code = s_carrier_launch(c);
+    p_processors_launched(&c->processors, confined);
+    return code;
+}
+
+int s_take_refused_thread(void)
+{
+    int expected = REFUSED;
+    return __atomic_compare_exchange_n(&thread_refused, &expected, REPORTED, 0, __ATOMIC_RELAXED,
+                                       __ATOMIC_RELAXED);
+}
+
+void s_carriers_prepare_launch(void)
+{
+    stack_size = PyThread_get_stacksize();
+}
+
+void s_carriers_forget_launched(void)
+{
+    p_pool_after_fork(&pool);
+}
+
+/* ---- what they do --------------------------------------------------------------------------- */
 
 int s_carrier_is_awake(const PyThreadState *ts, const s_sched **s)
 {

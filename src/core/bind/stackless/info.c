@@ -229,8 +229,7 @@ PyMethodDef bind_stackless_info_functions[] = {
      PyDoc_STR("get_thread_info($module, /, thread_id=-1, flags=0)\n--\n\n"
                "(main tasklet or None, current one or None, runcount) of a thread.")},
     {"getuncollectables", stackless_getuncollectables, METH_NOARGS,
-     PyDoc_STR(
-         "getuncollectables()\n--\n\nThe tasklets of all threads that keep a C stack.")},
+     PyDoc_STR("getuncollectables()\n--\n\nThe tasklets of all threads that keep a C stack.")},
     {"getdebug", stackless_getdebug, METH_NOARGS,
      PyDoc_STR("getdebug()\n--\n\nWhether Python is a debug build.")},
     {NULL, NULL, 0, NULL},
