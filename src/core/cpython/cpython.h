@@ -276,6 +276,10 @@ void c_finalize_again(PyObject *object);
 /* How many C callers are between the Python frames of a tasklet and its first one; `running`: the
  * tasklet is the one that runs now. */
 int c_nesting_level(PyThreadState *ts, const c_state *state, int running);
+/* An exception that comes to the frames of a suspended tasklet passes them without being handled,
+ * but for the outermost ones if they are of the module `spared`.  1; 0 when C code lies between the
+ * others; -1 with an exception. */
+int c_frames_abandon(const c_state *state, const char *spared);
 /* How many Python calls are open in it. */
 int c_recursion_depth(PyThreadState *ts, const c_state *state, int running);
 /* The frame object of a suspended tasklet's innermost Python function: new, or NULL. */

@@ -4,7 +4,7 @@
  * they are divided) define the same names on every version:
  *   slot, slot_object, slot_owned, slot_steal, slot_close, SLOT_NULL
  *                              one entry of a frame's locals and value stack
- *   frame_top, frame_set_top, frame_code, frame_ip, frame_set_ip, frame_funcobj
+ *   frame_top, frame_set_top, frame_code, frame_set_code, frame_ip, frame_set_ip, frame_funcobj
  *   frame_is_entry             the mark that an interpreter activation begins here
  *   frame_begins_activation    the same, or this is its first frame (3.11)
  *   thread_frame, thread_set_frame, and the recursion counters

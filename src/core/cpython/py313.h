@@ -17,6 +17,10 @@ static inline PyCodeObject *frame_code(const c_frame *f)
 {
     return (PyCodeObject *)f->f_executable;
 }
+static inline void frame_set_code(c_frame *f, PyCodeObject *code)
+{
+    Py_SETREF(f->f_executable, Py_NewRef(code));
+}
 static inline PyObject *frame_executable(const c_frame *f)
 {
     return f->f_executable;

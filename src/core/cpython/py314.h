@@ -50,6 +50,12 @@ static inline PyCodeObject *frame_code(const c_frame *f)
 {
     return (PyCodeObject *)PyStackRef_AsPyObjectBorrow(f->f_executable);
 }
+static inline void frame_set_code(c_frame *f, PyCodeObject *code)
+{
+    slot before = f->f_executable;
+    f->f_executable = slot_steal(Py_NewRef(code));
+    slot_close(before);
+}
 static inline PyObject *frame_executable(const c_frame *f)
 {
     return slot_owned(f->f_executable);

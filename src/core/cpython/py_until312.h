@@ -27,6 +27,10 @@ static inline PyObject *frame_executable(const c_frame *f)
 {
     return (PyObject *)f->f_code;
 }
+static inline void frame_set_code(c_frame *f, PyCodeObject *code)
+{
+    Py_SETREF(f->f_code, (PyCodeObject *)Py_NewRef(code));
+}
 static inline _Py_CODEUNIT *frame_ip(const c_frame *f)
 {
     return f->prev_instr;

@@ -1,10 +1,15 @@
 """bind() gives a tasklet its function, or function and arguments, or takes them away."""
 
+import contextlib
 import gc
+import threading
+from unittest import mock
 
 import pytest
 
+import loomlet
 import loomlet.compat.stackless as stackless
+from loomlet import _core
 
 
 def wait(log):
@@ -157,3 +162,130 @@ def test_after_the_end_of_its_thread(thread, raises):
     task = thread(stackless.tasklet).result()
     with raises(RuntimeError, "tasklet has no thread"):
         task.bind(print, ())
+
+
+# ---- main bound anew ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def reports(monkeypatch):
+    """What ends threads, as threading reports it."""
+    found = []
+    monkeypatch.setattr(threading, "excepthook", lambda report: found.append(report.exc_value))
+    return found
+
+
+def test_main_gets_a_new_function(thread, reports):
+    """Spec 3, tasklet.bind: main runs it; what stood on its old stack is not run."""
+    log = []
+
+    def rebind(main):
+        assert main.bind(lambda *given, **named: log.append((given, named)), (1,), {"b": 2}) is main
+        log.append(("alive", main.alive, "paused", main.paused))
+
+    def body():
+        try:
+            stackless.tasklet(rebind)(stackless.getcurrent())
+            stackless.schedule_remove()
+            log.append("the old stack ran on")
+        except BaseException:
+            log.append("a handler ran")
+        finally:
+            log.append("a finally block ran")
+
+    assert thread(body).result() is None
+    assert [type(error) for error in reports] == [SystemExit]
+    assert log == [("alive", True, "paused", True), ((1,), {"b": 2})]
+
+
+def test_the_thread_of_a_main_that_was_bound_anew_ends(reports):
+    """Spec 3, tasklet.bind: its flow of control ends with the function, and threading knows it."""
+    log = []
+
+    def body():
+        with contextlib.closing(mock.Mock(close=lambda: log.append("closed"))):
+            stackless.tasklet(stackless.getmain().bind)(log.append, ("ran",))
+            stackless.run()
+
+    a_thread = threading.Thread(target=body)
+    a_thread.start()
+    a_thread.join(10)
+    assert log == ["ran"] and not a_thread.is_alive() and a_thread not in threading.enumerate()
+    assert [type(error) for error in reports] == [SystemExit]  # of which threading says nothing
+
+
+def test_a_main_that_was_bound_anew_may_wait_and_fail(thread, reports):
+    """Spec 3, tasklet.bind: the new function is main: it waits, and its exception ends the
+    thread."""
+    log = []
+
+    def anew(ch):
+        log.append((ch.receive(), stackless.getcurrent() is stackless.getmain()))
+        raise KeyError("anew")
+
+    def body():
+        ch = stackless.channel()
+
+        def other(main):
+            main.bind(anew, (ch,))
+            main.run()
+            ch.send(1)
+
+        try:
+            stackless.tasklet(other)(stackless.getmain())
+            stackless.schedule_remove()
+        except KeyError:
+            log.append("the old stack handled it")
+
+    assert thread(body).result() is None
+    assert log == [(1, True)]
+    assert [repr(error) for error in reports] == ["KeyError('anew')"]
+
+
+def test_main_cannot_be_bound_always(thread, raises):
+    """Spec 3, tasklet.bind: not the current one, a runnable or a blocked one, below C code, from
+    another thread, or without a function."""
+
+    def body():
+        main, ch = stackless.getmain(), stackless.channel()
+        with raises(RuntimeError, "can't (re)bind the current tasklet"):
+            main.bind(print, ())
+
+        def refused(text, *given):
+            with raises(RuntimeError, text):
+                main.bind(*given)
+
+        stackless.tasklet(refused)("tasklet is scheduled", print, ())
+        stackless.schedule()
+        stackless.tasklet(refused)("tasklet is scheduled", print, ())
+        stackless.tasklet(ch.send)(None)
+        ch.receive()
+        stackless.tasklet(refused)("can't unbind the main tasklet")
+        stackless.run()
+        stackless.tasklet(refused)("the tasklet was not bound to a function", None, ())
+        stackless.run()
+        stackless.tasklet(refused)("tasklet has C state on its stack", print, ())
+        list(map(lambda _: stackless.run(), [0]))
+
+    thread(body).result()
+    with raises(RuntimeError, "can't (re)bind the current tasklet"):
+        thread(stackless.getmain().bind, print, ()).result()
+
+
+@pytest.mark.skipif(not _core._can_hand_over(), reason="handoff needs 3.12 or later")
+def test_main_on_a_stack_of_ours_gets_a_new_function(soft):
+    """Spec 3, tasklet.bind: what has called run() gets what the new function returns."""
+    log = []
+
+    def rebind(main):
+        main.bind(lambda: "anew", ()).insert()
+
+    def body():
+        try:
+            stackless.tasklet(rebind)(stackless.getmain())
+            stackless.schedule_remove()
+        finally:
+            log.append("a finally block ran")
+
+    assert loomlet.run(body, handoff=True) == "anew"
+    assert log == []

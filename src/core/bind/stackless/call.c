@@ -6,6 +6,7 @@
  * changed.
  */
 #include "bind/stackless/stackless.h"
+#include "sched/guests/run.h"
 
 #define SELF ((s_tasklet *)self)
 
@@ -44,7 +45,7 @@ static int may_bind(s_tasklet *t, int unbinds)
         bind_stackless_refuse("tasklet is scheduled");
     else if (unbinds && t->is_main)
         bind_stackless_refuse("can't unbind the main tasklet");
-    else if (t->saved_as == S_C_STACK)
+    else if (t->saved_as == S_C_STACK && !t->is_main)
         bind_stackless_refuse("tasklet has C state on its stack");
     else
         return 1;
@@ -78,6 +79,17 @@ static int begin_run(s_tasklet *t, int alive, PyObject *func, PyObject *items, P
     return code < 0 ? -1 : 0;
 }
 
+/* The main tasklet of this thread gets a new function. */
+static int bind_main(s_tasklet *main, PyObject *func, PyObject *items, PyObject *names)
+{
+    int code = func == NULL ? S_E_UNBOUND : S_E_STUCK;
+    if (func != NULL && main->owner == s_self_here())
+        code = s_bind_main(main->owner, func, items, names);
+    if (code < 0)
+        bind_stackless_fail(code, (PyObject *)main);
+    return code < 0 ? -1 : 0;
+}
+
 static int make_call_of(s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwargs)
 {
     PyObject *names = NULL;
@@ -86,7 +98,9 @@ static int make_call_of(s_tasklet *t, PyObject *func, PyObject *args, PyObject *
         return -1;
     }
     PyObject *items = flatten_arguments(args, kwargs, &names);
-    int code = items != NULL && may_bind(t, 0) ? begin_run(t, 1, func, items, names) : -1;
+    int code = -1;
+    if (items != NULL && may_bind(t, 0))
+        code = t->is_main ? bind_main(t, func, items, names) : begin_run(t, 1, func, items, names);
     Py_XDECREF(items);
     Py_XDECREF(names);
     return code;

@@ -16,6 +16,12 @@
  * code that keeps addresses of its stack (fixed_stack.c), must not leave it: such a one stays where
  * it is.  The fibers that it has are its caller's: it cannot switch to them meanwhile.
  *
+ * Main bound anew (Stackless API).  While main waits in Python code on the thread's stack, another
+ * tasklet gives it a new function.  That begins on a stack of ours as well.  When it has ended, an
+ * exception takes main's old frames off, past all handlers (cpython/abandon.c), so that the thread
+ * ends; the frames of threading itself do their work.  If main's function has a stack of ours
+ * already and waits softly, the new one takes its place, and what has called run() gets the result.
+ *
  * Rejected.  A tasklet of its own for the function, for which main waits: all that is meant for
  * main would have to be passed on to it, in each face.
  */
@@ -31,6 +37,7 @@ typedef struct {
     c_state state;
     p_stack *stack;
     s_fiber_set *fibers;
+    int abandoned; /* main was bound anew: this is freed, and nothing of the caller runs */
 } run_caller;
 
 int s_run_begin(s_sched *s)
@@ -71,11 +78,10 @@ static void restore_caller(s_tasklet *main, const run_caller *caller, PyObject *
 
 /* The state of main becomes that of a tasklet that begins with func(*args): 0 or S_E_. */
 static int begin_function(s_sched *s, s_tasklet *main, run_caller *caller, PyObject *func,
-                          PyObject *args)
+                          PyObject *args, PyObject *kwnames)
 {
     caller->state = main->c;
-    caller->stack = s->stack;
-    int code = s_call_init(s->ts, main, func, args, NULL);
+    int code = s_call_init(s->ts, main, func, args, kwnames);
     if (code < 0) {
         restore_caller(main, caller, caller->state.context);
         return code;
@@ -104,7 +110,7 @@ static void drop_function(s_sched *s, s_tasklet *main)
 PyObject *s_run_main(s_sched *s, PyObject *func, PyObject *args, int *code)
 {
     s_tasklet *main = s->current;
-    run_caller caller;
+    run_caller caller = {.stack = s->stack};
     c_hard_state kept;
     *code = S_E_SET;
     if (keeps_its_stack(s, main))
@@ -115,7 +121,7 @@ PyObject *s_run_main(s_sched *s, PyObject *func, PyObject *args, int *code)
         return NULL;
     }
     c_hard_suspend(s->ts, &main->c, &kept, -1);
-    *code = begin_function(s, main, &caller, func, args);
+    *code = begin_function(s, main, &caller, func, args, NULL);
     if (*code < 0) {
         s_stack_give(s, fresh);
         c_hard_resume(s->ts, &main->c, &kept);
@@ -132,11 +138,21 @@ int s_is_run_caller_lost(const s_sched *s)
     return caller != NULL && s_is_stack_lost(s, caller->stack);
 }
 
+/* What takes the frames off that main had before. */
+static PyObject *end_of_thread(PyObject **result)
+{
+    Py_CLEAR(*result);
+    PyErr_SetNone(PyExc_SystemExit);
+    return PyErr_GetRaisedException();
+}
+
 /* The caller is what main continues with, as the next tasklet. */
 static void return_to_caller(s_sched *s, s_tasklet *main, PyObject *result)
 {
     const run_caller *caller = s->run_caller;
     PyObject *error = result == NULL ? PyErr_GetRaisedException() : NULL;
+    if (caller->abandoned && error == NULL)
+        error = end_of_thread(&result);
     PyObject *context = s->ts->context;
     s_end_interval(s, main);
     if (c_trace_is_set(s->ts))
@@ -158,6 +174,67 @@ static void return_to_caller(s_sched *s, s_tasklet *main, PyObject *result)
         s_lose_fixed_stack(s, main);
     s_fiber_set_restore(s, main, caller->fibers);
     drop_function(s, main);
+    if (caller->abandoned)
+        PyMem_Free((void *)caller);
+}
+
+/* ---- main bound anew ----------------------------------------------------------------------- */
+
+/* Main, which waits, is paused. */
+static void pause_main(s_sched *s)
+{
+    s_tasklet *main = s->main;
+    if (main->state == S_BLOCKED && main->kind->detach(main))
+        Py_DECREF((PyObject *)main);
+    main->state = S_PAUSED;
+    main->kind = NULL;
+    Py_CLEAR(main->wait.value);
+    Py_CLEAR(main->error);
+}
+
+/* Its function has a stack of ours, or none yet.  Without memory it has lost that, and will raise
+ * the error. */
+static int replace_function(s_sched *s, PyObject *func, PyObject *args, PyObject *kwnames)
+{
+    s_tasklet *main = s->main;
+    PyObject *context = Py_XNewRef(main->c.context);
+    pause_main(s);
+    if (s_is_soft(main))
+        c_drop_frames(s->ts, &main->c);
+    s_free_state(main);
+    drop_function(s, main);
+    main->saved_as = S_NOT_STARTED;
+    int code = s_call_init(s->ts, main, func, args, kwnames);
+    Py_XSETREF(main->c.context, context);
+    if (code == S_E_SET)
+        main->error = PyErr_GetRaisedException();
+    return code == S_E_SET ? S_E_MEMORY : code;
+}
+
+int s_bind_main(s_sched *s, PyObject *func, PyObject *args, PyObject *kwnames)
+{
+    s_tasklet *main = s->main;
+    if (main == s->current || main->state == S_READY)
+        return S_E_BLOCKED;
+    if (main->saved_as != S_C_STACK)
+        return replace_function(s, func, args, kwnames);
+    if (!main->on_thread_stack || s->running || keeps_its_stack(s, main))
+        return S_E_STUCK;
+    run_caller *caller = PyMem_Calloc(1, sizeof(*caller));
+    if (caller == NULL)
+        return S_E_MEMORY;
+    *caller = (run_caller){.stack = main->stack, .abandoned = 1};
+    int done = c_frames_abandon(&main->c, "threading");
+    int code = done < 0 ? S_E_SET : S_E_STUCK;
+    if (done > 0)
+        code = begin_function(s, main, caller, func, args, kwnames);
+    if (code < 0) {
+        PyMem_Free(caller);
+        return code;
+    }
+    main->stack = NULL;
+    pause_main(s);
+    return S_OK;
 }
 
 const s_guest s_run_guest = {.main_ended = return_to_caller};

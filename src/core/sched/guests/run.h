@@ -11,6 +11,10 @@ int s_run_end(s_sched *s);
 /* Calls func(*args) as main, the current tasklet, on a stack of ours: the result, or NULL and a
  * code.  Both borrowed. */
 PyObject *s_run_main(s_sched *s, PyObject *func, PyObject *args, int *code);
+/* Gives the thread's main, which waits, a new function with these arguments (borrowed): it is
+ * paused, and what stood on its old stack will not run on.  0, S_E_BLOCKED when it runs or is
+ * runnable, S_E_STUCK when it waits below C code or inside run(), S_E_MEMORY, S_E_SET. */
+int s_bind_main(s_sched *s, PyObject *func, PyObject *args, PyObject *kwnames);
 /* In the child of a fork: the thread that has called run() does not exist here. */
 int s_is_run_caller_lost(const s_sched *s);
 
