@@ -20,7 +20,7 @@
  * tasklet gives it a new function.  That begins on a stack of ours as well.  When it has ended, an
  * exception takes main's old frames off, past all handlers (cpython/abandon.c), so that the thread
  * ends; the frames of threading itself do their work.  If main's function has a stack of ours
- * already and waits softly, the new one takes its place, and what has called run() gets the result.
+ * already and waits softly, the new one takes its place, and run() raises SystemExit.
  *
  * Rejected.  A tasklet of its own for the function, for which main waits: all that is meant for
  * main would have to be passed on to it, in each face.
@@ -37,7 +37,8 @@ typedef struct {
     c_state state;
     p_stack *stack;
     s_fiber_set *fibers;
-    int abandoned; /* main was bound anew: this is freed, and nothing of the caller runs */
+    int bound_anew; /* another function than the caller's has run: the caller gets SystemExit */
+    int abandoned;  /* it does not run on, and this is freed */
 } run_caller;
 
 int s_run_begin(s_sched *s)
@@ -138,7 +139,7 @@ int s_is_run_caller_lost(const s_sched *s)
     return caller != NULL && s_is_stack_lost(s, caller->stack);
 }
 
-/* What takes the frames off that main had before. */
+/* What ends the thread, or takes the frames off that main had before. */
 static PyObject *end_of_thread(PyObject **result)
 {
     Py_CLEAR(*result);
@@ -151,7 +152,7 @@ static void return_to_caller(s_sched *s, s_tasklet *main, PyObject *result)
 {
     const run_caller *caller = s->run_caller;
     PyObject *error = result == NULL ? PyErr_GetRaisedException() : NULL;
-    if (caller->abandoned && error == NULL)
+    if (caller->bound_anew && error == NULL)
         error = end_of_thread(&result);
     PyObject *context = s->ts->context;
     s_end_interval(s, main);
@@ -203,6 +204,7 @@ static int replace_function(s_sched *s, PyObject *func, PyObject *args, PyObject
         c_drop_frames(s->ts, &main->c);
     s_free_state(main);
     drop_function(s, main);
+    ((run_caller *)s->run_caller)->bound_anew = 1;
     main->saved_as = S_NOT_STARTED;
     int code = s_call_init(s->ts, main, func, args, kwnames);
     Py_XSETREF(main->c.context, context);
@@ -223,7 +225,7 @@ int s_bind_main(s_sched *s, PyObject *func, PyObject *args, PyObject *kwnames)
     run_caller *caller = PyMem_Calloc(1, sizeof(*caller));
     if (caller == NULL)
         return S_E_MEMORY;
-    *caller = (run_caller){.stack = main->stack, .abandoned = 1};
+    *caller = (run_caller){.stack = main->stack, .bound_anew = 1, .abandoned = 1};
     int done = c_frames_abandon(&main->c, "threading");
     int code = done < 0 ? S_E_SET : S_E_STUCK;
     if (done > 0)
