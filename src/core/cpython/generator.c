@@ -11,6 +11,7 @@
  * Building needs a new generator of the same code, which CPython itself makes when the function is
  * called: only its frame is replaced here.
  */
+#include "cpython/async_step.h"
 #include "cpython/frame_snapshot.h"
 
 enum { HOOKS_INITED = 1 << 8, CLOSED = 1 << 9, RUNNING_ASYNC = 1 << 10 };
@@ -190,19 +191,6 @@ void c_generator_set_finalizer(PyObject *gen, PyObject *finalizer)
 
 /* ---- the steps of asynchronous generators ------------------------------------------------ */
 
-enum { STEP_ENDED = 2, STEP_SIZE = 3 * sizeof(void *) }; /* generator, value, state */
-
-/* The state of a step, its last member; or NULL if it is none. */
-static int *state_of_step(PyObject *step)
-{
-    const char *name = Py_TYPE(step)->tp_name;
-    if ((strcmp(name, "async_generator_asend") != 0 &&
-         strcmp(name, "async_generator_athrow") != 0) ||
-        Py_TYPE(step)->tp_basicsize != (Py_ssize_t)(sizeof(PyObject) + STEP_SIZE))
-        return NULL;
-    return (int *)((char *)step + sizeof(PyObject) + STEP_SIZE - sizeof(void *));
-}
-
 /* The generator's hooks are its own business: they are not called for that. */
 PyObject *c_generator_step_make(PyObject *gen, PyObject *method, PyObject *args, int state)
 {
@@ -213,8 +201,8 @@ PyObject *c_generator_step_make(PyObject *gen, PyObject *method, PyObject *args,
     PyObject *step = bound != NULL ? PyObject_CallObject(bound, args) : NULL;
     agen->gi_hooks_inited = inited;
     Py_XDECREF(bound);
-    int *at = step != NULL ? state_of_step(step) : NULL;
-    if (at != NULL && state >= 0 && state <= STEP_ENDED) {
+    int *at = step != NULL ? c_step_state(step) : NULL;
+    if (at != NULL && state >= 0 && state <= C_STEP_ENDED) {
         *at = state;
         return step;
     }

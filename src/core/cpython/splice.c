@@ -15,6 +15,7 @@
  *   method(*args, **kwargs)       the function of a bound method (star_call.c)
  *   context.run(function, ...)    leave the context; the value is the function's
  *   with manager:                 __enter__ and __exit__ written in Python (with_call.c)
+ *   await step, step.send(x)      steps of asynchronous generators (async_step.c)
  *
  * The proof has three parts:
  *
@@ -39,6 +40,7 @@
  * on any C stack: kind << 8 | operands.
  */
 #include "cpython/splice.h"
+#include "cpython/async_step.h"
 #include "cpython/bytecode.h"
 #include "cpython/start.h"
 
@@ -184,6 +186,28 @@ static int splice_attribute(join *j)
     return found && plan_splice(j, method ? C_KIND_METHOD : C_KIND_ATTR, 1);
 }
 
+/* The step whose `send` is called, plain or bound. */
+static PyObject *step_of_send(PyObject *callable, PyObject *first, Py_ssize_t count)
+{
+    if (Py_IS_TYPE(callable, &PyMethodDescr_Type)) {
+        const PyMethodDescrObject *descr = (PyMethodDescrObject *)callable;
+        return first != NULL && count == 2 && Py_IS_TYPE(first, descr->d_common.d_type) &&
+                       strcmp(descr->d_method->ml_name, "send") == 0
+                   ? first
+                   : NULL;
+    }
+    return Py_IS_TYPE(callable, &PyCFunction_Type) && count == 1 &&
+                   strcmp(((PyCFunctionObject *)callable)->m_ml->ml_name, "send") == 0
+               ? PyCFunction_GET_SELF(callable)
+               : NULL;
+}
+
+static int runs_step(const join *j, PyObject *callable, PyObject *first, Py_ssize_t count)
+{
+    PyObject *step = step_of_send(callable, first, count);
+    return step != NULL && c_step_runs(step, j->gen);
+}
+
 /* next(generator [, default]), generator.send(value), or such a bound `send`. */
 static int runs_generator(join *j, PyObject *callable, PyObject *first, Py_ssize_t count)
 {
@@ -196,10 +220,9 @@ static int runs_generator(join *j, PyObject *callable, PyObject *first, Py_ssize
     else if (Py_IS_TYPE(callable, &PyCFunction_Type) && count == 1 &&
              PyCFunction_GET_SELF(callable) == gen)
         function = (void *)PyCFunction_GET_FUNCTION(callable);
-    return function == NULL                   ? 0
-           : function == c_facts.send         ? C_KIND_SEND
-           : function == c_facts.awaited_send ? C_KIND_SEND
-                                              : 0;
+    if (function != NULL && (function == c_facts.send || function == c_facts.awaited_send))
+        return C_KIND_SEND;
+    return runs_step(j, callable, first, count) ? C_KIND_STEP : 0;
 }
 
 /* The C code keeps this many arguments on its stack, and more in a block that it owns. */
@@ -328,6 +351,16 @@ static int splice_call(join *j)
     return kind != 0 && plan_splice(j, kind, operands);
 }
 
+/* A step is awaited: the instruction drops what it sends, and keeps the step. */
+static int splice_send(join *j)
+{
+    if (j->gen == NULL || j->end - 2 < j->lower->localsplus + j->code->co_nlocalsplus ||
+        slot_object(j->end[-1]) != Py_None || is_preceded_by(j, EXTENDED_ARG))
+        return 0;
+    PyObject *step = slot_object(j->end[-2]);
+    return step != NULL && c_step_runs(step, j->gen) && plan_splice(j, C_KIND_STEP, 1);
+}
+
 static int splice_star_call(join *j)
 {
     int oparg = ip_oparg(j->ip), operands = C_EX_OPERANDS(oparg);
@@ -422,6 +455,8 @@ static int splice_instruction(join *j)
         return splice_exit(j) || splice_call(j);
     if (op == C_OP_CALL_EX)
         return splice_star_call(j);
+    if (op == SEND)
+        return splice_send(j);
     if (op == LOAD_ATTR)
         return splice_attribute(j);
     return C_PLAIN_SUBSCRIPT(op, ip_oparg(j->ip)) && splice_subscript(j);
@@ -434,7 +469,8 @@ static int identify_callee(join *j, const PyThreadState *ts)
         return 0;
     if (j->upper->owner == FRAME_OWNED_BY_GENERATOR) {
         j->gen = frame_generator(j->upper);
-        return PyGen_CheckExact(j->gen) || PyCoro_CheckExact(j->gen);
+        return PyGen_CheckExact(j->gen) || PyCoro_CheckExact(j->gen) ||
+               PyAsyncGen_CheckExact(j->gen);
     }
     PyObject *func = slot_object(j->upper->f_funcobj);
     if (j->upper->owner != FRAME_OWNED_BY_THREAD || func == NULL || !PyFunction_Check(func) ||

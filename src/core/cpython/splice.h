@@ -15,8 +15,9 @@ enum {
     C_KIND_INIT,
     C_KIND_STAR,
     C_KIND_RUN,
-    C_KIND_ENTER, /* `with`: __enter__ */
-    C_KIND_EXCEPT /* and __exit__, with the exception of the block */
+    C_KIND_ENTER,  /* `with`: __enter__ */
+    C_KIND_EXCEPT, /* and __exit__, with the exception of the block */
+    C_KIND_STEP
 };
 
 /* Plans to join `upper`, the first frame of an activation, to `lower`, whose instruction entered

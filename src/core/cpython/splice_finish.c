@@ -3,6 +3,7 @@
  * The waiting frame's return_offset says what that is, and a snapshot keeps it: kind << 8 |
  * operands.
  */
+#include "cpython/async_step.h"
 #include "cpython/bytecode.h"
 #include "cpython/splice.h"
 
@@ -16,6 +17,8 @@ int c_splice_is_waiting(const c_frame *f, const PyGenObject *gen)
         return 1;
     int kind = f->return_offset >> 8 & 15, operands = f->return_offset & 255;
     int base = frame_top(f) - operands;
+    if (kind == C_KIND_STEP)
+        return operands >= 3 || (operands == 1 && ip_opcode(frame_ip(f)) == SEND);
     return (kind == C_KIND_NEXT || kind == C_KIND_SEND) && operands >= 3 &&
            base >= frame_code(f)->co_nlocalsplus &&
            (kind == C_KIND_SEND || C_CALL_TARGET(f->localsplus + base) == c_facts.next);
@@ -30,8 +33,11 @@ int c_splice_is_in_context(const c_frame *f)
 int c_splice_is_valid(PyCodeObject *code, int op, int arg, int offset, int depth, int generator)
 {
     int kind = offset >> 8 & 15, operands = offset & 255;
-    if (depth < operands || generator != (kind == C_KIND_NEXT || kind == C_KIND_SEND))
+    int is_send = kind == C_KIND_NEXT || kind == C_KIND_SEND || kind == C_KIND_STEP;
+    if (depth < operands || generator != is_send)
         return 0;
+    if (op == SEND)
+        return operands == 1 && depth >= 2 && kind == C_KIND_STEP;
     if (op == LOAD_ATTR)
         return operands == 1 && kind == (arg & 1 ? C_KIND_METHOD : C_KIND_ATTR) &&
                arg >> 1 < PyTuple_GET_SIZE(code->co_names);
@@ -127,6 +133,27 @@ static PyObject *leave_context(c_frame *f, int operands, PyObject *result)
     return result;
 }
 
+/* The step that was sent something, by SEND or by a call of its send(). */
+static PyObject *step_of_frame(c_frame *f, int operands)
+{
+    slot *base = f->localsplus + frame_top(f) - operands;
+    if (operands == 1)
+        return slot_object(base[-1]);
+    PyObject *callable = C_CALL_TARGET(base), *self = C_CALL_SELF(base);
+    if (Py_IS_TYPE(callable, &PyCFunction_Type))
+        return PyCFunction_GET_SELF(callable);
+    return self != NULL ? self : slot_object(base[2]);
+}
+
+/* SEND of a step that has ended: what that gave instead of NULL, and the jump; else 0 units. */
+static int finish_send(c_frame *f, PyObject **result)
+{
+    int jump = ip_oparg(frame_ip(f));
+    if (*result != NULL)
+        return C_STEP_OVER(SEND);
+    return _PyGen_FetchStopIterationValue(result) == 0 ? C_STEP_OVER(SEND) + jump : 0;
+}
+
 static int units_of_kind(int kind)
 {
     switch (kind) {
@@ -157,6 +184,10 @@ int c_splice_finish(c_frame *f, PyObject *result, int yielded)
         result = result_of_init(f, operands, result);
     if (kind == C_KIND_RUN)
         result = leave_context(f, operands, result);
+    if (kind == C_KIND_STEP)
+        result = c_step_end(step_of_frame(f, operands), result, yielded);
+    int units =
+        kind == C_KIND_STEP && operands == 1 ? finish_send(f, &result) : units_of_kind(kind);
     if (result == NULL || kind != C_KIND_ENTER) /* the __exit__ stays */
         pop_operands(f, operands);
     if (result == NULL)
@@ -166,7 +197,7 @@ int c_splice_finish(c_frame *f, PyObject *result, int yielded)
     push_slot(f, slot_steal(result));
     if (kind == C_KIND_METHOD && !C_ATTRIBUTE_AFTER_NULL)
         push_slot(f, SLOT_NULL);
-    frame_set_ip(f, frame_ip(f) + units_of_kind(kind));
+    frame_set_ip(f, frame_ip(f) + units);
     return 1;
 }
 

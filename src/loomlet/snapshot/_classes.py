@@ -22,7 +22,7 @@ from typing import Any
 
 from cloudpickle import cloudpickle
 
-from loomlet.snapshot import _importable
+from loomlet.snapshot import _generator_step, _importable
 from loomlet.snapshot._builders import named_in_bytes
 from loomlet.snapshot._functions import shared
 from loomlet.snapshot._progress import Saving
@@ -52,6 +52,8 @@ def reduce_class(saving: Saving, kind: type) -> Any:
         return shared(saving, kind)
     if kind.__module__ == _STACKLESS:
         return _importable.importable, ("loomlet.compat.stackless", kind.__name__)
+    if kind in _generator_step.TYPES:
+        return _generator_step.step_type, (kind.__name__,)
     module = _importable.other_process(kind.__module__)
     if module is not None and module.__dict__.get(kind.__qualname__) is kind:
         return NotImplemented

@@ -15,7 +15,7 @@ from loomlet.snapshot._builders import named_in_bytes
 from loomlet.snapshot._progress import Saving
 from loomlet.snapshot._raw_object import Held, words_of
 
-__all__ = ["HANDLERS"]
+__all__ = ["HANDLERS", "TYPES", "step_type"]
 
 Handler = Callable[[Saving, Any], Any]
 
@@ -52,3 +52,11 @@ def _handlers() -> dict[type, Handler]:
 
 
 HANDLERS: dict[type, Handler] = _handlers()
+TYPES: dict[type, str] = {kind: kind.__name__ for kind in HANDLERS}
+"""What no module holds; each has methods, which a frame refers to while it calls one."""
+
+
+@named_in_bytes
+def step_type(name: str) -> type:
+    """The type of that name."""
+    return next(kind for kind, known in TYPES.items() if known == name)

@@ -12,6 +12,7 @@ import helpers_chains_of_calls
 import helpers_chains_of_control
 import helpers_chains_of_loops
 import helpers_chains_of_objects
+import helpers_chains_of_steps
 
 PARTS = (
     helpers_chains_of_c_callers,
@@ -19,8 +20,9 @@ PARTS = (
     helpers_chains_of_control,
     helpers_chains_of_loops,
     helpers_chains_of_objects,
+    helpers_chains_of_steps,
 )
-HARD = {"asynchronous_loop"}
+HARD = {"in_the_midst_of_sorting"}
 """Chains with C code in between, which cannot be moved or frozen."""
 HELPERS = {
     "ask",
@@ -34,6 +36,7 @@ HELPERS = {
     "doubling",
     "bent",
     "waiting_numbers",
+    "sources",
 }
 
 

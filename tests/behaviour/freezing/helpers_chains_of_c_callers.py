@@ -173,3 +173,7 @@ def all_of_them(ch):
     made, more = Hooked(ch), Searched(ch)
     pairs = [Pair(ch, item) for item in waiting_numbers(ch, 2)]
     return made.here, more.name, made[next(source)], take(), [pair.values for pair in pairs]
+
+
+def in_the_midst_of_sorting(ch):
+    return sorted([3, 1, 2], key=lambda value: (value, ch.receive()))
