@@ -363,6 +363,11 @@ int c_shim_learn(PyThreadState *ts);
 int c_is_traced(const c_state *state);
 /* Whether it waits softly in context.run(). */
 int c_waits_in_context(const c_state *state);
+/* The context of a softly suspended tasklet without those that it has entered so: borrowed, may be
+ * NULL.  0: that is not known. */
+int c_outermost_context(const c_state *state, PyObject **context);
+/* Of frames that were built, with the outermost context: enters the others. */
+void c_contexts_enter(c_state *state);
 /* Finds what keeps a hard-suspended tasklet on its C stack, or such a call: code and line, and the
  * callable (new) or the opcode there.  0 when nothing was found. */
 int c_find_c_caller(const c_state *state, PyObject **code, int *line, PyObject **callee,

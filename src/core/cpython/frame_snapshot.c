@@ -197,6 +197,17 @@ PyObject *c_frame_snapshot_top(const c_frame_snapshot *snapshot)
     return PyTuple_GET_ITEM(snapshot->values, count - 1);
 }
 
+PyObject *c_frame_snapshot_slot(const c_frame_snapshot *snapshot, int i)
+{
+    Py_ssize_t before = 0;
+    if (i < 0 || i >= snapshot->slots || has_bit(snapshot->mask, i) ||
+        has_bit(snapshot->mask, snapshot->slots + i))
+        return NULL;
+    for (int at = 0; at < i; at++)
+        before += !has_bit(snapshot->mask, at);
+    return PyTuple_GET_ITEM(snapshot->values, before);
+}
+
 /* Whether slot `at` must hold a cell once the function has begun. */
 static int slot_wants_cell(const PyCodeObject *code, int at)
 {

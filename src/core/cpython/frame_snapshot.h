@@ -29,6 +29,11 @@ const char *c_frame_snapshot_parse(PyObject *tuple, c_frame_snapshot *out);
 const char *c_frame_snapshot_check(const c_frame_snapshot *snapshot);
 /* The object in the last slot: borrowed, or NULL. */
 PyObject *c_frame_snapshot_top(const c_frame_snapshot *snapshot);
+/* The object in slot `i`: borrowed, or NULL. */
+PyObject *c_frame_snapshot_slot(const c_frame_snapshot *snapshot, int i);
+/* Whether such a frame waits in context.run(), and in which context: borrowed, or NULL. */
+int c_snapshot_is_in_context(const c_frame_snapshot *snapshot);
+PyObject *c_snapshot_context(const c_frame_snapshot *snapshot);
 /* Fills the slots of a frame that has the snapshot's code and whose slots are empty. */
 void c_frame_snapshot_fill(const c_frame_snapshot *snapshot, c_frame *f);
 /* The plain instruction that a code unit belongs to, as its opcode or as an inline cache: neither

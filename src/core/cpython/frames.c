@@ -136,6 +136,24 @@ static PyObject *snapshot_owner(PyObject *tuple)
                                                                     : Py_None;
 }
 
+/* A context that is entered anew must not be entered already, nor twice. */
+static const char *check_context(PyObject *snapshots, Py_ssize_t at,
+                                 const c_frame_snapshot *waiting)
+{
+    c_frame_snapshot outer;
+    if (!c_snapshot_is_in_context(waiting))
+        return NULL;
+    PyObject *context = c_snapshot_context(waiting);
+    if (context == NULL || context_is_entered(context))
+        return "a context cannot be entered";
+    for (Py_ssize_t i = 0; i < at; i++) {
+        c_frame_snapshot_parse(PyTuple_GET_ITEM(snapshots, i), &outer);
+        if (c_snapshot_is_in_context(&outer) && c_snapshot_context(&outer) == context)
+            return "a context cannot be entered twice";
+    }
+    return NULL;
+}
+
 static const char *check_one_snapshot(PyObject *snapshots, Py_ssize_t at, c_frame_snapshot *out)
 {
     const char *wrong = c_frame_snapshot_parse(PyTuple_GET_ITEM(snapshots, at), out);
@@ -143,6 +161,8 @@ static const char *check_one_snapshot(PyObject *snapshots, Py_ssize_t at, c_fram
         wrong = c_frame_snapshot_check(out);
     if (wrong == NULL && at + 1 < PyTuple_GET_SIZE(snapshots))
         wrong = c_location_check_waiting(out, snapshot_owner(PyTuple_GET_ITEM(snapshots, at + 1)));
+    if (wrong == NULL && at + 1 < PyTuple_GET_SIZE(snapshots))
+        wrong = check_context(snapshots, at, out);
     if (wrong != NULL || out->owner == Py_None)
         return wrong;
     for (Py_ssize_t i = 0; i < at; i++)
@@ -281,27 +301,11 @@ static PyObject *callee_of_call(const c_frame *f, int op)
     return op == C_OP_CALL_EX ? C_EX_TARGET(base) : C_CALL_TARGET(base);
 }
 
-static const c_frame *frame_in_context(const c_state *state)
-{
-    for (const c_frame *f = state->frame; f != NULL && !frame_is_entry(f); f = f->previous)
-        if (f != state->frame && c_splice_is_in_context(f))
-            return f;
-    return NULL;
-}
-
-int c_waits_in_context(const c_state *state)
-{
-    return frame_in_context(state) != NULL;
-}
-
 /* The Python frame that waits for C code, or the innermost one: the activation may be the
  * dispatcher's own, and then the frames below wait for that activation only. */
 static const c_frame *frame_of_c_caller(const c_state *state)
 {
-    const c_frame *f = frame_in_context(state);
-    if (f != NULL)
-        return f;
-    f = state->frame;
+    const c_frame *f = state->frame;
     while (f != NULL && !frame_is_entry(f))
         f = f->previous;
     if (f == NULL || f->previous == NULL || f->previous == state->rest)
@@ -331,12 +335,6 @@ int c_find_c_caller(const c_state *state, PyObject **code, int *line, PyObject *
 }
 
 #else
-
-int c_waits_in_context(const c_state *state)
-{
-    (void)state;
-    return 0;
-}
 
 int c_is_traced(const c_state *state)
 {

@@ -30,6 +30,22 @@ static inline Py_ssize_t context_size(PyObject *context)
     return ((PyContext *)context)->ctx_vars->h_count;
 }
 
+static inline int context_is_entered(PyObject *context)
+{
+    return ((PyContext *)context)->ctx_entered;
+}
+/* What ran before it was entered: borrowed, or NULL. */
+static inline PyObject *context_outside(PyObject *context)
+{
+    return (PyObject *)((PyContext *)context)->ctx_prev;
+}
+/* Steals `outside`. */
+static inline void context_enter(PyObject *context, PyObject *outside)
+{
+    ((PyContext *)context)->ctx_prev = (PyContext *)outside;
+    ((PyContext *)context)->ctx_entered = 1;
+}
+
 /* Whether the garbage collector runs. */
 static inline int thread_collecting(PyThreadState *ts)
 {

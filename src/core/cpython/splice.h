@@ -34,7 +34,7 @@ PyObject *c_context_of_run(PyObject *callable, PyObject *self);
  * a gigantic loop, which c_splice_is_waiting distinguishes. */
 #define C_SPLICED 0xF000
 int c_splice_is_waiting(const c_frame *f, const PyGenObject *gen);
-/* Whether it waits in context.run(): the context cannot be entered anew elsewhere. */
+/* Whether it waits in context.run(). */
 int c_splice_is_in_context(const c_frame *f);
 /* Whether a frame of `code` may wait so at the plain instruction `op` with a value stack of
  * `depth`; `generator`: it waits for a generator. */

@@ -42,7 +42,8 @@ int c_splice_is_valid(PyCodeObject *code, int op, int arg, int offset, int depth
         return operands == 1 && kind == (arg & 1 ? C_KIND_METHOD : C_KIND_ATTR) &&
                arg >> 1 < PyTuple_GET_SIZE(code->co_names);
     if (op == C_OP_CALL)
-        return operands == arg + 2 && (generator || kind == C_KIND_CALL || kind == C_KIND_INIT);
+        return operands == arg + 2 && (generator || kind == C_KIND_CALL || kind == C_KIND_INIT ||
+                                       (kind == C_KIND_RUN && arg > 0));
     if (op == C_OP_CALL_EX)
         return operands == C_EX_OPERANDS(arg) && kind == C_KIND_STAR;
     if (op == WITH_EXCEPT_START)

@@ -3,7 +3,10 @@
 Each is met cold in a process that thaws, and warm in the one where the suite runs them all.
 """
 
+import contextvars
 from functools import partial
+
+VARIABLE = contextvars.ContextVar("VARIABLE", default="outside")
 
 
 class Hooked:
@@ -177,3 +180,22 @@ def all_of_them(ch):
 
 def in_the_midst_of_sorting(ch):
     return sorted([3, 1, 2], key=lambda value: (value, ch.receive()))
+
+
+def in_contexts(ch):
+    """One context in another one, each with its own value."""
+    outer, inner = contextvars.Context(), contextvars.Context()
+
+    def innermost(ch):
+        VARIABLE.set("inner")
+        return ch.receive(), VARIABLE.get()
+
+    def between(ch):
+        VARIABLE.set("outer")
+        call = innermost
+        found = inner.run(call, ch)
+        return found, ch.receive(), VARIABLE.get()
+
+    call, run = between, outer.run
+    found = run(call, ch)
+    return found, VARIABLE.get(), outer[VARIABLE], inner[VARIABLE], ch.receive()

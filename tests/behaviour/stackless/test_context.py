@@ -99,3 +99,21 @@ def test_an_exception_in_another_context():
         task.context_run(divmod, 1, 0)
     assert task.context_run(divmod, 17, 5) == (3, 2)
     assert list(contextvars.copy_context().items()) == list(before.items())
+
+
+def test_a_tasklet_that_waits_in_a_context(soft):
+    """Spec 3, tasklet.set_context: refused while it waits in Context.run(), to which it returns."""
+    log, context, ch = [], contextvars.Context(), stackless.channel()
+
+    def body():
+        call = ch.receive
+        log.append(context.run(lambda: call()))
+
+    task = stackless.tasklet(body)()
+    stackless.run()
+    with pytest.raises(RuntimeError, match=r"waits in Context.run\(\)"):
+        task.set_context(contextvars.Context())
+    ch.send(1)
+    assert log == [1]
+    with pytest.raises(RuntimeError, match="is already entered"):
+        context.run(context.run, int)

@@ -176,17 +176,9 @@ def test_an_exception_leaves_the_context(how, mode, caught):
     assert context.run(VAR.get) == "outside"
 
 
-def test_what_waits_in_a_context_is_not_frozen(switches):
-    ch, context = Channel(), contextvars.Context()
-
-    def body():
-        call = receive
-        return context.run(call, ch)
-
-    task = loomlet.spawn(body)
-    loomlet.schedule()
-    why = loomlet.why_not_freezable(task)
-    assert "body" in why
-    assert "waits for C: <method 'run' of '_contextvars.Context' objects>" in why
-    ch.send(1)
-    assert task.result() == 1
+@pytest.mark.parametrize("body", SOFT)
+def test_what_waits_in_a_context_is_frozen(body, ends, switches):
+    """Where freezing is supported."""
+    if sys.version_info < (3, 12):
+        pytest.skip("freezing needs 3.12")
+    ends.freezes(body)

@@ -1,7 +1,9 @@
 /* Snapshots of tasklets: taken and restored.
  *
  * What is taken is what a switch would keep: the frames, the handled exception, the context, and
- * what the call that is under way will return.  Scopes and deadlines are the caller's business.
+ * what the call that is under way will return.  The context is the tasklet's own: those that it has
+ * entered by context.run() are among the values of its frames, and entered anew.  Scopes and
+ * deadlines are the caller's business.
  *
  * Restoring uses what the Stackless API has for a tasklet that is bound again: the ended one is
  * claimed, filled, and released paused.  If the frames do not fit it stays ended.
@@ -19,7 +21,9 @@ int s_snapshot_obstacle(const s_sched *s, const s_tasklet *t)
         return S_OBSTACLE_ENDED;
     if (t->owner != s || t->state == S_RUNNING)
         return S_OBSTACLE_THREAD;
-    if (t->saved_as == S_FRAMES_UNFINISHED || (s_is_soft(t) && c_waits_in_context(&t->c)))
+    PyObject *context;
+    if (t->saved_as == S_FRAMES_UNFINISHED ||
+        (s_is_soft(t) && !c_outermost_context(&t->c, &context)))
         return S_OBSTACLE_C_STACK;
     if (t->saved_as == S_NOT_STARTED || s_is_soft(t))
         return S_OBSTACLE_NONE;
@@ -30,8 +34,11 @@ int s_snapshot_obstacle(const s_sched *s, const s_tasklet *t)
 
 int s_snapshot_take(s_tasklet *t, s_snapshot *snapshot)
 {
+    PyObject *context = t->c.context;
+    if (s_is_soft(t))
+        c_outermost_context(&t->c, &context);
     *snapshot = (s_snapshot){.func = Py_XNewRef(t->func),
-                             .context = Py_XNewRef(t->c.context),
+                             .context = Py_XNewRef(context),
                              .value = Py_XNewRef(t->wait.value),
                              .error = Py_XNewRef(t->error)};
     if (t->saved_as == S_NOT_STARTED) {
@@ -80,6 +87,7 @@ static void fill_tasklet(s_tasklet *t, const s_snapshot *snapshot)
     Py_CLEAR(t->result);
     Py_CLEAR(t->failure);
     t->c.context = Py_XNewRef(snapshot->context);
+    c_contexts_enter(&t->c);
     t->c.exc_root.value = Py_XNewRef(snapshot->handled);
 }
 
