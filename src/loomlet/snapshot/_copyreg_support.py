@@ -24,6 +24,7 @@ from types import (
     BuiltinFunctionType,
     FrameType,
     FunctionType,
+    MethodDescriptorType,
     TracebackType,
 )
 from typing import Any
@@ -39,6 +40,8 @@ KEEP_FINALIZER, RESET_FINALIZER = 2, 4
 """The pickle flags of asynchronous generators."""
 _NATIVE = (type, BuiltinFunctionType, _core.Tasklet, _core.Channel, _core.Lock, _core.StacklessBomb)
 """Types that every pickler can save."""
+_UNNAMED = {kind.__name__: kind for kind in (*_generators.GENERATORS, *_generator_step.TYPES)}
+"""Types that no pickler finds; a frame refers to their methods while it calls one."""
 _namespaces: weakref.WeakValueDictionary[int, Namespace] = weakref.WeakValueDictionary()
 _boxes: weakref.WeakValueDictionary[int, Box] = weakref.WeakValueDictionary()
 
@@ -147,6 +150,20 @@ def reduce_or_copy(value: Any) -> Any:
     return TracebackType, (value.tb_next, value.tb_frame, value.tb_lasti, value.tb_lineno)
 
 
+@named_in_bytes
+def method_of(kind: str, name: str) -> Any:
+    """That method of a type which runs code."""
+    return getattr(_UNNAMED[kind], name)
+
+
+def reduce_method(method: MethodDescriptorType) -> Any:
+    """As pickle does it, but for those types."""
+    kind = method.__objclass__
+    if _UNNAMED.get(kind.__name__) is kind:
+        return method_of, (kind.__name__, method.__name__)
+    return method.__reduce__()
+
+
 def install() -> None:
     """Registers with copyreg the types that freeze() can save and pickle cannot, and frames, which
     freeze() refuses.
@@ -163,3 +180,4 @@ def install() -> None:
         copyreg.pickle(kind, reduce)
     for kind in (TracebackType, FrameType):
         copyreg.pickle(kind, reduce_or_copy)
+    copyreg.pickle(MethodDescriptorType, reduce_method)
