@@ -83,10 +83,10 @@ TEST(a_thread_begins_on_the_processor_of_its_launcher)
     int had = count_processors(0), found[2];
     for (int turn = 0; turn < TURNS; turn++) {
         processors = (p_processors){.thread = 0};
-        int confined = p_processors_launch(&processors);
+        int confined = p_processors_launch_begin(&processors);
         CHECK(count_processors(0) == 1 && confined == (had > 1));
         CHECK(pthread_create(&thread, NULL, begin_confined, found) == 0);
-        p_processors_launched(&processors, confined);
+        p_processors_launch_end(&processors, confined);
         CHECK(count_processors(0) == had);
         CHECK(pthread_join(thread, NULL) == 0);
         CHECK(found[0] == 1 && found[1] == had);

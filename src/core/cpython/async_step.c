@@ -32,7 +32,7 @@ int *c_step_state(PyObject *step)
     return (int *)field_of(step, STATE);
 }
 
-int c_step_runs(PyObject *step, const PyGenObject *gen)
+int c_step_is_running(PyObject *step, const PyGenObject *gen)
 {
     if (PyCoro_CheckExact(gen))
         return is_named(step, "coroutine_wrapper") && *field_of(step, GENERATOR) == gen;

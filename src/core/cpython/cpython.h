@@ -367,7 +367,7 @@ int c_waits_in_context(const c_state *state);
  * NULL.  0: that is not known. */
 int c_outermost_context(const c_state *state, PyObject **context);
 /* Of frames that were built, with the outermost context: enters the others. */
-void c_contexts_enter(c_state *state);
+void c_context_enter_again(c_state *state);
 /* Finds what keeps a hard-suspended tasklet on its C stack, or such a call: code and line, and the
  * callable (new) or the opcode there.  0 when nothing was found. */
 int c_find_c_caller(const c_state *state, PyObject **code, int *line, PyObject **callee,

@@ -69,7 +69,7 @@ static void enter_from(c_state *state, const c_frame *f)
     }
 }
 
-void c_contexts_enter(c_state *state)
+void c_context_enter_again(c_state *state)
 {
     enter_from(state, state->frame);
 }
@@ -88,7 +88,7 @@ int c_outermost_context(const c_state *state, PyObject **context)
     return 1;
 }
 
-void c_contexts_enter(c_state *state)
+void c_context_enter_again(c_state *state)
 {
     (void)state;
 }

@@ -137,8 +137,8 @@ static PyObject *snapshot_owner(PyObject *tuple)
 }
 
 /* A context that is entered anew must not be entered already, nor twice. */
-static const char *check_context(PyObject *snapshots, Py_ssize_t at,
-                                 const c_frame_snapshot *waiting)
+static const char *check_entered_context(PyObject *snapshots, Py_ssize_t at,
+                                         const c_frame_snapshot *waiting)
 {
     c_frame_snapshot outer;
     if (!c_snapshot_is_in_context(waiting))
@@ -162,7 +162,7 @@ static const char *check_one_snapshot(PyObject *snapshots, Py_ssize_t at, c_fram
     if (wrong == NULL && at + 1 < PyTuple_GET_SIZE(snapshots))
         wrong = c_location_check_waiting(out, snapshot_owner(PyTuple_GET_ITEM(snapshots, at + 1)));
     if (wrong == NULL && at + 1 < PyTuple_GET_SIZE(snapshots))
-        wrong = check_context(snapshots, at, out);
+        wrong = check_entered_context(snapshots, at, out);
     if (wrong != NULL || out->owner == Py_None)
         return wrong;
     for (Py_ssize_t i = 0; i < at; i++)

@@ -205,7 +205,7 @@ static PyObject *step_of_send(PyObject *callable, PyObject *first, Py_ssize_t co
 static int runs_step(const join *j, PyObject *callable, PyObject *first, Py_ssize_t count)
 {
     PyObject *step = step_of_send(callable, first, count);
-    return step != NULL && c_step_runs(step, j->gen);
+    return step != NULL && c_step_is_running(step, j->gen);
 }
 
 /* next(generator [, default]), generator.send(value), or such a bound `send`. */
@@ -358,7 +358,7 @@ static int splice_send(join *j)
         slot_object(j->end[-1]) != Py_None || is_preceded_by(j, EXTENDED_ARG))
         return 0;
     PyObject *step = slot_object(j->end[-2]);
-    return step != NULL && c_step_runs(step, j->gen) && plan_splice(j, C_KIND_STEP, 1);
+    return step != NULL && c_step_is_running(step, j->gen) && plan_splice(j, C_KIND_STEP, 1);
 }
 
 static int splice_star_call(join *j)

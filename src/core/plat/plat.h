@@ -489,8 +489,8 @@ void p_processors_begin(p_processors *mine);
 void p_processors_confine(p_processors *of);
 /* Between these two the caller launches the thread `of`, which begins on the caller's processor.
  * The second one gets what the first one returned. */
-int p_processors_launch(p_processors *of);
-void p_processors_launched(const p_processors *of, int confined);
+int p_processors_launch_begin(p_processors *of);
+void p_processors_launch_end(const p_processors *of, int confined);
 /* In that thread, when it runs. */
 void p_processors_restore(p_processors *mine);
 

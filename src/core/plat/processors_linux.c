@@ -58,7 +58,7 @@ void p_processors_confine(p_processors *of)
     p_lock_give(&of->lock);
 }
 
-int p_processors_launch(p_processors *of)
+int p_processors_launch_begin(p_processors *of)
 {
     p_lock_take(&of->lock);
     int confined = confine_to_this(of, 0);
@@ -66,7 +66,7 @@ int p_processors_launch(p_processors *of)
     return confined;
 }
 
-void p_processors_launched(const p_processors *of, int confined)
+void p_processors_launch_end(const p_processors *of, int confined)
 {
     if (confined)
         sched_setaffinity(0, sizeof(cpu_set_t), (const cpu_set_t *)of->words);

@@ -562,7 +562,7 @@ void s_carriers_after_fork(void)
 {
     s_carrier_thread *me = s_carrier_here_;
     s_carriers_unlock_after_fork();
-    s_carriers_forget_launched();
+    s_carriers_forget_pool();
     for (s_carrier_thread *c = s_first_carrier(); c != NULL; c = c->next) {
         c->parker.word = c->processors.lock.word = 0;
         if (c == me)

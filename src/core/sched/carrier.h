@@ -85,7 +85,7 @@ int s_carrier_launch_here(s_carrier_thread *c);
 int s_take_refused_thread(void);
 /* Attached, before the first launch; and in the child of a fork. */
 void s_carriers_prepare_launch(void);
-void s_carriers_forget_launched(void);
+void s_carriers_forget_pool(void);
 /* Whether a thread could wake a tasklet that the scheduler which it serves is not at: 0 or 1; *s:
  * that scheduler, of its own thread; or NULL.  -1: no carrier. */
 int s_carrier_is_awake(const PyThreadState *ts, const s_sched **s);

@@ -79,9 +79,9 @@ int s_carrier_launch(s_carrier_thread *c)
 
 int s_carrier_launch_here(s_carrier_thread *c)
 {
-    int confined = p_processors_launch(&c->processors);
+    int confined = p_processors_launch_begin(&c->processors);
     int code = s_carrier_launch(c);
-    p_processors_launched(&c->processors, confined);
+    p_processors_launch_end(&c->processors, confined);
     return code;
 }
 
@@ -97,7 +97,7 @@ void s_carriers_prepare_launch(void)
     stack_size = PyThread_get_stacksize();
 }
 
-void s_carriers_forget_launched(void)
+void s_carriers_forget_pool(void)
 {
     p_pool_after_fork(&pool);
 }

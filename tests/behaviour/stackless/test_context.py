@@ -111,7 +111,7 @@ def test_a_tasklet_that_waits_in_a_context(soft):
 
     task = stackless.tasklet(body)()
     stackless.run()
-    with pytest.raises(RuntimeError, match=r"waits in Context.run\(\)"):
+    with pytest.raises(RuntimeError, match=r"waits in Context.run\(\) keeps"):
         task.set_context(contextvars.Context())
     ch.send(1)
     assert log == [1]

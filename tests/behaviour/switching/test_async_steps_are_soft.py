@@ -56,7 +56,8 @@ def a_loop(ch):
 
 def a_comprehension(ch):
     async def use():
-        return [number async for number in numbers(ch)][0]
+        (received,) = [number async for number in numbers(ch)]
+        return received
 
     coroutine = use()
     return end_of(coroutine)
@@ -101,7 +102,8 @@ def a_nested_loop(ch):
             yield number
 
     async def use():
-        return [number async for number in same()][0]
+        (received,) = [number async for number in same()]
+        return received
 
     coroutine = use()
     return end_of(coroutine)
@@ -158,20 +160,20 @@ def by_hand(first, method, *args):
 
 
 @pytest.mark.parametrize(
-    ("first", "method", "args", "outcome"),
+    ("first", "step", "outcome"),
     [
-        (fails_later, "asend", (None,), "KeyError('failed')"),
-        (waits_at_the_end, "asend", (None,), "StopAsyncIteration()"),
-        (waits_at_the_end, "aclose", (), "StopIteration()"),
-        (waits_at_the_end, "athrow", (KeyError("thrown"),), "KeyError('thrown')"),
-        (waits_at_the_end, "athrow", (GeneratorExit(),), "GeneratorExit()"),
-        (ignores_exit, "aclose", (), "RuntimeError('async generator ignored GeneratorExit')"),
-        (ignores_exit, "athrow", (GeneratorExit(),), "StopIteration(5)"),
+        (fails_later, ("asend", None), "KeyError('failed')"),
+        (waits_at_the_end, ("asend", None), "StopAsyncIteration()"),
+        (waits_at_the_end, ("aclose",), "StopIteration()"),
+        (waits_at_the_end, ("athrow", KeyError("thrown")), "KeyError('thrown')"),
+        (waits_at_the_end, ("athrow", GeneratorExit()), "GeneratorExit()"),
+        (ignores_exit, ("aclose",), "RuntimeError('async generator ignored GeneratorExit')"),
+        (ignores_exit, ("athrow", GeneratorExit()), "StopIteration(5)"),
     ],
 )
-def test_it_ends_as_it_must(first, method, args, outcome, ends, mode):
+def test_it_ends_as_it_must(first, step, outcome, ends, mode):
     """With what the step raises, and in the state in which the generator is left."""
-    found = ends.value(by_hand(first, method, *args))
+    found = ends.value(by_hand(first, *step))
     assert found == (outcome, "StopAsyncIteration()", False)
 
 

@@ -335,7 +335,7 @@ PyObject *bind_stackless_set_context(PyObject *self, PyObject *context)
     if (is_current_tasklet(SELF))
         return bind_stackless_refuse("the context of the current tasklet cannot be set");
     if (s_is_soft(SELF) && c_waits_in_context(&SELF->c))
-        return bind_stackless_refuse("the tasklet waits in Context.run(), its context cannot be set");
+        return bind_stackless_refuse("a tasklet that waits in Context.run() keeps its context");
     give_context(SELF, context);
     return Py_NewRef(self);
 }

@@ -195,7 +195,7 @@ static void pause_main(s_sched *s)
 
 /* Its function has a stack of ours, or none yet.  Without memory it has lost that, and will raise
  * the error. */
-static int replace_function(s_sched *s, PyObject *func, PyObject *args, PyObject *kwnames)
+static int replace_main_function(s_sched *s, PyObject *func, PyObject *args, PyObject *kwnames)
 {
     s_tasklet *main = s->main;
     PyObject *context = Py_XNewRef(main->c.context);
@@ -219,7 +219,7 @@ int s_bind_main(s_sched *s, PyObject *func, PyObject *args, PyObject *kwnames)
     if (main == s->current || main->state == S_READY)
         return S_E_BLOCKED;
     if (main->saved_as != S_C_STACK)
-        return replace_function(s, func, args, kwnames);
+        return replace_main_function(s, func, args, kwnames);
     if (!main->on_thread_stack || s->running || keeps_its_stack(s, main))
         return S_E_STUCK;
     run_caller *caller = PyMem_Calloc(1, sizeof(*caller));

@@ -87,7 +87,7 @@ static void fill_tasklet(s_tasklet *t, const s_snapshot *snapshot)
     Py_CLEAR(t->result);
     Py_CLEAR(t->failure);
     t->c.context = Py_XNewRef(snapshot->context);
-    c_contexts_enter(&t->c);
+    c_context_enter_again(&t->c);
     t->c.exc_root.value = Py_XNewRef(snapshot->handled);
 }
 
