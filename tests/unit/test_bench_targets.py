@@ -17,6 +17,8 @@ def speed(**medians: float) -> Document:
         "hard": ("loomlet", "frame switch hard"),
         "hop": ("loomlet", "channel hop"),
         "stackless": ("loomlet", "stackless hop"),
+        "new": ("loomlet", "create and run"),
+        "stackless_new": ("loomlet", "stackless create and run"),
         "greenlet": ("greenlet", "frame switch soft"),
     }
     rows = [Row(*names[key], "ns", value, value, value, 1) for key, value in medians.items()]
@@ -34,10 +36,16 @@ def test_a_quotient_to_stay_below_is_judged(soft: float, word: str) -> None:
     assert verdict(document, "schedule() / no-op C call") == (soft / 50, word)
 
 
-@pytest.mark.parametrize(("stackless", "word"), [(110.0, "yes"), (111.0, "no")])
+@pytest.mark.parametrize(("stackless", "word"), [(105.0, "yes"), (106.0, "no")])
 def test_a_stackless_hop_is_judged_by_a_native_one(stackless: float, word: str) -> None:
     document = speed(hop=100.0, stackless=stackless)
     assert verdict(document, "stackless hop / channel hop") == (stackless / 100, word)
+
+
+@pytest.mark.parametrize(("new", "word"), [(110.0, "yes"), (111.0, "no")])
+def test_a_stackless_tasklet_is_judged_by_a_native_one(new: float, word: str) -> None:
+    document = speed(new=100.0, stackless_new=new)
+    assert verdict(document, "stackless create and run / native") == (new / 100, word)
 
 
 @pytest.mark.parametrize(("greenlet", "word"), [(600.0, "yes"), (599.0, "no")])

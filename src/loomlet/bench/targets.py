@@ -162,6 +162,8 @@ _NOOP = ("loomlet", "no-op C call", "ns")
 _SOFT = ("loomlet", "frame switch soft", "ns")
 _HOP = ("loomlet", "channel hop", "ns")
 _STACKLESS = ("loomlet", "stackless hop", "ns")
+_NEW = ("loomlet", "create and run", "ns")
+_STACKLESS_NEW = ("loomlet", "stackless create and run", "ns")
 _PARKED = ("loomlet", "parked N=10000", "B")
 _CALL = ("loomlet", "call", "ns")
 _ACROSS = ("loomlet", "call across chunks", "ns")
@@ -173,7 +175,8 @@ TARGETS: Sequence[Target] = (
     _speed("greenlet switch / schedule()", ("greenlet", *_SOFT[1:]), _SOFT, 6, 10),
     _speed("asyncio sleep(0) / schedule()", ("asyncio", *_SOFT[1:]), _SOFT, 40, 60),
     _speed("channel hop / no-op C call", _HOP, _NOOP, 3.5, 2.6),
-    _speed("stackless hop / channel hop", _STACKLESS, _HOP, 1.1, 1.0),
+    _speed("stackless hop / channel hop", _STACKLESS, _HOP, 1.05, 1.0),
+    _speed("stackless create and run / native", _STACKLESS_NEW, _NEW, 1.1, 1.0),
     _speed("call across chunks / call", _ACROSS, _CALL, 1.5, 1.1),
     _ring("go", "N=100 M=10000", 2.5, 4),
     _ring("erlang", "N=100 M=10000", 3.5, 5),

@@ -10,6 +10,10 @@ The rows, all in nanoseconds:
                             and every switch are in it
     stackless hop           the same by tasklets and channels of loomlet.compat.stackless, at the
                             same preference
+    create and run          spawn() of a function that does nothing, and schedule(), which runs it
+                            to its end
+    stackless create and run
+                            the same by a tasklet of loomlet.compat.stackless
     switch from C           the bare exchange of two C stacks, no Python in between
     hard switch 100 words   the same with 100 machine words of stack in use below it
     hard switch 1000 words  and with 1000
@@ -36,6 +40,8 @@ CASES = (
     "frame switch hard",
     "channel hop",
     "stackless hop",
+    "create and run",
+    "stackless create and run",
     "switch from C",
     "hard switch 100 words",
     "hard switch 1000 words",

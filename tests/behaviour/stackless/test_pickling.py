@@ -1,6 +1,7 @@
 """Pickling of tasklets, by every protocol and both picklers."""
 
 import copy
+import io
 import pickle
 import sys
 import types
@@ -145,11 +146,63 @@ def test_an_execution_continues(through):
         assert list(pairs) == [("b", "2")]
 
 
-def test_functions():
-    """Spec 8, pickling functions: nested ones by themselves are refused, as by CPython."""
-    assert pickle.loads(pickle.dumps(execution)) is execution
-    with pytest.raises((TypeError, pickle.PicklingError, AttributeError)):
-        pickle.dumps(lambda: None)
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_functions_by_name(protocol):
+    """Spec 8, pickling functions: one that can be imported, and the builtins."""
+    for dumps in (pickle.dumps, pickle._dumps):
+        assert pickle.loads(dumps([execution, divmod], protocol)) == [execution, divmod]
+
+
+def test_functions_by_value(through):
+    """Spec 8, pickling functions: lambdas and local functions, with what they close over."""
+    factor = 3
+    functions = [lambda n: n * factor, recursive(), uses_its_module, counting(10)]
+    for twice, down, module, count in through(functions):
+        assert (twice(2), down(4), module()) == (6, [4, 3, 2, 1], log)
+        assert (count(), count()) == (11, 12)
+    for found in through([functions[0], functions[0]]):
+        assert found[0] is found[1]
+
+
+def recursive():
+    down = lambda n: [n, *down(n - 1)] if n else []  # noqa: E731
+    return down
+
+
+uses_its_module = lambda: log  # noqa: E731
+uses_its_module.__qualname__ = "it is not found so"
+
+
+def counting(n):
+    def count():
+        nonlocal n
+        n += 1
+        return n
+
+    return count
+
+
+def test_a_pickler_of_ones_own():
+    """Spec 8, pickling functions: derived from the pickler in C, with a persistent_id."""
+
+    class Named(pickle.Pickler):
+        def persistent_id(self, value):
+            return "the log" if value is log else None
+
+    class Known(pickle.Unpickler):
+        def persistent_load(self, name):
+            return name.upper()
+
+    file = io.BytesIO()
+    Named(file).dump([log, lambda: 5])
+    named, five = Known(io.BytesIO(file.getvalue())).load()
+    assert (named, five()) == ("THE LOG", 5)
+
+
+def test_what_pickle_refuses(raises):
+    """Spec 8, pickling functions: a module that cannot be pickled is refused as before."""
+    with pytest.raises((TypeError, pickle.PicklingError)):
+        pickle.dumps([lambda: None, memoryview(b"")])
 
 
 # ---- the tuples

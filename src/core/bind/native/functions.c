@@ -197,7 +197,7 @@ static PyObject *native_run_begin(PyObject *module, PyObject *unused)
     return code < 0 ? bind_fail(code, (PyObject *)s->current) : Py_NewRef(Py_None);
 }
 
-/* _run_main(func, *args): calls func(*args) as main, on a stack of ours. */
+/* _run_main(func, main, args, *more): calls func(main, args, *more) as main, on a stack of ours. */
 static PyObject *native_run_main(PyObject *module, PyObject *args)
 {
     int code;

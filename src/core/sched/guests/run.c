@@ -20,7 +20,7 @@
  * tasklet gives it a new function.  That begins on a stack of ours as well.  When it has ended, an
  * exception takes main's old frames off, past all handlers (cpython/abandon.c), so that the thread
  * ends; the frames of threading itself do their work.  If main's function has a stack of ours
- * already and waits softly, the new one takes its place, and run() raises SystemExit.
+ * already and waits softly, the caller's is called anew with the new one in the place of the old.
  *
  * Rejected.  A tasklet of its own for the function, for which main waits: all that is meant for
  * main would have to be passed on to it, in each face.
@@ -37,8 +37,8 @@ typedef struct {
     c_state state;
     p_stack *stack;
     s_fiber_set *fibers;
-    int bound_anew; /* another function than the caller's has run: the caller gets SystemExit */
-    int abandoned;  /* it does not run on, and this is freed */
+    PyObject *func, *args; /* as given to s_run_main(); NULL: main was bound anew ... */
+    int abandoned;         /* ... so the caller does not run on, and this is freed */
 } run_caller;
 
 int s_run_begin(s_sched *s)
@@ -111,7 +111,7 @@ static void drop_function(s_sched *s, s_tasklet *main)
 PyObject *s_run_main(s_sched *s, PyObject *func, PyObject *args, int *code)
 {
     s_tasklet *main = s->current;
-    run_caller caller = {.stack = s->stack};
+    run_caller caller = {.stack = s->stack, .func = func, .args = args};
     c_hard_state kept;
     *code = S_E_SET;
     if (keeps_its_stack(s, main))
@@ -139,7 +139,7 @@ int s_is_run_caller_lost(const s_sched *s)
     return caller != NULL && s_is_stack_lost(s, caller->stack);
 }
 
-/* What ends the thread, or takes the frames off that main had before. */
+/* What takes the frames off that main had before. */
 static PyObject *end_of_thread(PyObject **result)
 {
     Py_CLEAR(*result);
@@ -152,7 +152,7 @@ static void return_to_caller(s_sched *s, s_tasklet *main, PyObject *result)
 {
     const run_caller *caller = s->run_caller;
     PyObject *error = result == NULL ? PyErr_GetRaisedException() : NULL;
-    if (caller->bound_anew && error == NULL)
+    if (caller->abandoned && error == NULL)
         error = end_of_thread(&result);
     PyObject *context = s->ts->context;
     s_end_interval(s, main);
@@ -193,20 +193,70 @@ static void pause_main(s_sched *s)
     Py_CLEAR(main->error);
 }
 
+/* functools.partial(func, **kwargs), of the arguments that have names; *count: how many have none.
+ */
+static PyObject *bind_named(PyObject *func, PyObject *args, PyObject *kwnames, Py_ssize_t *count)
+{
+    Py_ssize_t named = kwnames != NULL ? PyTuple_GET_SIZE(kwnames) : 0;
+    *count = PyTuple_GET_SIZE(args) - named;
+    if (named == 0)
+        return Py_NewRef(func);
+    PyObject *module = PyImport_ImportModule("functools"), *kwargs = PyDict_New();
+    PyObject *partial = module ? PyObject_GetAttrString(module, "partial") : NULL;
+    PyObject *bound = NULL, *given = PyTuple_Pack(1, func);
+    int failed = partial == NULL || kwargs == NULL || given == NULL;
+    for (Py_ssize_t i = 0; !failed && i < named; i++)
+        failed = PyDict_SetItem(kwargs, PyTuple_GET_ITEM(kwnames, i),
+                                PyTuple_GET_ITEM(args, *count + i)) < 0;
+    if (!failed)
+        bound = PyObject_Call(partial, given, kwargs);
+    Py_XDECREF(module);
+    Py_XDECREF(partial);
+    Py_XDECREF(kwargs);
+    Py_XDECREF(given);
+    return bound;
+}
+
+/* The arguments of the caller's function, which are main's function, a tuple of its arguments, and
+ * whatever else, with others in the first two places. */
+static PyObject *arguments_anew(const run_caller *caller, PyObject *func, PyObject *args,
+                                PyObject *kwnames)
+{
+    Py_ssize_t count, all = PyTuple_GET_SIZE(caller->args);
+    PyObject *bound = bind_named(func, args, kwnames, &count);
+    PyObject *own = bound != NULL ? PyTuple_GetSlice(args, 0, count) : NULL;
+    PyObject *anew = own != NULL ? PyTuple_New(all) : NULL;
+    if (anew == NULL) {
+        Py_XDECREF(bound);
+        Py_XDECREF(own);
+        return NULL;
+    }
+    PyTuple_SET_ITEM(anew, 0, bound);
+    PyTuple_SET_ITEM(anew, 1, own);
+    for (Py_ssize_t i = 2; i < all; i++)
+        PyTuple_SET_ITEM(anew, i, Py_NewRef(PyTuple_GET_ITEM(caller->args, i)));
+    return anew;
+}
+
 /* Its function has a stack of ours, or none yet.  Without memory it has lost that, and will raise
  * the error. */
 static int replace_main_function(s_sched *s, PyObject *func, PyObject *args, PyObject *kwnames)
 {
     s_tasklet *main = s->main;
+    const run_caller *caller = s->run_caller;
+    PyObject *anew = caller->func ? arguments_anew(caller, func, args, kwnames) : Py_NewRef(args);
+    if (anew == NULL)
+        return S_E_SET;
     PyObject *context = Py_XNewRef(main->c.context);
     pause_main(s);
     if (s_is_soft(main))
         c_drop_frames(s->ts, &main->c);
     s_free_state(main);
     drop_function(s, main);
-    ((run_caller *)s->run_caller)->bound_anew = 1;
     main->saved_as = S_NOT_STARTED;
-    int code = s_call_init(s->ts, main, func, args, kwnames);
+    int code = caller->func ? s_call_init(s->ts, main, caller->func, anew, NULL)
+                            : s_call_init(s->ts, main, func, args, kwnames);
+    Py_DECREF(anew);
     Py_XSETREF(main->c.context, context);
     if (code == S_E_SET)
         main->error = PyErr_GetRaisedException();
@@ -225,7 +275,7 @@ int s_bind_main(s_sched *s, PyObject *func, PyObject *args, PyObject *kwnames)
     run_caller *caller = PyMem_Calloc(1, sizeof(*caller));
     if (caller == NULL)
         return S_E_MEMORY;
-    *caller = (run_caller){.stack = main->stack, .bound_anew = 1, .abandoned = 1};
+    *caller = (run_caller){.stack = main->stack, .abandoned = 1};
     int done = c_frames_abandon(&main->c, "threading");
     int code = done < 0 ? S_E_SET : S_E_STUCK;
     if (done > 0)

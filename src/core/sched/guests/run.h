@@ -9,7 +9,8 @@ int s_run_begin(s_sched *s);
 /* Ends every other tasklet of the thread and leaves run(), unless that has been done: 0 or S_E_. */
 int s_run_end(s_sched *s);
 /* Calls func(*args) as main, the current tasklet, on a stack of ours: the result, or NULL and a
- * code.  Both borrowed. */
+ * code.  Both borrowed.  The first two arguments are the program's function and a tuple of its
+ * arguments: s_bind_main() puts others there. */
 PyObject *s_run_main(s_sched *s, PyObject *func, PyObject *args, int *code);
 /* Gives the thread's main, which waits, a new function with these arguments (borrowed): it is
  * paused, and what stood on its old stack will not run on.  0, S_E_BLOCKED when it runs or is

@@ -95,6 +95,30 @@ def hopping_by_stackless(count: int) -> float:
     return hopping(count, make, lambda call, *args: stackless.tasklet(call)(*args))
 
 
+def nothing() -> None:
+    """What is run by a tasklet that is only made and ended."""
+
+
+def creating(count: int) -> float:
+    """Nanoseconds for each tasklet that is spawned, run and ended."""
+    started = perf_counter_ns()
+    for _ in range(count):
+        spawn(nothing)
+        schedule()
+    return (perf_counter_ns() - started) / count
+
+
+def creating_by_stackless(count: int) -> float:
+    """The same by the Stackless API."""
+    from loomlet.compat import stackless
+
+    started = perf_counter_ns()
+    for _ in range(count):
+        stackless.tasklet(nothing)()
+        stackless.schedule()
+    return (perf_counter_ns() - started) / count
+
+
 # The callee's frame must not be smaller than the frame of `descend`, or a chunk's end could fall
 # between two depths and never be crossed by the timed call: hence the operands it never needs.
 def callee(a: int) -> int:
@@ -148,6 +172,8 @@ def speeds(switches: int) -> dict[str, float]:
         "frame switch hard": switching(half, False),
         "channel hop": hopping(half),
         "stackless hop": hopping_by_stackless(half),
+        "create and run": creating(half),
+        "stackless create and run": creating_by_stackless(half),
         "switch from C": _core.cswitch_ns(switches),
         "hard switch 100 words": _core.cswitch_ns(switches, 100),
         "hard switch 1000 words": _core.cswitch_ns(switches, 1000),
