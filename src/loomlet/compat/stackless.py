@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from loomlet import _core, snapshot
-from loomlet.compat import _by_value
+from loomlet.compat import _function_pickler
 from loomlet.compat import _stackless_wrap as _wrap
 from loomlet.errors import TaskletExit
 
@@ -161,7 +161,7 @@ def _install() -> None:
     sys.modules[f"{__name__}._wrap"] = _wrap
     _core._stackless_install()
     snapshot.install()
-    _by_value.install()
+    _function_pickler.install()
 
 
 _install()

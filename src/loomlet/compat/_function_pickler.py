@@ -20,8 +20,6 @@ from loomlet.snapshot import _copyreg_support, _importable
 
 __all__ = ["install"]
 
-_InC, _InPython = pickle.Pickler, pickle._Pickler  # type: ignore[attr-defined]
-
 
 def _override(value: Any) -> Any:
     if type(value) is FunctionType and _importable.function(value) is None:
@@ -29,7 +27,7 @@ def _override(value: Any) -> Any:
     return NotImplemented
 
 
-class Pickler(_InC):
+class Pickler(pickle.Pickler):
     """pickle.Pickler, with functions by value."""
 
     def reducer_override(self, value: Any) -> Any:
@@ -37,7 +35,7 @@ class Pickler(_InC):
         return _override(value)
 
 
-class PythonPickler(_InPython):  # type: ignore[misc, valid-type]
+class PythonPickler(pickle._Pickler):
     """pickle._Pickler, with functions by value."""
 
     def reducer_override(self, value: Any) -> Any:
@@ -69,7 +67,7 @@ def _dumps(value: Any, protocol: int | None = None, **options: Any) -> bytes:
 
 def install() -> None:
     """Puts these into the module `pickle`, as they were there in Stackless."""
-    names = {
+    names: dict[str, Any] = {
         "Pickler": Pickler,
         "_Pickler": PythonPickler,
         "dump": dump,
