@@ -74,8 +74,10 @@ static s_carrier *start_carrier(s_carriers *all)
     p_lock_give(&all->lock);
     if (!invited)
         s_carrier_release(c);
-    return invited && start_carrier_thread(c, s_carrier_launch_here) == 0 ? &c->carrier
-                                                                          : &all->s->at->carrier;
+    int beside = s_any_handoff(all->s); /* this thread may run on beside it */
+    int started =
+        invited && start_carrier_thread(c, beside ? s_carrier_launch : s_carrier_launch_here) == 0;
+    return started ? &c->carrier : &all->s->at->carrier;
 }
 
 /* ---- arriving and departing ------------------------------------------------------------ */
