@@ -7,7 +7,23 @@ import pytest
 from helpers_c_calls import Gate, libc, run, sit, teach, where
 
 import loomlet
-from loomlet import TaskletError, TaskletExit, TaskletKilled, nopreempt, pinned, schedule, spawn
+from loomlet import (
+    TaskletError,
+    TaskletExit,
+    TaskletKilled,
+    current,
+    nopreempt,
+    pinned,
+    schedule,
+    spawn,
+)
+
+
+def open_beside(sitter, gate):
+    """Opens the gate once `sitter` sits in C."""
+    while sitter.waiting_in != "C call":
+        schedule()
+    gate.open()
 
 
 def test_it_goes_home():
@@ -88,7 +104,7 @@ def test_it_waits_until_home_is_free():
             log.clear()
             with nopreempt():
                 tasks = [spawn(visit, gate), spawn(end)]
-                spawn(gate.open)
+                spawn(open_beside, current(), gate)
             other.wait()
             for task in tasks:
                 task.join()
@@ -127,7 +143,7 @@ def test_a_kill_that_comes_first_is_raised_outside():
             with nopreempt():
                 victim = spawn(visit, gate)
                 spawn(end, victim)
-                spawn(gate.open)
+                spawn(open_beside, current(), gate)
             other.wait()
             with pytest.raises(TaskletKilled):
                 victim.join()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -68,7 +69,11 @@ def listener(request: pytest.FixtureRequest, tmp_path: os.PathLike[str]) -> Iter
 
 @pytest.fixture
 def fill() -> Callable[[net.Stream], int]:
-    """Sends until the system takes no more; how many bytes."""
+    """Sends until the system takes no more; how many bytes.
+
+    TCP frees a part of the buffer when an acknowledgement comes, up to 40 ms later, though the peer
+    has read nothing.  So the buffer is then made smaller than what is in it.
+    """
 
     def send(stream: net.Stream) -> int:
         count = 0
@@ -77,8 +82,12 @@ def fill() -> Callable[[net.Stream], int]:
             loomlet.schedule()
             if task.state != "done":
                 task.kill()
-                return count
+                break
             count += 4096
+        with socket.socket(fileno=os.dup(stream.fileno())) as sock:
+            size = sock.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size // 8)  # the system doubles it
+        return count
 
     return send
 
