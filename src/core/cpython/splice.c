@@ -82,16 +82,18 @@ static int plan_release(join *j, PyObject *object)
 }
 
 /* Part 2 of the proof. */
-static int call_is_in_progress(const join *j, int operands)
+static B_INLINE int call_is_in_progress(const join *j, int operands)
 {
-    for (int i = 1; i <= operands; i++) {
-        PyObject *object = slot_object(j->end[-i]);
+    const slot *base = j->end - operands;
+    PyObject *func = j->func;
+    for (const slot *at = j->end - 1; at >= base; at--) {
+        PyObject *object = slot_object(*at);
         if (object == NULL)
             continue;
         if (C_DROPS_IN_PLACE && Py_REFCNT(object) < 2)
             return 0;
-        if (j->func != NULL && Py_TYPE(object)->tp_finalize != NULL &&
-            _PyType_Lookup(Py_TYPE(object), c_facts.name_del) == j->func)
+        if (Py_TYPE(object)->tp_finalize != NULL && func != NULL &&
+            _PyType_Lookup(Py_TYPE(object), c_facts.name_del) == func)
             return 0;
     }
     return 1;
@@ -137,7 +139,8 @@ static int runs_type_hook(join *j, PyObject *object, PyObject *name)
 static int splice_subscript(join *j)
 {
     PyObject *object = slot_object(j->end[-2]);
-    if (j->func == NULL || object == NULL || !call_is_in_progress(j, 2))
+    if (!C_PLAIN_SUBSCRIPT(C_OP_SUBSCRIPT, ip_oparg(j->ip)) || j->func == NULL || object == NULL ||
+        !call_is_in_progress(j, 2))
         return 0;
     PyMappingMethods *methods = Py_TYPE(object)->tp_as_mapping;
     if (methods == NULL || methods->mp_subscript != c_facts.item)
@@ -440,27 +443,25 @@ static int splice_exit(join *j)
 
 #endif
 
-static int splice_instruction(join *j)
+static int splice_exit_or_call(join *j)
 {
-    int op = ip_opcode(j->ip);
-#ifdef C_OP_BEFORE_WITH
-    if (op == C_OP_BEFORE_WITH)
-        return splice_enter(j);
-#endif
-    if (op == WITH_EXCEPT_START)
-        return splice_exit_with_exception(j);
-    if (op == C_OP_FOR_ITER)
-        return splice_for_iter(j);
-    if (op == C_OP_CALL)
-        return splice_exit(j) || splice_call(j);
-    if (op == C_OP_CALL_EX)
-        return splice_star_call(j);
-    if (op == SEND)
-        return splice_send(j);
-    if (op == LOAD_ATTR)
-        return splice_attribute(j);
-    return C_PLAIN_SUBSCRIPT(op, ip_oparg(j->ip)) && splice_subscript(j);
+    return splice_exit(j) || splice_call(j);
 }
+
+/* How each instruction is spliced.  Most have no rule, and nothing more is asked. */
+typedef int (*splice_rule)(join *j);
+static const splice_rule rules[256] = {
+    [C_OP_FOR_ITER] = splice_for_iter,
+    [C_OP_CALL] = splice_exit_or_call,
+    [C_OP_CALL_EX] = splice_star_call,
+    [C_OP_SUBSCRIPT] = splice_subscript,
+    [SEND] = splice_send,
+    [LOAD_ATTR] = splice_attribute,
+    [WITH_EXCEPT_START] = splice_exit_with_exception,
+#ifdef C_OP_BEFORE_WITH
+    [C_OP_BEFORE_WITH] = splice_enter,
+#endif
+};
 
 /* Finds out what the upper frame runs: 0 if CPython's own C code cannot have called it. */
 static int identify_callee(join *j, const PyThreadState *ts)
@@ -484,17 +485,23 @@ int c_splice(PyThreadState *ts, c_frame *upper, c_frame *lower, c_soft_point *ou
 {
     if (lower == NULL || frame_is_entry(lower) || out->splices == C_MAX_SPLICES)
         return C_NESTED;
+    splice_rule rule = rules[ip_opcode(frame_ip(lower))];
+    if (rule == NULL)
+        return C_NESTED;
     c_splice_plan *to = &out->splice[out->splices];
     join j = {upper, lower, frame_code(lower), frame_ip(lower), NULL, NULL, NULL, to};
-    *to = (c_splice_plan){.upper = upper, .lower = lower};
     int locals = j.code->co_nlocalsplus;
     int depth = C_FRAME_KNOWS_DEPTH ? frame_top(lower) - locals
                                     : c_stack_depth_at(j.code, instruction_offset(&j));
     if (depth < 1 || depth > j.code->co_stacksize || !identify_callee(&j, ts))
         return C_NESTED;
+    to->upper = upper, to->lower = lower;
+    to->made = to->spare = to->borrowed = NULL;
+    to->call.block = NULL;
+    to->count = to->advance = 0;
     to->top = locals + depth;
     j.end = lower->localsplus + to->top;
-    if (!splice_instruction(&j))
+    if (!rule(&j))
         return C_NESTED;
     out->splices++;
     return C_SOFT;
