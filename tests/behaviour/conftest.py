@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -132,3 +133,25 @@ def python() -> Callable[..., subprocess.CompletedProcess[str]]:
         return subprocess.run(command, env={**os.environ, **env}, check=False, **options)
 
     return run
+
+
+@pytest.fixture
+def alarm() -> Iterator[Callable[[Callable[[int, object], object]], None]]:
+    """Runs a function as the handler of a signal, 0.05 s later.
+
+    The signal comes again until it is served: one that comes right before a call of C waits for the
+    end of that call, under any Python.
+    """
+
+    def later(handler: Callable[[int, object], object]) -> None:
+        def once(number: int, frame: object) -> None:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            handler(number, frame)
+
+        signal.signal(signal.SIGALRM, once)
+        signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+
+    before = signal.getsignal(signal.SIGALRM)
+    yield later
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)

@@ -34,24 +34,10 @@ def test_a_signal_from_outside_ends_the_wait(python, wait):
     assert (done.stdout, done.stderr) == ("stopped by 15\n", "")
 
 
-@pytest.fixture
-def alarm():
-    """Installs a handler of SIGALRM, until the test ends."""
-
-    def install(handler):
-        signal.signal(signal.SIGALRM, handler)
-
-    before = signal.getsignal(signal.SIGALRM)
-    yield install
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
-
-
 def test_a_timer_of_the_system_ends_the_wait(mode, alarm):
     """setitimer() is a signal like any other."""
     ch = Channel(1)
     alarm(lambda number, frame: ch.try_send("alarm"))
-    signal.setitimer(signal.ITIMER_REAL, 0.05)
     assert ch.receive() == "alarm"
 
 
@@ -62,7 +48,6 @@ def test_an_exception_of_the_handler_reaches_main(mode, alarm):
         raise KeyError("alarm")
 
     alarm(handler)
-    signal.setitimer(signal.ITIMER_REAL, 0.05)
     with pytest.raises(KeyError, match="alarm"):
         Channel().receive()
 
@@ -73,7 +58,6 @@ def test_a_thread_waits_for_a_handler_of_the_main_thread(alarm):
     thread = threading.Thread(target=lambda: seen.append(ch.receive()))
     alarm(lambda number, frame: ch.try_send("alarm"))
     thread.start()
-    signal.setitimer(signal.ITIMER_REAL, 0.05)
     thread.join()
     assert seen == ["alarm"]
 
@@ -81,6 +65,6 @@ def test_a_thread_waits_for_a_handler_of_the_main_thread(alarm):
 @pytest.mark.parametrize("handler", [signal.SIG_DFL, signal.SIG_IGN, signal.default_int_handler])
 def test_a_handler_that_wakes_nobody_does_not_count(mode, alarm, handler):
     """The system's own, and the one that raises KeyboardInterrupt."""
-    alarm(handler)
+    signal.signal(signal.SIGALRM, handler)
     with pytest.raises(loomlet.Deadlock):
         Channel().receive()

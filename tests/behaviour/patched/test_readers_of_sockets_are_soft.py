@@ -3,7 +3,6 @@ been read of it yet, and several readers of one file come one after the other.
 """
 
 import gc
-import signal
 import socket
 import ssl
 import sys
@@ -193,13 +192,6 @@ def test_the_socket_is_closed_meanwhile(pair):
         socket.close(fd)
 
 
-@pytest.fixture
-def alarm():
-    before = signal.getsignal(signal.SIGALRM)
-    yield lambda handler: signal.signal(signal.SIGALRM, handler)
-    signal.signal(signal.SIGALRM, before)
-
-
 HANDOFF = [False, pytest.param(True, marks=soft)]
 
 
@@ -207,10 +199,9 @@ HANDOFF = [False, pytest.param(True, marks=soft)]
 def test_a_handler_of_a_signal_runs_meanwhile(handoff, pair, alarm):
     """With handoff main waits softly too."""
     ours, file = pair
-    alarm(lambda number, frame: ours.sendall(b"line\n"))
 
     def main():
-        signal.setitimer(signal.ITIMER_REAL, 0.02)
+        alarm(lambda number, frame: ours.sendall(b"line\n"))
         return file.readline()
 
     assert loomlet.run(main, handoff=handoff) == b"line\n"
@@ -224,13 +215,12 @@ def test_a_handler_raises(handoff, pair, alarm):
         raise KeyError(number)
 
     def main():
-        signal.setitimer(signal.ITIMER_REAL, 0.02)
         with pytest.raises(KeyError):
+            alarm(handler)
             file.readline()
         ours.sendall(b"line\n")
         return file.readline()
 
-    alarm(handler)
     assert loomlet.run(main, handoff=handoff) == b"line\n"
 
 

@@ -74,20 +74,6 @@ def on():
     waits.close()
 
 
-@pytest.fixture
-def alarm():
-    """Runs a function as the handler of a signal that comes a moment later."""
-
-    def later(handler):
-        signal.signal(signal.SIGALRM, handler)
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
-
-    before = signal.getsignal(signal.SIGALRM)
-    yield later
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
-
-
 @pytest.mark.parametrize("alone", [True, False], ids=["alone", "beside another"])
 @pytest.mark.parametrize("wait", WAITS.values(), ids=WAITS)
 def test_a_thread_of_a_handler_ends_the_wait_of_main(wait, alone, on, alarm, run):
