@@ -449,8 +449,8 @@ static int splice_exit_or_call(join *j)
 }
 
 /* How each instruction is spliced.  Most have no rule, and nothing more is asked. */
-typedef int (*splice_rule)(join *j);
-static const splice_rule rules[256] = {
+typedef int (*splice_function)(join *j);
+static const splice_function rules[256] = {
     [C_OP_FOR_ITER] = splice_for_iter,
     [C_OP_CALL] = splice_exit_or_call,
     [C_OP_CALL_EX] = splice_star_call,
@@ -485,7 +485,7 @@ int c_splice(PyThreadState *ts, c_frame *upper, c_frame *lower, c_soft_point *ou
 {
     if (lower == NULL || frame_is_entry(lower) || out->splices == C_MAX_SPLICES)
         return C_NESTED;
-    splice_rule rule = rules[ip_opcode(frame_ip(lower))];
+    splice_function rule = rules[ip_opcode(frame_ip(lower))];
     if (rule == NULL)
         return C_NESTED;
     c_splice_plan *to = &out->splice[out->splices];

@@ -4,7 +4,7 @@ import functools
 import operator
 
 import pytest
-from helpers_c_calls import Gate, libc, run, sit, teach, where
+from helpers_c_calls import Gate, at_home, libc, run, sit, teach, where
 
 import loomlet
 from loomlet import (
@@ -105,7 +105,7 @@ def test_it_waits_until_home_is_free():
             with nopreempt():
                 tasks = [spawn(visit, gate), spawn(end)]
                 spawn(open_beside, current(), gate)
-            other.wait()
+            at_home(other.wait)
             for task in tasks:
                 task.join()
         return log
@@ -144,7 +144,7 @@ def test_a_kill_that_comes_first_is_raised_outside():
                 victim = spawn(visit, gate)
                 spawn(end, victim)
                 spawn(open_beside, current(), gate)
-            other.wait()
+            at_home(other.wait)
             with pytest.raises(TaskletKilled):
                 victim.join()
         return log
