@@ -140,7 +140,8 @@ def alarm() -> Iterator[Callable[[Callable[[int, object], object]], None]]:
     """Runs a function as the handler of a signal, 0.05 s later.
 
     The signal comes again until it is served: one that comes right before a call of C waits for the
-    end of that call, under any Python.
+    end of that call, under any Python. When the test ends the timer is off and SIGALRM has its
+    handler of before, also where the test has set them itself.
     """
 
     def later(handler: Callable[[int, object], object]) -> None:

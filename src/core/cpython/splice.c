@@ -497,7 +497,7 @@ int c_splice(PyThreadState *ts, c_frame *upper, c_frame *lower, c_soft_point *ou
         return C_NESTED;
     to->upper = upper, to->lower = lower;
     to->made = to->spare = to->borrowed = NULL;
-    to->call.block = NULL;
+    to->call = (c_star_call){0};
     to->count = to->advance = 0;
     to->top = locals + depth;
     j.end = lower->localsplus + to->top;
