@@ -28,6 +28,7 @@ static int has_scheduler(const thread_state *of)
 {
     int runs = of->is == PYTHON || of->is == SAFEPOINT || of->is == IN_C || of->is == ENDED;
     return of->is == DISPATCHES || of->is == HEADS || of->is == SLEEPS ||
+           (of->is == IDLES && of->state == S_CARRIER_RUNS) ||
            (runs && of->state == S_CARRIER_RUNS);
 }
 
@@ -43,14 +44,17 @@ static const char *fault_of_thread(int t)
         return "tasklets that are kept are not counted";
     if ((of->is == OFF) != (of->state == S_CARRIER_FREE))
         return "a thread has gone that is needed, or is there without need";
-    int at_base = of->is == BASE || of->is == LOOKS || of->is == DECIDES || of->is == RESTS;
+    int at_base = of->is == BASE || of->is == LOOKS || of->is == DECIDES || of->is == RESTS ||
+                  (of->is == IDLES && of->state != S_CARRIER_RUNS);
+    if (of->is == IDLES && (of->state == S_CARRIER_RUNS && !w.closed) != w.idle)
+        return "an idle scheduler is not known as such, or another one is";
     if ((at_base || of->is == STARTS) != (of->state == S_CARRIER_WAITS))
         return "a carrier waits that is not at its base";
     if (on_stack != (of->runs != NOBODY))
         return "a thread runs no tasklet, or has lost one";
     if (on_stack && w.tasklet[of->runs].is != (of->state == S_CARRIER_SITS ? SITTING : CURRENT))
         return "a tasklet is on a thread that does not know it";
-    if (of->state == S_CARRIER_SITS && of->sitter != of->runs)
+    if (of->sitter != (of->state == S_CARRIER_SITS ? of->runs : NOBODY))
         return "the carrier names another sitter";
     return NULL;
 }
@@ -119,9 +123,9 @@ static int is_final(void)
 
 static void print_step(int action)
 {
-    static const char *const threads[] = {"off",   "starts", "base",       "looks",  "decides",
-                                          "rests", "heads",  "dispatches", "python", "safepoint",
-                                          "in C",  "sleeps", "stopped",    "ended"};
+    static const char *const threads[] = {"off",   "starts", "base",       "looks",   "decides",
+                                          "rests", "heads",  "dispatches", "python",  "safepoint",
+                                          "in C",  "sleeps", "idles",      "stopped", "ended"};
     static const char *const states[] = {"free", "runs", "sits", "waits", "lost"};
     if (action >= 0)
         printf("%d %s (%d)\n", action / WAYS % THREADS, kinds[action / (THREADS * WAYS)].name,

@@ -168,6 +168,11 @@ static int meet(int t, int hard)
     uint8_t x = w.thread[t].runs;
     if (!hard && x == MAIN)
         return 0;
+    if (s_handoff_pick_up(&carriers[t])) {
+        w.tasklet[x].is = CURRENT;
+        lacks_scheduler(t);
+        return 1;
+    }
     w.thread[t].runs = NOBODY;
     if (s_handoff_meet(&carriers[t], hard)) {
         w.tasklet[x].is = mistake == SENDS_NO_MAIL ? GONE : MAIL;
@@ -295,10 +300,10 @@ static int act_return(int t, int unused)
     return attach(t, PYTHON);
 }
 
-static int has_mail(void)
+static int is_any(uint8_t what)
 {
     for (int x = 0; x < TASKLETS; x++)
-        if (w.tasklet[x].is == MAIL)
+        if (w.tasklet[x].is == what)
             return 1;
     return 0;
 }
@@ -306,16 +311,27 @@ static int has_mail(void)
 /* An idle scheduler wakes: for mail (0), or for a timer (1). */
 static int act_wake_idle(int t, int timer)
 {
-    int waiting = 0;
-    for (int x = 0; x < TASKLETS; x++)
-        waiting |= w.tasklet[x].is == WAITING;
-    if (w.thread[t].is != SLEEPS || !(timer ? waiting : has_mail()) || !attach(t, DISPATCHES))
+    if (w.thread[t].is != SLEEPS || !is_any(timer ? WAITING : MAIL) || !attach(t, DISPATCHES))
         return 0;
     if (w.thread[t].is == STOPPED)
         return 1;
     if (mistake != SLEEPS_UNFORBIDDEN)
         s_handoff_forbid(&h, -1);
     lacks_scheduler(t);
+    return 1;
+}
+
+/* Home wakes that was idle: besides, when somebody has woken it (2). */
+static int act_wake_home(int t, int way)
+{
+    int wakes = way == 2 ? w.thread[t].woken : is_any(way == 1 ? WAITING : MAIL);
+    if (w.thread[t].is != IDLES || !wakes || !attach(t, DISPATCHES))
+        return 0;
+    w.thread[t].woken = 0;
+    if (s_handoff_end_idle(&h))
+        lacks_scheduler(t);
+    else
+        come_to_base(t);
     return 1;
 }
 
@@ -412,10 +428,16 @@ static int act_idle(int t, int unused)
         if (w.tasklet[x].is == READY)
             return 0;
     s_carrier *to = s_handoff_route(&h, NULL, 0);
+    int sits = 0;
+    for (int u = 0; u < THREADS; u++)
+        sits |= carriers[u].serves == &h && carriers[u].state == S_CARRIER_SITS;
     if (to != h.at) {
         head_for(t, to, NOBODY);
     } else if (w.tasklet[MAIN].is == GONE && are_others_over(MAIN) && h.at == h.home) {
         end_thread(t);
+    } else if (h.at == h.home && sits) {
+        s_handoff_begin_idle(&h);
+        detach(t, IDLES);
     } else {
         if (mistake != SLEEPS_UNFORBIDDEN)
             s_handoff_forbid(&h, 1);
@@ -553,6 +575,7 @@ const action_kind kinds[] = {
     {"wakes in the reserve", act_wake_reserve, 1},
     {"returns", act_return, 1},
     {"wakes from idleness", act_wake_idle, 2},
+    {"wakes as home", act_wake_home, 3},
     {"picks", act_pick, TASKLETS},
     {"a timer fires", act_fire, TASKLETS},
     {"finds nothing ready", act_idle, 1},
@@ -572,22 +595,4 @@ int act_in_world(const action_kind *kind, int t, int way)
     int done = kind->act(t, way);
     store_world();
     return done;
-}
-
-void begin_world(int what, int made)
-{
-    features = what;
-    mistake = made;
-    memset(&w, 0, sizeof(w));
-    s_handoff_begin(&h, &carriers[HOME]);
-    for (int t = HOME + 1; t < THREADS; t++)
-        s_handoff_drop(&carriers[t]);
-    store_world();
-    for (int t = 0; t < THREADS; t++)
-        w.thread[t].runs = NOBODY;
-    w.thread[HOME].is = PYTHON;
-    w.thread[HOME].runs = MAIN;
-    w.tasklet[MAIN].is = CURRENT;
-    w.chosen = w.heads = NOBODY;
-    w.gil = what & NO_GIL ? 0 : HOME + 1;
 }

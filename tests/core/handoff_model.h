@@ -14,7 +14,8 @@
 
 /* Where a thread is.  RESTS (at its base, with nothing to do), DISPATCHES, PYTHON: it is attached;
  * without a GIL also LOOKS (it comes to its base), DECIDES (it was called) and HEADS (it has chosen
- * where the scheduler goes). */
+ * where the scheduler goes).  IDLES: it sleeps at its base, where the scheduler is idle or was; and
+ * SLEEPS elsewhere, with the scheduler. */
 enum {
     OFF,
     STARTS,
@@ -28,6 +29,7 @@ enum {
     SAFEPOINT,
     IN_C,
     SLEEPS,
+    IDLES,
     STOPPED,
     ENDED
 };
@@ -71,7 +73,7 @@ typedef struct {
 
 typedef struct {
     uint8_t gil; /* the thread plus one */
-    uint8_t at, home, reserve, called, invited, in_transit, forbidden, closed;
+    uint8_t at, home, reserve, called, invited, in_transit, idle, forbidden, closed;
     uint8_t chosen, heads, forked, exited, over;
     thread_state thread[THREADS];
     tasklet_state tasklet[TASKLETS];

@@ -30,9 +30,15 @@ static s_carrier *carrier_at(uint8_t index)
 
 void load_world(void)
 {
-    h = (s_handoff){
-        carrier_at(w.at),      carrier_at(w.home), carrier_at(w.reserve), carrier_at(w.called),
-        carrier_at(w.invited), w.in_transit,       w.forbidden,           w.closed};
+    h = (s_handoff){carrier_at(w.at),
+                    carrier_at(w.home),
+                    carrier_at(w.reserve),
+                    carrier_at(w.called),
+                    carrier_at(w.invited),
+                    w.in_transit,
+                    w.idle,
+                    w.forbidden,
+                    w.closed};
     for (int t = 0; t < THREADS; t++) {
         const thread_state *of = &w.thread[t];
         void *sitter = of->sitter != NOBODY ? &names[of->sitter] : NULL;
@@ -78,6 +84,7 @@ static void store_structures(void)
     w.called = index_of(h.called);
     w.invited = index_of(h.invited);
     w.in_transit = (uint8_t)h.in_transit;
+    w.idle = (uint8_t)h.idle;
     w.forbidden = (uint8_t)h.forbidden;
     w.closed = (uint8_t)h.closed;
     for (int t = 0; t < THREADS; t++) {
@@ -95,4 +102,22 @@ void store_world(void)
 {
     store_structures();
     simplify_world();
+}
+
+void begin_world(int what, int made)
+{
+    features = what;
+    mistake = made;
+    memset(&w, 0, sizeof(w));
+    s_handoff_begin(&h, &carriers[HOME]);
+    for (int t = HOME + 1; t < THREADS; t++)
+        s_handoff_drop(&carriers[t]);
+    store_world();
+    for (int t = 0; t < THREADS; t++)
+        w.thread[t].runs = NOBODY;
+    w.thread[HOME].is = PYTHON;
+    w.thread[HOME].runs = MAIN;
+    w.tasklet[MAIN].is = CURRENT;
+    w.chosen = w.heads = NOBODY;
+    w.gil = what & NO_GIL ? 0 : HOME + 1;
 }

@@ -22,7 +22,8 @@ OTHERS = "the_model_finds_"  # a test of another kind
 
 # What is changed: where in the protocol, and into what.
 MISTAKES = {
-    "takes_in_transit": ("!h->in_transit && !h->forbidden", "!h->forbidden"),
+    "takes_in_transit": ("!h->in_transit && !h->idle", "!h->idle"),
+    "takes_what_is_idle": ("!h->in_transit && !h->idle", "!h->in_transit"),
     "takes_what_is_forbidden": ("!h->forbidden && ", ""),
     "takes_what_is_closed": (" && !h->forbidden && !h->closed;", " && !h->forbidden;"),
     "leaves_it_running": ("from->state = S_CARRIER_SITS;", ""),
@@ -43,10 +44,29 @@ MISTAKES = {
     "does_not_count_sitters": ("c->kept += hard != 0;", ""),
     "counts_soft_ones": ("c->kept += hard != 0;", "c->kept++;"),
     "sits_after_meeting": (
-        "c->state = S_CARRIER_WAITS;\n    return 1;\n}\n\n/* ---- trav",
-        "return 1;\n}\n\n/* ---- trav",
+        "c->state = S_CARRIER_WAITS;\n    return 1;\n}\n\n/* ---- idle",
+        "return 1;\n}\n\n/* ---- idle",
     ),
     "meets_what_has_ended": ("if (c->state == S_CARRIER_LOST)", "if (0)"),
+    "picks_up_what_is_used": (
+        "c->state != S_CARRIER_SITS || !h->idle",
+        "c->state != S_CARRIER_SITS",
+    ),
+    "picks_up_nothing_but_goes_on": (
+        "|| !h->idle)\n        return 0;\n    h->idle = 0;",
+        "|| !h->idle)\n        return 0;\n    return 1;",
+    ),
+    "is_idle_for_ever": ("        return 0;\n    h->idle = 0;\n", "        return 0;\n"),
+    "is_idle_when_awake": (
+        "    h->idle = 0;\n    return h->home->state",
+        "    return h->home->state",
+    ),
+    "wakes_for_what_has_gone": ("return h->home->state == S_CARRIER_RUNS;", "return 1;"),
+    "is_idle_at_two": ("    h->home->state = S_CARRIER_WAITS;\n", ""),
+    "still_sits": (
+        "    h->home->state = S_CARRIER_WAITS;\n    c->sitter = NULL;",
+        "    h->home->state = S_CARRIER_WAITS;",
+    ),
     "goes_where_somebody_sits": ("stands_at_base(h, kept_at) && !h->closed", "!h->closed"),
     "goes_when_closed": ("stands_at_base(h, kept_at) && !h->closed", "stands_at_base(h, kept_at)"),
     "goes_home_when_home_sits": ("stands_at_base(h, h->home) ? h->home : h->at", "h->home"),

@@ -14,7 +14,11 @@
  * Rejected: io_uring (docs/decisions/epoll.md); a timer descriptor in the set (two more system
  * calls per sleep); level-triggered sets, which have to be changed whenever a wait begins or ends.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <errno.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
@@ -160,6 +164,31 @@ int p_poller_wait(p_poller *poller, p_event *events, int room, int64_t spin, int
             events[kept++] = (p_event){found[i].data.u64, readiness_of(found[i].events)};
     }
     return kept;
+}
+
+/* Whether there are events, at the latest at a time. */
+static int has_events(int set, int64_t until)
+{
+    struct pollfd one = {.fd = set, .events = POLLIN};
+    int64_t left = until > 0 ? until - p_now() : 0;
+    left = left > 0 ? left : 0;
+    struct timespec limit = {left / 1000000000, left % 1000000000};
+    return ppoll(&one, 1, until == INT64_MAX ? NULL : &limit, NULL) != 0;
+}
+
+void p_poller_peek(p_poller *poller, int64_t spin, int64_t until)
+{
+    int64_t end = p_now() + spin;
+    int found = 0;
+    if (spin > 0 && p_word_change(&poller->word, P_ASLEEP, P_SPINNING)) {
+        while (__atomic_load_n(&poller->word, __ATOMIC_SEQ_CST) == P_SPINNING &&
+               p_now() < (end < until ? end : until) && !(found = has_events(poller->set, 0)))
+            continue;
+        p_word_change(&poller->word, P_SPINNING, P_ASLEEP);
+    }
+    if (!found && !is_woken(poller))
+        has_events(poller->set, until);
+    __atomic_store_n(&poller->word, P_AWAKE, __ATOMIC_SEQ_CST);
 }
 
 void p_poller_wake(p_poller *poller)

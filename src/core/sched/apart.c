@@ -180,11 +180,13 @@ int s_must_leave(const s_sched *s, const s_tasklet *t)
 
 int s_belongs_here(s_sched *s, const s_tasklet *t)
 {
+    if (t == s->idler)
+        return 0;
     if (!s->away && !s_any_apart(s)) {
         s->travels = 0;
         s->soft = s_soft_mode(s, s->soft);
     }
-    return t != s->idler && !s_must_leave(s, t) && s_route(s->carriers, t) == &s->at->carrier;
+    return !s_must_leave(s, t) && s_route(s->carriers, t) == &s->at->carrier;
 }
 
 int s_must_go_home(const s_sched *s, const s_tasklet *t)

@@ -82,12 +82,6 @@ static s_carrier *start_carrier(s_carriers *all)
 
 /* ---- arriving and departing ------------------------------------------------------------ */
 
-static void use_blocked_signals(s_carrier_thread *c)
-{
-    c->masked = c->all->masks;
-    p_signals_use(&c->all->signals);
-}
-
 void s_share_blocked_signals(s_sched *s)
 {
     if (s->at == NULL)
@@ -99,22 +93,8 @@ void s_share_blocked_signals(s_sched *s)
 /* The scheduler is here, by the protocol; its idler becomes current.  The guests may detach. */
 static void take_over(s_carrier_thread *c)
 {
-    s_carriers *all = c->all;
-    s_sched *s = all->s;
-    s_self_set(s);
-    if (c->masked != all->masks)
-        use_blocked_signals(c);
-    if (c != all->home)
-        c_thread_locals_share(c->ts, all->home->ts);
-    p_lock_take(&all->lock);
-    s->ts = c->ts;
-    p_lock_give(&all->lock);
-    all->begun_at = 0;
-    s->at = c;
-    s->away = c != all->home;
-    s->travels = s->away || s_any_apart(s);
-    s->soft = s_soft_mode(s, s->soft);
-    s->budget = 1;
+    s_sched *s = c->all->s;
+    s_scheduler_arrived(c);
     s->stack = c->base;
     s_become_idle(s);
     s_report_moved(s);
@@ -188,6 +168,10 @@ static s_tasklet *settle_next(s_carrier_thread *c)
             s->tasklet_waits++;
             next = NULL;
         } else if (where == &c->carrier) {
+            if (c == all->home && !s_idle_at_home(s)) {
+                c_state_load(c->ts, &c->base_state);
+                return NULL;
+            }
             next = NULL;
         } else if (depart_to(c, where, next != s->idler ? next : NULL)) {
             return NULL;
@@ -236,12 +220,23 @@ static void decide_call(s_carrier_thread *c)
     c_interrupt_await(&from->bell);
 }
 
+/* It stands at its base; as home of `s` it may sleep there where an idle scheduler does.  It may be
+ * awake, and `s` have ended. */
+static void wake_at_base(s_carrier_thread *c, s_sched *s)
+{
+    p_unpark(&c->parker);
+    if (!__atomic_load_n(&c->idles, __ATOMIC_SEQ_CST))
+        return;
+    p_unpark(&s->parker);
+    s_wake_thread(s);
+}
+
 static void wake_others(s_carrier_thread *c)
 {
     if (c->takes_turns)
         p_processors_confine(&c->wakes->processors);
     if (c->wakes != NULL)
-        p_unpark(&c->wakes->parker);
+        wake_at_base(c->wakes, c->all->s);
     if (c->wakes_scheduler != NULL)
         s_wake_thread(c->wakes_scheduler);
     c->wakes = NULL;
@@ -366,7 +361,7 @@ static void *run_carrier(p_work *work)
         return NULL;
     }
     p_signals_read(&before);
-    use_blocked_signals(c);
+    s_use_blocked_signals(c);
     carry_scheduler(c);
     p_signals_use(&before);
     return NULL;
@@ -413,14 +408,16 @@ void s_call_carrier(s_sched *s, int64_t unserved)
     if (is_new)
         start_carrier_thread(c, s_carrier_launch);
     else
-        p_unpark(&c->parker);
+        wake_at_base(c, s);
 }
 
-long long s_handoff_count(const s_sched *s, int64_t *called_at)
+s_handoffs s_handoff_count(const s_sched *s)
 {
     const s_carriers *all = s->carriers;
-    *called_at = all != NULL ? __atomic_load_n(&all->called_at, __ATOMIC_RELAXED) : 0;
-    return all != NULL ? all->takes : 0;
+    if (all == NULL)
+        return (s_handoffs){0};
+    int64_t called_at = __atomic_load_n(&all->called_at, __ATOMIC_RELAXED);
+    return (s_handoffs){all->takes, called_at, all->pick_ups};
 }
 
 /* ---- on, off, the end, fork ---------------------------------------------------------------- */
@@ -567,6 +564,7 @@ void s_carriers_after_fork(void)
     s_carriers_forget_pool();
     for (s_carrier_thread *c = s_first_carrier(); c != NULL; c = c->next) {
         c->parker.word = c->processors.lock.word = 0;
+        c->idles = 0;
         if (c == me)
             continue;
         c_interrupt_forget(&c->bell);

@@ -31,6 +31,7 @@ typedef struct s_carrier_thread {
     s_sched *wakes_scheduler;
     int takes_turns; /* nothing of this thread runs beside the one that it wakes */
     int64_t slept;   /* nanoseconds, the last time at the base */
+    int idles;       /* it sleeps as home of a scheduler that is idle, or was; atomic */
     p_processors processors;
     p_work work;
     struct s_carrier_thread *next;
@@ -48,11 +49,13 @@ typedef struct s_carriers {
     int on;               /* it may be taken */
     uint32_t apart_until; /* coarse milliseconds: until then some tasklets run apart: apart.c */
     int sitting;          /* how many sitters have not met it; those that are daemons not counted */
+    int seated;           /* the same with daemons, where the next one may pick it up */
     s_tasklet *awaiter;   /* main, waiting for that to be 0 */
     int64_t called_at;    /* when the monitor last called a carrier; atomic */
     int64_t begun_at;     /* when the first thread began since the scheduler came here; or 0 */
     int64_t unserved;     /* ... and for how long no safepoint had been come to */
     long long takes;      /* how often the scheduler was taken from a thread; for the bench */
+    long long pick_ups;   /* ... and picked up by a sitter; for tests */
 } s_carriers;
 
 /* The carrier that the calling thread is, or NULL. */
@@ -91,12 +94,16 @@ void s_carriers_forget_pool(void);
 int s_carrier_is_awake(const PyThreadState *ts, const s_sched **s);
 /* The scheduler is away, and its own thread is free. */
 int s_is_home_free(const s_sched *s);
+/* Nothing is ready, and the scheduler travels: it sleeps at the base of home. */
+int s_idle_is_at_home(const s_sched *s);
 /* Who sits there: a new reference, or NULL. */
 s_tasklet *s_sitter_on(s_carrier_thread *c);
 /* The frames of a blocked tasklet may be read until s_release_sitter(): those of a sitter while its
  * call lasts.  0: it is back from that and runs. */
 int s_suspend_sitter(const s_tasklet *t);
 void s_release_sitter(const s_tasklet *t);
+/* The calling thread, which is `c`, blocks what all do that carry the scheduler. */
+void s_use_blocked_signals(s_carrier_thread *c);
 /* Another thread than home has the thread-locals of home no more. */
 void s_forget_locals(const s_carrier_thread *c);
 void s_carriers_unlock_after_fork(void);
@@ -118,8 +125,12 @@ int s_handoff_turn_on(s_sched *s, int on);
 void s_call_carrier(s_sched *s, int64_t unserved);
 /* `t`, which runs now, may sit in C soon: the monitor thread looks in time. */
 void s_set_hurries(s_sched *s, const s_tasklet *t);
-/* How often the scheduler was taken from a thread, and when the last such call was made. */
-long long s_handoff_count(const s_sched *s, int64_t *called_at);
+/* How often the scheduler was taken from a thread, when the last such call was made, and how often
+ * a sitter has picked it up. */
+typedef struct {
+    long long takes, called_at, pick_ups;
+} s_handoffs;
+s_handoffs s_handoff_count(const s_sched *s);
 /* The calling thread blocks other signals than before: so shall all that carry its scheduler. */
 void s_share_blocked_signals(s_sched *s);
 /* In the child of a fork, before s_self_here() is asked for. */

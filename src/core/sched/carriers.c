@@ -104,6 +104,12 @@ void s_carriers_forget_pool(void)
 
 /* ---- what they do --------------------------------------------------------------------------- */
 
+void s_use_blocked_signals(s_carrier_thread *c)
+{
+    c->masked = c->all->masks;
+    p_signals_use(&c->all->signals);
+}
+
 int s_carrier_is_awake(const PyThreadState *ts, const s_sched **s)
 {
     const s_carrier_thread *c = __atomic_load_n(&every, __ATOMIC_ACQUIRE);
@@ -123,6 +129,11 @@ int s_carrier_is_awake(const PyThreadState *ts, const s_sched **s)
 int s_is_home_free(const s_sched *s)
 {
     return s->carriers->home->carrier.state == S_CARRIER_WAITS;
+}
+
+int s_idle_is_at_home(const s_sched *s)
+{
+    return s->away ? s_is_home_free(s) : s->carriers->on && s->carriers->seated > 0;
 }
 
 s_tasklet *s_sitter_on(s_carrier_thread *c)

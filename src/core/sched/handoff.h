@@ -40,6 +40,7 @@ typedef struct s_handoff {
     s_carrier *called;  /* it shall look whether to take; one at a time; or NULL */
     s_carrier *invited; /* it shall stand ready: the scheduler comes to it; or NULL */
     int in_transit;
+    int idle;      /* home sleeps with it at its base: a sitter that meets it goes on with it */
     int forbidden; /* how many reasons there are why nobody may take it */
     int closed;    /* it stays where it is for good */
 } s_handoff;
@@ -85,6 +86,17 @@ static inline int s_handoff_must_meet(const s_carrier *c)
 /* The sitter stops here, softly or (`hard`) on the stack that it has.  1: it is to be woken, and
  * the thread goes to its base; 0: its scheduler has ended, the thread stops for ever. */
 int s_handoff_meet(s_carrier *c, int hard);
+
+/* ---- idleness ------------------------------------------------------------------------------ */
+
+/* Home, which the scheduler is at, stands at its base, has nothing to run and is about to detach
+ * and sleep. */
+void s_handoff_begin_idle(s_handoff *h);
+/* It is awake and attached: 1, or 0 when the scheduler has gone. */
+int s_handoff_end_idle(s_handoff *h);
+/* The sitter of `c` stops, and the scheduler is idle: 1, it comes here, and the tasklet goes on. 0:
+ * it is not idle, or has ended. */
+int s_handoff_pick_up(s_carrier *c);
 
 /* ---- travelling --------------------------------------------------------------------------- */
 

@@ -34,6 +34,13 @@
  * does not exist.  When nothing is left to do the process ends, as it does when a thread has forked
  * and ends.
  *
+ * Home (handoff.c).  Where somebody sits the thread sleeps at its base, and whoever is back from C
+ * may pick up the scheduler meanwhile.  From the moment at which that is allowed until the thread
+ * has asked whether it still has the scheduler, it touches nothing but what it sleeps on.  It
+ * leaves events of descriptors where they are, and does not know whether a poller is opened: so
+ * what needs it at its base wakes both, and `idles` says whether it must.  Nobody else sleeps there
+ * before, because a scheduler that is idle elsewhere goes home first.
+ *
  * What must reach a tasklet while all sleep (a signal's exception, the deadlock) goes to the main
  * one.
  */
@@ -166,31 +173,123 @@ void s_handle_signals(s_sched *s)
         raise_pending_in_main(s);
 }
 
-void s_idle(s_sched *s)
+/* Whether to sleep, and until when. */
+static int must_sleep(s_sched *s, int64_t *until)
 {
     if (s->current != s->idler)
         c_state_save(s->ts, &s->current->c); /* shows where it waits */
     if (s->io_waits > 0 && s_poll_now(s) > 0)
-        return;
+        return 0;
     b_timer *first = b_heap_first(&s->timers);
     if (s->virtual_now >= 0 && first != NULL) {
         if (first->when > s->virtual_now)
             s->virtual_now = first->when;
         PyEval_RestoreThread(PyEval_SaveThread());
-        return;
+        return 0;
     }
     if (first == NULL && s->io_waits == 0 && s->completions == 0 && !s_waits_as_thread(s)) {
         __atomic_store_n(&s->asleep, 1, __ATOMIC_SEQ_CST);
         if (s->call_waits == 0 && is_alone(s) &&
             !__atomic_load_n(&s->has_messages, __ATOMIC_SEQ_CST) && report_deadlock(s)) {
             s->asleep = 0;
-            return;
+            return 0;
         }
     }
-    s_intervals_sleep(s);
-    sleep_until(s, first != NULL ? first->when : S_FOREVER);
+    *until = first != NULL ? first->when : S_FOREVER;
+    return 1;
+}
+
+static void note_awake(s_sched *s)
+{
     s_intervals_wake(s);
     __atomic_store_n(&s->wakes, s->wakes + 1, __ATOMIC_SEQ_CST);
     __atomic_store_n(&s->asleep, 0, __ATOMIC_SEQ_CST);
+}
+
+void s_idle(s_sched *s)
+{
+    int64_t until;
+    if (!must_sleep(s, &until))
+        return;
+    s_intervals_sleep(s);
+    sleep_until(s, until);
+    note_awake(s);
     s_handle_signals(s);
+}
+
+/* ---- idle at home --------------------------------------------------------------------- */
+
+static void announce_sleep(s_sched *s)
+{
+    if (s->polls)
+        p_poller_prepare(&s->poller);
+    else
+        p_park_prepare(&s->parker);
+}
+
+static void cancel_sleep(s_sched *s)
+{
+    if (s->polls)
+        p_poller_cancel(&s->poller);
+    else
+        p_park_cancel(&s->parker);
+}
+
+static void sleep_as_home(s_sched *s, s_carrier_thread *home, int polls, int64_t until)
+{
+    PyThreadState *ts = PyEval_SaveThread();
+    if (polls)
+        s_poll_peek(s, until);
+    else
+        p_park_adaptive(&s->parker, &s->spin, until, c_gil_spin);
+    __atomic_store_n(&home->idles, 0, __ATOMIC_SEQ_CST);
+    PyEval_RestoreThread(ts);
+}
+
+/* 1: the scheduler is still here. */
+static int idle_until(s_sched *s, int64_t until)
+{
+    int64_t cap = p_now() + LONGEST;
+    s_carriers *all = s->carriers;
+    announce_sleep(s);
+    if (__atomic_load_n(&s->has_messages, __ATOMIC_SEQ_CST)) {
+        cancel_sleep(s);
+        return 1;
+    }
+    s_report_sleep(s);
+    int polls = s->polls != 0;
+    s->trap--;
+    p_lock_take(&all->lock);
+    __atomic_store_n(&all->home->idles, 1, __ATOMIC_SEQ_CST);
+    s_handoff_begin_idle(&all->protocol);
+    p_lock_give(&all->lock);
+    sleep_as_home(s, all->home, polls, until < cap ? until : cap);
+    p_lock_take(&all->lock);
+    int here = s_handoff_end_idle(&all->protocol);
+    p_lock_give(&all->lock);
+    if (!here)
+        return 0;
+    s->trap++;
+    s_report_wake(s);
+    return 1;
+}
+
+void s_note_picked_up(s_sched *s)
+{
+    s_report_wake(s);
+    note_awake(s);
+}
+
+int s_idle_at_home(s_sched *s)
+{
+    int64_t until;
+    s->trap++;
+    if (must_sleep(s, &until)) {
+        if (!idle_until(s, until))
+            return 0;
+        note_awake(s);
+        s_handle_signals(s);
+    }
+    s->trap--;
+    return 1;
 }

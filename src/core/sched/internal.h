@@ -74,12 +74,20 @@ int s_begin_run(s_tasklet *t);
  */
 void s_handle_signals(s_sched *s);
 
+/* At home's base, where nothing is ready: as s_idle(), but a sitter may pick the scheduler up while
+ * home sleeps.  0: one has, and nothing of it is to be touched; else it is to be asked again. */
+int s_idle_at_home(s_sched *s);
+/* The scheduler has been picked up, and is awake. */
+void s_note_picked_up(s_sched *s);
+
 /* ---- poll.c -------------------------------------------------------------------------- */
 
 /* Reads the poller now, or if the last time is long ago; sleeps in it; closes it. */
 int s_poll_now(s_sched *s);
 void s_poll_if_due(s_sched *s);
 void s_poll_sleep(s_sched *s, int64_t until);
+/* Detached: sleeps without reading it. */
+void s_poll_peek(s_sched *s, int64_t until);
 void s_poll_end(s_sched *s);
 void s_poll_after_fork(s_sched *s, int is_mine);
 

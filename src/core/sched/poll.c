@@ -117,6 +117,16 @@ void s_poll_sleep(s_sched *s, int64_t until)
         s_hook.io_ready(s, events, count);
 }
 
+/* Detached, and the scheduler may go away meanwhile. */
+void s_poll_peek(s_sched *s, int64_t until)
+{
+    int64_t spin = b_spin_time(&s->spin), began = p_now();
+    p_poller_peek(&s->poller, spin, until);
+    if (spin > 0)
+        c_gil_spin(began + spin);
+    b_spin_learn(&s->spin, spin, p_now() - began);
+}
+
 void s_poll_after_fork(s_sched *s, int is_mine)
 {
     s->wakeup_lock.word = 0;

@@ -67,10 +67,10 @@ s_tasklet *s_next_slow(s_sched *s)
         if (next == NULL)
             next = pick_ready(s);
         if (next == NULL && !s_report_empty_queue(s)) {
-            if (B_LIKELY(!s->away) || !s_is_home_free(s))
+            if (B_LIKELY(!s->travels) || !s_idle_is_at_home(s))
                 s_idle(s);
             else if (s->io_waits == 0 || s_poll_now(s) <= 0)
-                next = s->idler; /* which stands for going home */
+                next = s->idler; /* which stands for going to the base of home */
         }
     } while (next == NULL);
     if (B_UNLIKELY(s->picks == 1) && next != s->idler)

@@ -7,10 +7,11 @@
  * The sitter counts as blocked from then on, and its frames are saved, so that reports can show
  * them; they are those that run on when its call returns.
  *
- * The meeting, in the sitter's thread.  It is suspended there, softly where the bell finds it at a
- * soft safepoint, else on the stack that it has; it is sent to the scheduler as woken, and the
- * thread goes to its base.  The bell's call is on that stack then, and what it has taken from the
- * interpreter's queue is given up and taken again as at a preemption.
+ * The meeting, in the sitter's thread.  If the scheduler is idle at home the sitter picks it up and
+ * goes on: nothing was saved that it needs.  Else it is suspended there, softly where the bell
+ * finds it at a soft safepoint, else on the stack that it has; it is sent to the scheduler as
+ * woken, and the thread goes to its base.  The bell's call is on that stack then, and what it has
+ * taken from the interpreter's queue is given up and taken again as at a preemption.
  *
  * An exception that is thrown into a sitter waits in t->error.  The bell raises it when the
  * tasklet runs again; at another meeting point, or in code that must not be found half done, it is
@@ -94,6 +95,7 @@ static s_carrier_thread *take_from_sitter(s_carrier_thread *c)
     from->stack = s->stack;
     from->aside_reported = 0;
     all->sitting += !t->daemon;
+    all->seated++;
     s_learn_apart(s, t);
     s_handoff_take(&all->protocol, &c->carrier, t);
     all->takes++;
@@ -116,6 +118,26 @@ s_carrier_thread *s_try_take(s_carrier_thread *c)
     return from;
 }
 
+void s_scheduler_arrived(s_carrier_thread *c)
+{
+    s_carriers *all = c->all;
+    s_sched *s = all->s;
+    s_self_set(s);
+    if (c->masked != all->masks)
+        s_use_blocked_signals(c);
+    if (c != all->home)
+        c_thread_locals_share(c->ts, all->home->ts);
+    p_lock_take(&all->lock);
+    s->ts = c->ts;
+    p_lock_give(&all->lock);
+    all->begun_at = 0;
+    s->at = c;
+    s->away = c != all->home;
+    s->travels = s->away || s_any_apart(s);
+    s->soft = s_soft_mode(s, s->soft);
+    s->budget = 1;
+}
+
 /* ---- meeting --------------------------------------------------------------------------------- */
 
 /* The sitter, which was saved, goes to the scheduler. */
@@ -126,10 +148,47 @@ static void send_home(s_carrier_thread *c, s_tasklet *t, int hard)
     c_state_load(c->ts, &c->base_state);
     p_lock_take(&all->lock);
     int awaited = s_handoff_meet(&c->carrier, hard) && s_post_woken(all->s, t);
+    all->seated--;
     p_lock_give(&all->lock);
     s_forget_locals(c);
     if (awaited)
         c->wakes_scheduler = all->s;
+}
+
+/* Nothing has stopped it. */
+static void go_on(s_sched *s, const s_carrier_thread *c, s_tasklet *t)
+{
+    s->stack = c->stack;
+    s->current = t;
+    t->state = S_RUNNING;
+    s_note_picked_up(s);
+    t->since = s->coarse_now;
+    s_report_moved(s);
+    s_set_hurries(s, t);
+    s_arrive(t);
+    t->kind = NULL;
+}
+
+/* The scheduler is idle: the sitter, which nothing has saved, goes on with it here. */
+static int pick_up(s_carrier_thread *c, s_tasklet *t)
+{
+    s_carriers *all = c->all;
+    if (t == NULL || t->attached)
+        return 0;
+    p_lock_take(&all->lock);
+    int here = s_handoff_pick_up(&c->carrier);
+    if (here) {
+        *all->home->self = NULL;
+        all->seated--;
+    }
+    p_lock_give(&all->lock);
+    if (!here)
+        return 0;
+    all->pick_ups++;
+    c_interrupt_cancel(&c->bell);
+    s_scheduler_arrived(c);
+    go_on(all->s, c, t);
+    return 1;
 }
 
 /* Its scheduler has ended: nothing runs the tasklet again. */
@@ -144,8 +203,10 @@ static B_NORETURN void stop_for_ever(s_carrier_thread *c)
  * in t->error. */
 static s_tasklet *stop_hard(s_carrier_thread *c)
 {
-    PyObject *pending = PyErr_GetRaisedException();
     s_tasklet *t = c->carrier.sitter;
+    if (pick_up(c, t))
+        return t;
+    PyObject *pending = PyErr_GetRaisedException();
     B_CHECK(t != NULL || c->carrier.state == S_CARRIER_LOST);
     if (t == NULL)
         stop_for_ever(c);
@@ -239,13 +300,16 @@ static int answer_bell(c_interrupt *bell)
     s_carrier_thread *c = B_CONTAINER(bell, s_carrier_thread, bell);
     if (c != s_carrier_here_ || !s_must_meet())
         return 0;
-    c_interrupt_switch_away(bell);
-    try_stop_softly(c);
-    s_tasklet *t = stop_hard(c);
+    s_tasklet *t = c->carrier.sitter;
     s_sched *s = c->all->s;
-    s->untakeable++;
-    c_interrupt_switch_back(bell);
-    s->untakeable--;
+    if (!pick_up(c, t)) {
+        c_interrupt_switch_away(bell);
+        try_stop_softly(c);
+        t = stop_hard(c);
+        s->untakeable++;
+        c_interrupt_switch_back(bell);
+        s->untakeable--;
+    }
     if (!t->is_main && s_must_leave(s, t)) /* at home a signal ends main's calls */
         s_report_leave_apart(s);
     if (!c_is_interruptible(s->ts))

@@ -10,6 +10,8 @@ extern const s_wait_kind s_sitting;
 /* A called carrier looks whether to take the scheduler: the one that it has taken it from, or NULL.
  * With the protocol's lock. */
 s_carrier_thread *s_try_take(s_carrier_thread *c);
+/* The scheduler is at `c`, the calling thread, by the protocol; what runs there is to be said. */
+void s_scheduler_arrived(s_carrier_thread *c);
 /* From now on c->bell makes the sitter of this thread meet at its next safepoint. */
 void s_hang_bell(s_carrier_thread *c);
 /* The calling thread's sitter stops here, if there is one, until the scheduler is here. */

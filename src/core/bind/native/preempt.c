@@ -244,17 +244,16 @@ static PyObject *take_slice_delays(PyObject *module, PyObject *unused)
     return list;
 }
 
-/* _handoff_count(): how often this scheduler was taken from a thread, and when (monotonic, in ns) a
- * carrier was last called. */
+/* _handoff_count(): how often this scheduler was taken from a thread, when (monotonic, in ns) a
+ * carrier was last called, and how often a sitter has picked it up. */
 static PyObject *read_handoff_count(PyObject *module, PyObject *unused)
 {
-    int64_t called_at = 0;
     (void)module, (void)unused;
     s_sched *s = s_self();
     if (s == NULL)
         return NULL;
-    long long takes = s_handoff_count(s, &called_at);
-    return Py_BuildValue("LL", takes, (long long)called_at);
+    s_handoffs counts = s_handoff_count(s);
+    return Py_BuildValue("LLL", counts.takes, counts.called_at, counts.pick_ups);
 }
 
 /* _uninterruptible(package, exception): see c_interruptible_init. */

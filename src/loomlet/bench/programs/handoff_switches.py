@@ -64,7 +64,7 @@ def pass_on(count: int) -> dict[str, Any]:
         while len(back) < count:
             sleep(0.0001)
             now = monotonic_ns()
-            takes, called = _core._handoff_count()
+            takes, called, _ = _core._handoff_count()
             if before and takes > before[0]:
                 before.clear()
                 over.append(now - called)
