@@ -98,7 +98,7 @@ KINDS: Mapping[str, Work] = {
     "hard": replace(_SWITCH, count=20_000, quick=5_000),
     "turns threads": replace(_PROGRAM, count=10_000, quick=2_000),
     "turns main": replace(_PROGRAM, count=10_000, quick=2_000),
-    "computing": replace(_SWITCH, count=2, quick=2, runs=5),
+    "computing": replace(_SWITCH, count=2, quick=2, runs=11),  # by a twentieth from run to run
     "echo long": replace(_ECHO, known={**(_ECHO.known or {}), "rounds": 1_200_000}),
     "echo short": replace(
         _ECHO, systems=(*BOTH, "process"), known={**(_ECHO.known or {}), "rounds": 60_000}
