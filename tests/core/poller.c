@@ -128,6 +128,19 @@ TEST(a_wake_up_and_an_event_come_together)
     CHECK(p_poller_wait(&poller, events, 8, 0, INT64_MAX) == 1 && events[0].tag == 7);
 }
 
+TEST(events_stay_where_there_is_no_room_for_them)
+{
+    open_pair(P_READ);
+    CHECK(p_send(ends[1], "a", 1) == 1);
+    for (int64_t spin = 0; spin <= 1000000; spin += 1000000) {
+        p_poller_prepare(&poller);
+        CHECK(p_poller_wait(&poller, NULL, 0, spin, INT64_MAX) == 0);
+    }
+    CHECK(poll_once() == 1 && events[0].tag == 7);
+    p_poller_prepare(&poller);
+    CHECK(p_poller_wait(&poller, NULL, 0, 0, p_now() + 1000000) == 0);
+}
+
 #define WAKE_UPS 20000
 
 static int work;

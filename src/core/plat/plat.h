@@ -269,10 +269,8 @@ void p_poller_prepare(p_poller *poller);
 void p_poller_cancel(p_poller *poller);
 /* Up to `room` events; 0 when there was none until `until` (p_now time; INT64_MAX = no limit,
  * 0 = does not sleep), when woken, or on a signal.  Before it sleeps it polls for `spin`
- * nanoseconds. */
+ * nanoseconds.  Without room the events stay where they are, for whoever waits next. */
 int p_poller_wait(p_poller *poller, p_event *events, int room, int64_t spin, int64_t until);
-/* The same, but the events stay where they are, for whoever waits next. */
-void p_poller_peek(p_poller *poller, int64_t spin, int64_t until);
 void p_poller_wake(p_poller *poller);
 
 /* A set of descriptors that is a descriptor itself: it becomes readable when one of them becomes

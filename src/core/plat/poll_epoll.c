@@ -98,9 +98,21 @@ static int wait_ms(int set, struct epoll_event *found, int room, int64_t left)
     return epoll_wait(set, found, room, (int)ms);
 }
 
+/* Whether there are events; which stay. */
+static int peek_until(int set, int64_t until)
+{
+    struct pollfd one = {.fd = set, .events = POLLIN};
+    int64_t left = until > 0 ? until - p_now() : 0;
+    left = left > 0 ? left : 0;
+    struct timespec limit = {left / 1000000000, left % 1000000000};
+    return ppoll(&one, 1, until == INT64_MAX ? NULL : &limit, NULL);
+}
+
 static int wait_until(int set, struct epoll_event *found, int room, int64_t until)
 {
     static int is_old;
+    if (room == 0)
+        return peek_until(set, until);
     if (until == INT64_MAX)
         return epoll_wait(set, found, room, -1);
     int64_t left = until > 0 ? until - p_now() : 0;
@@ -139,7 +151,7 @@ static int poll_and_spin(p_poller *poller, struct epoll_event *found, int room, 
     if (!p_word_change(&poller->word, P_ASLEEP, P_SPINNING))
         return 0;
     do
-        count = epoll_wait(poller->set, found, room, 0);
+        count = wait_until(poller->set, found, room, 0);
     while (count == 0 && __atomic_load_n(&poller->word, __ATOMIC_SEQ_CST) == P_SPINNING &&
            p_now() < (end < until ? end : until));
     p_word_change(&poller->word, P_SPINNING, P_ASLEEP);
@@ -159,36 +171,11 @@ int p_poller_wait(p_poller *poller, p_event *events, int room, int64_t spin, int
     if (count == 0)
         count = wait_until(poller->set, found, most, is_woken(poller) ? 0 : until);
     __atomic_store_n(&poller->word, P_AWAKE, __ATOMIC_SEQ_CST);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count && i < most; i++) {
         if (found[i].data.u64 != WAKEUP)
             events[kept++] = (p_event){found[i].data.u64, readiness_of(found[i].events)};
     }
     return kept;
-}
-
-/* Whether there are events, at the latest at a time. */
-static int has_events(int set, int64_t until)
-{
-    struct pollfd one = {.fd = set, .events = POLLIN};
-    int64_t left = until > 0 ? until - p_now() : 0;
-    left = left > 0 ? left : 0;
-    struct timespec limit = {left / 1000000000, left % 1000000000};
-    return ppoll(&one, 1, until == INT64_MAX ? NULL : &limit, NULL) != 0;
-}
-
-void p_poller_peek(p_poller *poller, int64_t spin, int64_t until)
-{
-    int64_t end = p_now() + spin;
-    int found = 0;
-    if (spin > 0 && p_word_change(&poller->word, P_ASLEEP, P_SPINNING)) {
-        while (__atomic_load_n(&poller->word, __ATOMIC_SEQ_CST) == P_SPINNING &&
-               p_now() < (end < until ? end : until) && !(found = has_events(poller->set, 0)))
-            continue;
-        p_word_change(&poller->word, P_SPINNING, P_ASLEEP);
-    }
-    if (!found && !is_woken(poller))
-        has_events(poller->set, until);
-    __atomic_store_n(&poller->word, P_AWAKE, __ATOMIC_SEQ_CST);
 }
 
 void p_poller_wake(p_poller *poller)

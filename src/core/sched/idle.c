@@ -145,21 +145,34 @@ static int report_deadlock(s_sched *s)
     return 1;
 }
 
-static void sleep_until(s_sched *s, int64_t until)
+/* From now on whoever sends a message wakes this thread: 1, or 0 when there is one. */
+static int announce_sleep(s_sched *s)
 {
-    int64_t cap = p_now() + LONGEST;
-    if (s->polls) {
-        s_poll_sleep(s, until < cap ? until : cap);
-        return;
-    }
-    p_park_prepare(&s->parker);
+    if (s->polls)
+        p_poller_prepare(&s->poller);
+    else
+        p_park_prepare(&s->parker);
     if (__atomic_load_n(&s->has_messages, __ATOMIC_SEQ_CST)) {
-        p_park_cancel(&s->parker);
-        return;
+        if (s->polls)
+            p_poller_cancel(&s->poller);
+        else
+            p_park_cancel(&s->parker);
+        return 0;
     }
     s_report_sleep(s);
+    return 1;
+}
+
+static void sleep_until(s_sched *s, int64_t until)
+{
+    if (!announce_sleep(s))
+        return;
+    if (s->polls) {
+        s_poll_sleep(s, until);
+        return;
+    }
     PyThreadState *ts = PyEval_SaveThread();
-    p_park_adaptive(&s->parker, &s->spin, until < cap ? until : cap, c_gil_spin);
+    p_park_adaptive(&s->parker, &s->spin, until, c_gil_spin);
     PyEval_RestoreThread(ts);
     s_report_wake(s);
 }
@@ -195,7 +208,9 @@ static int must_sleep(s_sched *s, int64_t *until)
             return 0;
         }
     }
-    *until = first != NULL ? first->when : S_FOREVER;
+    *until = p_now() + LONGEST;
+    if (first != NULL && first->when < *until)
+        *until = first->when;
     return 1;
 }
 
@@ -219,22 +234,6 @@ void s_idle(s_sched *s)
 
 /* ---- idle at home --------------------------------------------------------------------- */
 
-static void announce_sleep(s_sched *s)
-{
-    if (s->polls)
-        p_poller_prepare(&s->poller);
-    else
-        p_park_prepare(&s->parker);
-}
-
-static void cancel_sleep(s_sched *s)
-{
-    if (s->polls)
-        p_poller_cancel(&s->poller);
-    else
-        p_park_cancel(&s->parker);
-}
-
 static void sleep_as_home(s_sched *s, s_carrier_thread *home, int polls, int64_t until)
 {
     PyThreadState *ts = PyEval_SaveThread();
@@ -249,21 +248,16 @@ static void sleep_as_home(s_sched *s, s_carrier_thread *home, int polls, int64_t
 /* 1: the scheduler is still here. */
 static int idle_until(s_sched *s, int64_t until)
 {
-    int64_t cap = p_now() + LONGEST;
     s_carriers *all = s->carriers;
-    announce_sleep(s);
-    if (__atomic_load_n(&s->has_messages, __ATOMIC_SEQ_CST)) {
-        cancel_sleep(s);
+    if (!announce_sleep(s))
         return 1;
-    }
-    s_report_sleep(s);
     int polls = s->polls != 0;
     s->trap--;
     p_lock_take(&all->lock);
     __atomic_store_n(&all->home->idles, 1, __ATOMIC_SEQ_CST);
     s_handoff_begin_idle(&all->protocol);
     p_lock_give(&all->lock);
-    sleep_as_home(s, all->home, polls, until < cap ? until : cap);
+    sleep_as_home(s, all->home, polls, until);
     p_lock_take(&all->lock);
     int here = s_handoff_end_idle(&all->protocol);
     p_lock_give(&all->lock);

@@ -82,11 +82,13 @@ void s_note_picked_up(s_sched *s);
 
 /* ---- poll.c -------------------------------------------------------------------------- */
 
-/* Reads the poller now, or if the last time is long ago; sleeps in it; closes it. */
+/* Reads the poller now, or if the last time is long ago; sleeps in it, which is announced; closes
+ * it.
+ */
 int s_poll_now(s_sched *s);
 void s_poll_if_due(s_sched *s);
 void s_poll_sleep(s_sched *s, int64_t until);
-/* Detached: sleeps without reading it. */
+/* Detached: sleeps without reading it, and the scheduler may go away meanwhile. */
 void s_poll_peek(s_sched *s, int64_t until);
 void s_poll_end(s_sched *s);
 void s_poll_after_fork(s_sched *s, int is_mine);

@@ -96,35 +96,30 @@ void s_poll_if_due(s_sched *s)
     s_poll_now(s);
 }
 
-void s_poll_sleep(s_sched *s, int64_t until)
+static int wait_in_poller(s_sched *s, p_event *events, int room, int64_t until)
 {
-    p_event events[EVENTS];
-    p_poller_prepare(&s->poller);
-    if (__atomic_load_n(&s->has_messages, __ATOMIC_SEQ_CST)) {
-        p_poller_cancel(&s->poller);
-        return;
-    }
-    s_report_sleep(s);
-    PyThreadState *ts = PyEval_SaveThread();
     int64_t spin = b_spin_time(&s->spin), began = p_now();
-    int count = p_poller_wait(&s->poller, events, EVENTS, spin, until);
+    int count = p_poller_wait(&s->poller, events, room, spin, until);
     if (spin > 0)
         c_gil_spin(began + spin);
     b_spin_learn(&s->spin, spin, p_now() - began);
+    return count;
+}
+
+void s_poll_sleep(s_sched *s, int64_t until)
+{
+    p_event events[EVENTS];
+    PyThreadState *ts = PyEval_SaveThread();
+    int count = wait_in_poller(s, events, EVENTS, until);
     PyEval_RestoreThread(ts);
     s_report_wake(s);
     if (count > 0)
         s_hook.io_ready(s, events, count);
 }
 
-/* Detached, and the scheduler may go away meanwhile. */
 void s_poll_peek(s_sched *s, int64_t until)
 {
-    int64_t spin = b_spin_time(&s->spin), began = p_now();
-    p_poller_peek(&s->poller, spin, until);
-    if (spin > 0)
-        c_gil_spin(began + spin);
-    b_spin_learn(&s->spin, spin, p_now() - began);
+    wait_in_poller(s, NULL, 0, until);
 }
 
 void s_poll_after_fork(s_sched *s, int is_mine)
