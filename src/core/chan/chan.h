@@ -101,6 +101,9 @@ PyObject *n_select_cases(const s_tasklet *t);
 /* As n_send (but steals `value`) and n_receive; a bomb is raised, not received. */
 PyObject *n_stackless_send(s_sched *s, n_channel *ch, PyObject *value, const c_call_site *site,
                            int *code);
+/* The same for a bomb; by itself, so that a message is sent without a call. */
+PyObject *n_stackless_send_bomb(s_sched *s, n_channel *ch, PyObject *bomb, const c_call_site *site,
+                                int *code);
 PyObject *n_stackless_receive(s_sched *s, n_channel *ch, const c_call_site *site, int *code);
 
 /* ---- states by the rules of Stackless (stackless_state.c) ------------------------ */

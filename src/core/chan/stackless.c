@@ -113,33 +113,50 @@ static inline int find_sender(n_channel *ch, PyObject **value, s_wait **partner)
     return B_UNLIKELY(ch->closed) ? S_E_CLOSED : 0;
 }
 
-/* The handover is done: the actor continues, yields, or lets the partner run first.  The call of
- * the actor returns `mine` (stolen) or raises `error` (stolen). */
-static inline PyObject *schedule_partner(s_sched *s, n_channel *ch, s_tasklet *partner,
-                                         int direction, PyObject *mine, PyObject *error,
-                                         const c_call_site *site)
+/* schedule_partner() where the actor raises `error` (stolen), or yields after a partner that goes
+ * to the tail. */
+static B_COLD PyObject *schedule_oddly(s_sched *s, n_channel *ch, s_tasklet *partner, int directed,
+                                       PyObject *mine, PyObject *error, const c_call_site *site)
 {
     s_tasklet *me = s->current;
-    int directed = ch->preference == -direction;
-    if ((directed || ch->schedule_all) && B_LIKELY(partner->owner == s)) {
-        if (B_UNLIKELY(error != NULL && site->kind == C_ITER && ends_iteration(error)))
-            Py_CLEAR(error);
-        me->error = error;
-        if (B_UNLIKELY(ch->schedule_all)) {
-            me->wait.value = mine;
-            s_wake(s, partner);
-            s_ready(s, me);
-            return s_suspend(s, site);
+    if ((!directed && !ch->schedule_all) || partner->owner != s) {
+        s_wake(s, partner);
+        if (error != NULL) {
+            PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+            Py_DECREF(error);
         }
+        return mine;
+    }
+    if (error != NULL && site->kind == C_ITER && ends_iteration(error))
+        Py_CLEAR(error);
+    me->error = error;
+    if (!ch->schedule_all) {
+        partner->kind = NULL;
+        s_deadline_drop(s, partner);
+        return s_run_after_me_with(s, partner, mine, site);
+    }
+    me->wait.value = mine;
+    s_wake(s, partner);
+    s_ready(s, me);
+    return s_suspend(s, site);
+}
+
+/* The handover is done: the actor continues, yields, or lets the partner run first.  The call of
+ * the actor returns `mine` (stolen) or raises `error` (stolen). */
+static B_INLINE PyObject *schedule_partner(s_sched *s, n_channel *ch, s_tasklet *partner,
+                                           int direction, PyObject *mine, PyObject *error,
+                                           const c_call_site *site)
+{
+    int directed = ch->preference == -direction;
+    if (B_UNLIKELY(ch->schedule_all || error != NULL))
+        return schedule_oddly(s, ch, partner, directed, mine, error, site);
+    if (directed && B_LIKELY(partner->owner == s)) {
+        s->current->error = NULL;
         partner->kind = NULL;
         s_deadline_drop(s, partner);
         return s_run_after_me_with(s, partner, mine, site);
     }
     s_wake(s, partner);
-    if (B_UNLIKELY(error != NULL)) {
-        PyErr_SetObject((PyObject *)Py_TYPE(error), error);
-        Py_DECREF(error);
-    }
     return mine;
 }
 
@@ -185,6 +202,12 @@ static B_INLINE PyObject *send_value(s_sched *s, n_channel *ch, PyObject *value,
     }
     s_tasklet *t = deliver_value(partner, value);
     return schedule_partner(s, ch, t, 1, Py_NewRef(Py_None), NULL, site);
+}
+
+static B_COLD PyObject *send_unnoticed(s_sched *s, n_channel *ch, PyObject *value,
+                                       const c_call_site *site, int *code)
+{
+    return send_value(s, ch, value, site, code);
 }
 
 static int notify_listener(s_sched *s, n_channel *ch, int sending, int waits)
@@ -250,7 +273,7 @@ static B_COLD PyObject *send_notifying(s_sched *s, n_channel *ch, PyObject *valu
     value = me->wait.value ? me->wait.value : Py_NewRef(Py_None);
     me->wait.value = NULL;
     PyObject *shown = remote ? Py_NewRef(value) : NULL;
-    PyObject *done = send_value(s, ch, value, remote ? NULL : site, code);
+    PyObject *done = send_unnoticed(s, ch, value, remote ? NULL : site, code);
     return remote ? notify_after(s, ch, 1, done, shown) : done;
 }
 
@@ -260,6 +283,14 @@ PyObject *n_stackless_send(s_sched *s, n_channel *ch, PyObject *value, const c_c
     if (has_listener(s))
         return send_notifying(s, ch, value, site, code);
     return send_value(s, ch, value, site, code);
+}
+
+PyObject *n_stackless_send_bomb(s_sched *s, n_channel *ch, PyObject *bomb, const c_call_site *site,
+                                int *code)
+{
+    if (has_listener(s))
+        return send_notifying(s, ch, bomb, site, code);
+    return send_unnoticed(s, ch, bomb, site, code);
 }
 
 /* ---- receive ------------------------------------------------------------------------ */

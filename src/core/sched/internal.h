@@ -16,8 +16,9 @@
 uint64_t s_new_id(void);
 /* Puts a new tasklet into the registry of `s`. */
 void s_registry_add(s_sched *s, s_tasklet *t);
-/* The same for a Stackless tasklet that has ended, with its owner. */
-void s_registry_add_dead(s_tasklet *t);
+/* Into the list of its owner where its state belongs: of a Stackless tasklet that has ended, or
+ * that begins anew. */
+void s_registry_relist(s_tasklet *t);
 /* While all other threads are stopped. */
 void s_registry_move(s_tasklet *t, s_sched *to);
 /* The owner of an unreachable tasklet that no C frame keeps. */
@@ -34,6 +35,8 @@ void s_chunk_outgrown(s_tasklet *t);
 /* `t` will call func(*args) when it runs next, on a data stack of its own, and has no context: 0 or
  * S_E_. */
 int s_call_init(PyThreadState *ts, s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames);
+/* The same, with a copy of the context of `ts`, the caller's thread. */
+int s_make_call(PyThreadState *ts, s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames);
 /* Frees what an execution is kept in: data stack and context. */
 void s_free_state(s_tasklet *t);
 /* The base of the C stack that runs; NULL: the thread's own, whose base is the thread's. */

@@ -268,10 +268,13 @@ void s_registry_remove(s_tasklet *t)
     c_lock_give(&s->all_lock);
 }
 
-void s_registry_add_dead(s_tasklet *t)
+void s_registry_relist(s_tasklet *t)
 {
-    s_registry_remove(t);
-    add_tasklet(t);
+    s_sched *s = lock_registry_of(t);
+    if (B_LIKELY(b_linked(&t->all)))
+        b_unlink(&t->all);
+    b_append(list_for(s, t), &t->all); /* native ones are counted, and do not come here */
+    c_lock_give(&s->all_lock);
 }
 
 void s_adopt(s_sched *s, s_tasklet *t)

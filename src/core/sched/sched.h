@@ -85,13 +85,19 @@ void s_dealloc(PyObject *self);
 /* The finalizer: a suspended tasklet gets TaskletExit. */
 void s_finalize(s_tasklet *t);
 
-/* ---- owners, and binding again (owner.c) ------------------------------------------------- */
+/* ---- owners (owner.c), and binding again (rebind.c) --------------------------------------- */
 
 /* The owner of tasklets whose thread has ended. */
 extern s_sched s_detached_owner;
 /* Calls work(arg), which looks at `t` or changes it, and runs no Python code: at once on its
  * owner's thread, elsewhere while all others are stopped. */
-void s_run_on_owner(const s_tasklet *t, void (*work)(void *arg), void *arg);
+static inline void s_run_on_owner(const s_tasklet *t, void (*work)(void *arg), void *arg)
+{
+    if (__builtin_expect(t->owner == s_self_here(), 1))
+        work(arg);
+    else
+        c_while_world_stopped(work, arg);
+}
 /* Makes `s` the owner of a tasklet that cannot run now: 0, S_E_BLOCKED when its thread is about to
  * run it, S_E_STUCK when C frames hold it, S_E_THREAD when `s` has ended. */
 int s_change_owner(s_sched *s, s_tasklet *t);
@@ -106,6 +112,9 @@ void s_unbind(s_tasklet *t);
  * s_tasklet_init.  `s`: the caller's, or NULL with an exception set.  S_E_THREAD: its thread has
  * ended. */
 int s_rebind(s_sched *s, s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames);
+/* One that has ended calls the function that it is bound to, with these arguments: claimed, bound
+ * and inserted.  S_E_ALIVE, S_E_UNBOUND, S_E_THREAD. */
+int s_set_up(s_sched *s, s_tasklet *t, PyObject *args, PyObject *kwnames);
 
 /* ---- switching (switch.c) ---------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* The life of a tasklet: made, bound again, ended, visited by the collector, freed.
+/* The life of a tasklet: made, ended, visited by the collector, freed.
  *
  * End.  The result or the exception stays with the tasklet for join() and result(); its frames'
  * memory, context and function are freed at once.  An exception that no tasklet waits for is handed
@@ -48,9 +48,7 @@ int s_call_init(PyThreadState *ts, s_tasklet *t, PyObject *func, PyObject *args,
     return prepare_call(ts, t, func, args, kwnames);
 }
 
-/* `ts`: the caller's thread, whose context is copied. */
-static int make_call(PyThreadState *ts, s_tasklet *t, PyObject *func, PyObject *args,
-                     PyObject *kwnames)
+int s_make_call(PyThreadState *ts, s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames)
 {
     t->wait.task = t;
     int code = prepare_call(ts, t, func, args, kwnames);
@@ -61,7 +59,7 @@ static int make_call(PyThreadState *ts, s_tasklet *t, PyObject *func, PyObject *
 
 int s_tasklet_init(s_sched *s, s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames)
 {
-    int code = make_call(s->ts, t, func, args, kwnames);
+    int code = s_make_call(s->ts, t, func, args, kwnames);
     if (code == S_OK)
         s_registry_add(s, t);
     return code;
@@ -86,7 +84,7 @@ s_tasklet *s_new_for(s_sched *to, PyObject *func, PyObject *args, PyObject *kwna
 {
     PyThreadState *ts = c_thread_state();
     s_tasklet *t = (s_tasklet *)s_hook.type->tp_alloc(s_hook.type, 0);
-    *code = t != NULL ? make_call(ts, t, func, args, kwnames) : S_E_SET;
+    *code = t != NULL ? s_make_call(ts, t, func, args, kwnames) : S_E_SET;
     if (*code == S_OK && s_self_here() != NULL && c_trace_is_set(ts))
         *code = s_report_traced_spawn(s_self_here(), t);
     if (*code < 0) {
@@ -97,51 +95,6 @@ s_tasklet *s_new_for(s_sched *to, PyObject *func, PyObject *args, PyObject *kwna
     t->state = S_PAUSED;
     t->owner = to;
     return t;
-}
-
-void s_unbound_init(s_sched *s, s_tasklet *t)
-{
-    t->wait.task = t;
-    t->state = S_DONE;
-    t->saved_as = S_LIVE;
-    t->started = 1;
-    s_registry_add(s, t);
-}
-
-int s_rebind(s_sched *s, s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames)
-{
-    if (s == NULL)
-        return S_E_SET;
-    s_unbind(t);
-    Py_CLEAR(t->result);
-    Py_CLEAR(t->failure);
-    Py_CLEAR(t->func);
-    Py_CLEAR(t->error);
-    Py_CLEAR(t->wait.value);
-    t->saved_as = S_NOT_STARTED;
-    t->cancelled = t->owned = t->due = t->round = 0;
-    PyObject *context = t->c.context;
-    int code = make_call(s->ts, t, func, args, kwnames);
-    if (context != NULL)
-        Py_XSETREF(t->c.context, context);
-    if (code == S_OK)
-        code = s_begin_run(t);
-    if (code < 0) {
-        s_unbind(t);
-        Py_XSETREF(t->wait.value, Py_NewRef(func)); /* still bound to it */
-        s_release_claim(t);
-    }
-    return code;
-}
-
-void s_unbind(s_tasklet *t)
-{
-    if (t->saved_as != S_LIVE) {
-        s_clear(t);
-        t->saved_as = S_LIVE;
-        t->kind = NULL;
-    }
-    s_registry_add_dead(t);
 }
 
 int s_main_init(s_sched *s, s_tasklet *t)
@@ -296,7 +249,6 @@ void s_become_idle(s_sched *s)
 /* What a Stackless tasklet returned or raised is not kept; it can be bound again. */
 static void forget_outcome(s_tasklet *t)
 {
-    s_registry_add_dead(t);
     Py_CLEAR(t->result);
     Py_CLEAR(t->failure);
 }
@@ -319,7 +271,10 @@ void s_finish(s_sched *s, s_tasklet *t, PyObject *result)
     c_lock_take(&t->lock);
     t->state = S_DONE;
     c_lock_give(&t->lock);
-    s_registry_remove(t);
+    if (t->stackless_rules)
+        s_registry_relist(t);
+    else
+        s_registry_remove(t);
     t->c.context = s->ts->context;
     s_become_idle(s);
     s_free_state(t);
@@ -328,9 +283,10 @@ void s_finish(s_sched *s, s_tasklet *t, PyObject *result)
         s_report_child_ended(s, t);
     Py_XSETREF(t->func, Py_XNewRef(c_function_name(t->func))); /* what its name is made of */
     Py_CLEAR(t->scope);
-    Py_CLEAR(t->spawner);
     if (t->stackless_rules)
         forget_outcome(t);
+    else
+        Py_CLEAR(t->spawner);
     if (B_UNLIKELY(s_announcing))
         s_report_departed(s, t);
     Py_DECREF((PyObject *)t);
@@ -378,7 +334,8 @@ static void free_fields(s_tasklet *t)
     Py_CLEAR(t->result);
     Py_CLEAR(t->failure);
     Py_CLEAR(t->name);
-    Py_CLEAR(t->spawner);
+    if (!t->stackless_rules)
+        Py_CLEAR(t->spawner);
 }
 
 /* A tasklet that keeps a C stack cannot be freed, because nothing can drop what is on the stack. */

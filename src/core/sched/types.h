@@ -151,9 +151,12 @@ struct s_tasklet {
     };
     PyObject *error; /* to be raised when it runs again */
     PyObject *name;
-    PyObject *spawner; /* the code that spawned it, until its end; or NULL */
-    b_link joiners;    /* s_wait of tasklets that wait for its end; not a list before the first */
-    s_timer *timer;    /* deadline of the present wait */
+    union {
+        PyObject *spawner;   /* the code that spawned it, until its end; or NULL */
+        vectorcallfunc call; /* stackless_rules: what a call of the object calls; or NULL */
+    };
+    b_link joiners; /* s_wait of tasklets that wait for its end; not a list before the first */
+    s_timer *timer; /* deadline of the present wait */
     uint64_t id;
 
     PyObject *scope;               /* innermost cancel scope: guests/scope.h */
@@ -179,7 +182,7 @@ struct s_tasklet {
     unsigned char queued;   /* its node is in the queue it waits in; under that queue's lock */
     unsigned char round;    /* of s_kill_all that killed it last */
     unsigned char why;      /* the last switch was hard: C_... of cpython.h */
-    unsigned char held;     /* claimed for rebinding: owner.c */
+    unsigned char held;     /* claimed for rebinding: rebind.c */
     unsigned char observed; /* what ended it was raised by a join, too */
     c_lock lock;
     unsigned char pinned;      /* how often it is inside pinned() */

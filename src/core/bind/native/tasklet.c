@@ -227,7 +227,7 @@ static PyObject *tasklet_holders(PyObject *self, PyObject *unused)
 static PyObject *tasklet_spawned_at(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    PyObject *code = SELF->spawner;
+    PyObject *code = SELF->stackless_rules ? NULL : SELF->spawner;
     if (code == NULL)
         Py_RETURN_NONE;
     return Py_BuildValue("(Oi)", code, c_line_at(code, SELF->spawned_at));

@@ -4,7 +4,11 @@
  * setup() make the call and begin a new run of the same object.  Reading the arguments may run
  * Python code, so the tasklet is checked again and claimed (s_claim_for_rebinding) before it is
  * changed.
+ *
+ * tasklet(func)(*args) is how programs write it, so the type with one function and the object with
+ * any arguments are called without a tuple of them.  The types of programs have the second only.
  */
+#include "base/b_check.h"
 #include "bind/stackless/stackless.h"
 #include "sched/guests/run.h"
 
@@ -53,9 +57,9 @@ static int may_bind(s_tasklet *t, int unbinds)
 }
 
 /* 0, or -1 with an exception that says why it cannot be claimed. */
-static int claim_tasklet(s_tasklet *t, int alive, PyObject **func)
+static int claim_tasklet(s_tasklet *t, PyObject **func)
 {
-    int code = s_claim_for_rebinding(t, alive, func);
+    int code = s_claim_for_rebinding(t, 1, func);
     if (code == S_E_BLOCKED)
         bind_stackless_refuse("tasklet is scheduled");
     else if (code < 0)
@@ -63,20 +67,26 @@ static int claim_tasklet(s_tasklet *t, int alive, PyObject **func)
     return code < 0 ? -1 : 0;
 }
 
+/* That no run can begin: sets the exception, -1. */
+static B_COLD int refuse_run(s_tasklet *t, int code)
+{
+    if (code == S_E_THREAD)
+        bind_stackless_refuse("tasklet has no thread");
+    else
+        bind_stackless_fail(code, (PyObject *)t);
+    return -1;
+}
+
 /* Begins a new run, paused.  func NULL: of the function it is bound to.  0 or -1. */
-static int begin_run(s_tasklet *t, int alive, PyObject *func, PyObject *items, PyObject *names)
+static int begin_run(s_tasklet *t, PyObject *func, PyObject *items, PyObject *names)
 {
     PyObject *called = func;
-    if (claim_tasklet(t, alive, &called) < 0)
+    if (claim_tasklet(t, &called) < 0)
         return -1;
     int code = s_rebind(s_self(), t, called, items, names);
     if (called != func)
         Py_DECREF(called);
-    if (code == S_E_THREAD)
-        bind_stackless_refuse("tasklet has no thread");
-    else if (code < 0)
-        bind_stackless_fail(code, (PyObject *)t);
-    return code < 0 ? -1 : 0;
+    return code < 0 ? refuse_run(t, code) : 0;
 }
 
 /* The main tasklet of this thread gets a new function. */
@@ -100,7 +110,7 @@ static int make_call_of(s_tasklet *t, PyObject *func, PyObject *args, PyObject *
     PyObject *items = flatten_arguments(args, kwargs, &names);
     int code = -1;
     if (items != NULL && may_bind(t, 0))
-        code = t->is_main ? bind_main(t, func, items, names) : begin_run(t, 1, func, items, names);
+        code = t->is_main ? bind_main(t, func, items, names) : begin_run(t, func, items, names);
     Py_XDECREF(items);
     Py_XDECREF(names);
     return code;
@@ -116,7 +126,7 @@ static int bind_function(s_tasklet *t, PyObject *func, PyObject *args, PyObject 
         return -1;
     if (args != NULL || kwargs != NULL)
         return make_call_of(t, func, args, kwargs);
-    if (claim_tasklet(t, 1, NULL) < 0)
+    if (claim_tasklet(t, NULL) < 0)
         return -1;
     s_unbind(t);
     PyObject *before = t->wait.value;
@@ -143,47 +153,78 @@ PyObject *bind_stackless_bind(PyObject *self, PyObject *args, PyObject *kwargs)
     return bind_stackless_init(self, args, kwargs) < 0 ? NULL : Py_NewRef(self);
 }
 
-PyObject *bind_stackless_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
-{
-    (void)args, (void)kwargs;
-    s_sched *s = s_self();
-    PyObject *self = s != NULL ? type->tp_alloc(type, 0) : NULL;
-    if (self != NULL) {
-        SELF->stackless_rules = 1;
-        s_unbound_init(s, SELF);
-    }
-    return self;
-}
-
-static PyObject *set_up_run(PyObject *self, PyObject *items, PyObject *names)
+/* What a call of the object calls. */
+static PyObject *set_up_with(PyObject *self, PyObject *const *args, size_t nargs, PyObject *kwnames)
 {
     s_sched *s = s_self();
-    if (s == NULL)
+    Py_ssize_t count = bind_argument_count(PyVectorcall_NARGS(nargs), kwnames);
+    PyObject *items = s != NULL ? bind_make_tuple(args, count) : NULL;
+    if (items == NULL)
         return NULL;
-    if (begin_run(SELF, 0, NULL, items, names) < 0)
-        return NULL;
-    int code = s_insert(s, SELF);
-    if (code == S_E_DEAD || code == S_E_BLOCKED) /* another thread was faster */
-        code = S_OK;
-    return code < 0 ? bind_stackless_fail(code, self) : Py_NewRef(self);
+    int code = s_set_up(s, SELF, items, kwnames);
+    Py_DECREF(items);
+    return code < 0 && refuse_run(SELF, code) < 0 ? NULL : Py_NewRef(self);
 }
 
 PyObject *bind_stackless_setup(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                                PyObject *kwnames)
 {
-    PyObject *items = bind_make_tuple(args, bind_argument_count(nargs, kwnames));
-    if (items == NULL)
-        return NULL;
-    PyObject *done = set_up_run(self, items, kwnames);
-    Py_DECREF(items);
-    return done;
+    return set_up_with(self, args, (size_t)nargs, kwnames);
 }
 
 PyObject *bind_stackless_call(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    PyObject *names, *items = flatten_arguments(args, kwargs, &names);
-    PyObject *done = items != NULL ? set_up_run(self, items, names) : NULL;
+    PyObject *names, *items = flatten_arguments(args, kwargs, &names), *done = NULL;
+    if (items != NULL) {
+        Py_ssize_t named = names != NULL ? PyTuple_GET_SIZE(names) : 0;
+        done = set_up_with(self, &PyTuple_GET_ITEM(items, 0),
+                           (size_t)(PyTuple_GET_SIZE(items) - named), names);
+    }
     Py_XDECREF(items);
     Py_XDECREF(names);
     return done;
+}
+
+static inline PyObject *new_tasklet(PyTypeObject *type)
+{
+    s_sched *s = s_self();
+    PyObject *self = s != NULL ? type->tp_alloc(type, 0) : NULL;
+    if (self != NULL) {
+        SELF->stackless_rules = 1;
+        SELF->call = set_up_with;
+        s_unbound_init(s, SELF);
+    }
+    return self;
+}
+
+PyObject *bind_stackless_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    (void)args, (void)kwargs;
+    return new_tasklet(type);
+}
+
+/* As type.__call__ does it. */
+static B_COLD PyObject *make_with(PyObject *type, PyObject *const *args, Py_ssize_t nargs,
+                                  PyObject *kwnames)
+{
+    PyObject *tuple = bind_make_tuple(args, nargs);
+    PyObject *dict = kwnames != NULL ? PyDict_New() : NULL;
+    int failed = tuple == NULL || (kwnames != NULL && dict == NULL);
+    for (Py_ssize_t i = 0; !failed && dict != NULL && i < PyTuple_GET_SIZE(kwnames); i++)
+        failed = PyDict_SetItem(dict, PyTuple_GET_ITEM(kwnames, i), args[nargs + i]) < 0;
+    PyObject *made = failed ? NULL : PyType_Type.tp_call(type, tuple, dict);
+    Py_XDECREF(tuple);
+    Py_XDECREF(dict);
+    return made;
+}
+
+PyObject *bind_stackless_make(PyObject *type, PyObject *const *args, size_t nargs,
+                              PyObject *kwnames)
+{
+    if (PyVectorcall_NARGS(nargs) != 1 || kwnames != NULL || Py_TYPE(args[0])->tp_call == NULL)
+        return make_with(type, args, PyVectorcall_NARGS(nargs), kwnames);
+    PyObject *self = new_tasklet((PyTypeObject *)type);
+    if (self != NULL)
+        SELF->wait.value = Py_NewRef(args[0]);
+    return self;
 }

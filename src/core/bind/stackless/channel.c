@@ -39,7 +39,7 @@ static PyObject *send_bomb(PyObject *self, PyObject *error, const c_call_site *s
     Py_XDECREF(error);
     if (bomb == NULL)
         return NULL;
-    PyObject *done = n_stackless_send(s, SELF, bomb, site, &code);
+    PyObject *done = n_stackless_send_bomb(s, SELF, bomb, site, &code);
     return bind_stackless_result(done, code, self);
 }
 

@@ -14,6 +14,8 @@ static PyObject *retval_of(s_sched *s, const char *function, PyObject *const *ar
 {
     static const char *const names[] = {"retval", NULL};
     PyObject *given[1] = {(PyObject *)s->current};
+    if (bind_argument_count(nargs, kwnames) == 0)
+        return given[0];
     return bind_parse_arguments(function, names, 0, args, nargs, kwnames, given) < 0 ? NULL
                                                                                      : given[0];
 }
@@ -154,7 +156,7 @@ static PyObject *stackless_test_cframe_nr(PyObject *module, PyObject *count)
     if (s == NULL || PyErr_Occurred())
         return NULL;
     for (; switches > 0; switches--) {
-        PyObject *done = s_schedule_with(s, Py_NewRef(Py_None), NULL);
+        PyObject *done = s_schedule(s, NULL);
         if (done == NULL)
             return NULL;
         Py_DECREF(done);

@@ -63,6 +63,9 @@ static inline long bind_stack_serial(const s_sched *s)
 
 int bind_stackless_init(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *bind_stackless_new(PyTypeObject *type, PyObject *args, PyObject *kwargs);
+/* What a call of the type calls. */
+PyObject *bind_stackless_make(PyObject *type, PyObject *const *args, size_t nargs,
+                              PyObject *kwnames);
 PyObject *bind_stackless_bind(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *bind_stackless_setup(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                                PyObject *kwnames);

@@ -12,6 +12,8 @@
  *
  * Methods that switch own nothing when they suspend, as everywhere.
  */
+#include <stddef.h>
+
 #include "bind/pickling.h"
 #include "bind/stackless/stackless.h"
 
@@ -293,8 +295,10 @@ PyTypeObject bind_stackless_tasklet_type = {
                         "A function that runs beside others, by the rules of Stackless Python.\n\n"
                         "tasklet(f)(*args) calls f(*args) when its turn comes."),
     .tp_basicsize = sizeof(s_tasklet),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_base = &bind_tasklet_type,
+    .tp_vectorcall_offset = offsetof(s_tasklet, call),
+    .tp_vectorcall = bind_stackless_make,
     .tp_new = bind_stackless_new,
     .tp_init = bind_stackless_init,
     .tp_call = bind_stackless_call,

@@ -268,7 +268,7 @@ static int is_only_runnable(s_sched *s)
 
 int s_stackless_may_switch(s_sched *s)
 {
-    if (is_only_runnable(s) && (s->trap || --s->budget > 0))
+    if (b_list_empty(&s->ready) && is_only_runnable(s) && (s->trap || --s->budget > 0))
         return 0;
     int code = s_may_block(s);
     return code < 0 ? code : 1;

@@ -110,12 +110,12 @@ def creating(count: int) -> float:
 
 def creating_by_stackless(count: int) -> float:
     """The same by the Stackless API."""
-    from loomlet.compat import stackless
+    from loomlet.compat.stackless import schedule, tasklet
 
     started = perf_counter_ns()
     for _ in range(count):
-        stackless.tasklet(nothing)()
-        stackless.schedule()
+        tasklet(nothing)()
+        schedule()
     return (perf_counter_ns() - started) / count
 
 

@@ -1,0 +1,197 @@
+/* Binding again: how a run of a Stackless tasklet ends before its time, and how a new one begins.
+ *
+ * The object outlives its runs.  Between them it has ended, keeps the function that it is bound to
+ * as wait.value, and is in its owner's list of the dead.
+ *
+ * A call is made, and an old one dropped, with Python code running on the way.  Meanwhile the
+ * tasklet is claimed: for all others it has ended, and no other thread may begin it.  The rule of
+ * owner.c holds for both ends of a claim: on the owner's thread, or while all others are stopped.
+ *
+ * Most tasklets are made, set up and ended by one thread, so that way is in one piece
+ * (s_set_up).
+ */
+#include "sched/internal.h"
+
+void s_unbound_init(s_sched *s, s_tasklet *t)
+{
+    t->wait.task = t;
+    t->state = S_DONE;
+    t->saved_as = S_LIVE;
+    t->started = 1;
+    s_registry_add(s, t);
+}
+
+/* ---- claims ------------------------------------------------------------------------------ */
+
+typedef struct {
+    s_tasklet *t;
+    int alive, code, was_queued;
+    PyObject **func;
+} claim;
+
+static int may_claim_living(const claim *c)
+{
+    const s_tasklet *t = c->t;
+    if (!c->alive)
+        return S_E_ALIVE;
+    int lost = t->owner == &s_detached_owner && t->state == S_BLOCKED && t->queued;
+    if (!lost && t->state != S_PAUSED)
+        return S_E_BLOCKED;
+    int is_current = t->owner != NULL && t->owner->current == t;
+    return t->saved_as == S_C_STACK || t->is_main || is_current ? S_E_STUCK : S_OK;
+}
+
+/* What it would call next: borrowed, or NULL. */
+static inline PyObject *bound_function(const s_tasklet *t)
+{
+    PyObject *func = t->state == S_PAUSED && t->saved_as == S_NOT_STARTED ? t->func : t->wait.value;
+    return func != Py_None ? func : NULL;
+}
+
+static B_INLINE void claim_if_free(claim *c)
+{
+    s_tasklet *t = c->t;
+    c->code = t->held ? S_E_ALIVE : t->state != S_DONE ? may_claim_living(c) : S_OK;
+    if (c->code < 0)
+        return;
+    if (c->func != NULL && *c->func == NULL) {
+        PyObject *found = bound_function(t);
+        if (found == NULL) {
+            c->code = S_E_UNBOUND;
+            return;
+        }
+        *c->func = Py_NewRef(found);
+    }
+    if (t->state == S_BLOCKED) {
+        s_dequeue(&t->wait.link);
+        c->was_queued = 1;
+    }
+    t->held = t->started = 1;
+    t->state = S_DONE;
+}
+
+static void claim_elsewhere(void *arg)
+{
+    claim_if_free(arg);
+}
+
+static B_INLINE int claim_for_new_run(s_tasklet *t, int alive, PyObject **func)
+{
+    claim c = {t, alive, S_OK, 0, func};
+    if (B_LIKELY(t->owner == s_self_here()))
+        claim_if_free(&c);
+    else
+        c_while_world_stopped(claim_elsewhere, &c);
+    if (B_UNLIKELY(c.was_queued))
+        Py_DECREF((PyObject *)t);
+    return c.code;
+}
+
+int s_claim_for_rebinding(s_tasklet *t, int alive, PyObject **func)
+{
+    return claim_for_new_run(t, alive, func);
+}
+
+void s_release_claim(s_tasklet *t)
+{
+    t->held = 0;
+}
+
+/* ---- a run that ends, a run that begins ------------------------------------------------ */
+
+void s_unbind(s_tasklet *t)
+{
+    if (B_LIKELY(t->saved_as == S_LIVE)) /* it had ended before it was claimed */
+        return;
+    s_clear(t);
+    t->saved_as = S_LIVE;
+    t->kind = NULL;
+    s_registry_relist(t);
+}
+
+typedef struct {
+    s_tasklet *t;
+    int code;
+} beginning;
+
+/* From the dead to the others. */
+static void begin_elsewhere(void *arg)
+{
+    beginning *b = arg;
+    s_sched *s = b->t->owner;
+    if (s->ended || s->ending) {
+        b->code = S_E_THREAD;
+        return;
+    }
+    b->t->state = S_PAUSED;
+    b->t->started = 0;
+    s_registry_move(b->t, s);
+}
+
+static B_INLINE int begin_new_run(s_tasklet *t)
+{
+    beginning b = {t, S_OK};
+    if (B_LIKELY(t->owner == s_self_here())) {
+        t->state = S_PAUSED;
+        t->started = 0;
+        s_registry_relist(t);
+    } else {
+        c_while_world_stopped(begin_elsewhere, &b);
+    }
+    s_release_claim(t);
+    return b.code;
+}
+
+int s_begin_run(s_tasklet *t)
+{
+    return begin_new_run(t);
+}
+
+static B_INLINE int rebind_claimed(s_sched *s, s_tasklet *t, PyObject *func, PyObject *args,
+                                   PyObject *kwnames)
+{
+    s_unbind(t);
+    Py_CLEAR(t->result);
+    Py_CLEAR(t->failure);
+    Py_CLEAR(t->func);
+    Py_CLEAR(t->error);
+    Py_CLEAR(t->wait.value);
+    t->saved_as = S_NOT_STARTED;
+    t->cancelled = t->owned = t->due = t->round = 0;
+    PyObject *context = t->c.context;
+    int code = s_make_call(s->ts, t, func, args, kwnames);
+    if (B_UNLIKELY(context != NULL))
+        Py_XSETREF(t->c.context, context);
+    if (B_LIKELY(code == S_OK))
+        code = begin_new_run(t);
+    if (B_UNLIKELY(code < 0)) {
+        s_unbind(t);
+        Py_XSETREF(t->wait.value, Py_NewRef(func)); /* still bound to it */
+        s_release_claim(t);
+    }
+    return code;
+}
+
+int s_rebind(s_sched *s, s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames)
+{
+    return s != NULL ? rebind_claimed(s, t, func, args, kwnames) : S_E_SET;
+}
+
+int s_set_up(s_sched *s, s_tasklet *t, PyObject *args, PyObject *kwnames)
+{
+    PyObject *func = NULL;
+    int code = claim_for_new_run(t, 0, &func);
+    if (B_UNLIKELY(code < 0))
+        return code;
+    code = rebind_claimed(s, t, func, args, kwnames);
+    Py_DECREF(func);
+    if (B_UNLIKELY(code < 0))
+        return code;
+    if (B_LIKELY(t->owner == s && t->state == S_PAUSED)) {
+        t->wait.value = c_new_none();
+        s_ready(s, (s_tasklet *)Py_NewRef((PyObject *)t));
+        return S_OK;
+    }
+    code = s_insert(s, t);
+    return code == S_E_DEAD || code == S_E_BLOCKED ? S_OK : code; /* another thread was faster */
+}
