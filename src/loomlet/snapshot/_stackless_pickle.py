@@ -12,6 +12,9 @@ closed.  A pending exception is a bomb in tempval, of a native tasklet a Pending
 the owner of the handled exception, is always None: here each frame knows its generator.  A frame is
 a Frame, which can be pickled, not a frame object; a call that has not started is a Call.
 
+A Stackless tasklet that C code holds is pickled without what it would need to go on: its frames are
+Lost, and once loaded it raises RuntimeError where it runs, as in Stackless.
+
 A loaded tasklet is paused.  Tasklets that a channel brings along wait for it again; a tasklet whose
 own variables bring the channel along does not, because it is still empty when its channel is
 filled.  The wait of a tasklet is kept as long as its innermost Frame, to which the unpickler refers
@@ -29,8 +32,8 @@ from typing import Any
 from weakref import ReferenceType, WeakKeyDictionary, ref
 
 from loomlet import _core
-from loomlet.errors import ThawError
-from loomlet.snapshot import _copyreg_support, _importable, _linked, _tasklets
+from loomlet.errors import FreezeError, ThawError
+from loomlet.snapshot import _copyreg_support, _importable, _linked, _tasklets, _tracebacks
 from loomlet.snapshot._builders import named_in_bytes
 from loomlet.snapshot._compact import own_attributes, set_attributes
 from loomlet.snapshot._copyreg_support import Ordinary, boxed, unboxed
@@ -71,6 +74,20 @@ class Call(Frame):
     """Instead of frames: function, arguments and keyword names of a call that has not started."""
 
     __slots__ = ()
+
+
+@named_in_bytes
+class Lost(Frame):
+    """A frame that C code held: why, and the place that it shows, as of reduce_frame()."""
+
+    __slots__ = ()
+
+
+@named_in_bytes
+def run_lost(places: tuple[Any, ...], reason: str, channel: Any) -> None:
+    """What a tasklet runs whose frames, outermost first, were lost; its channel is kept alive."""
+    error = RuntimeError(f"cannot execute invalid frame with {places[-1][1]!r}: {reason}")
+    raise error.with_traceback(_tracebacks.new_traceback(*places))
 
 
 @named_in_bytes
@@ -145,13 +162,40 @@ def _ended_state(tasklet: Any) -> tuple[Any, ...]:
     return state if own is None else (*state, {"attributes": own})
 
 
+def _lost_state(saving: Ordinary, tasklet: Any, reason: str) -> tuple[Any, ...]:
+    places, frame = [], tasklet.frame
+    while frame is not None:
+        places.append(_tracebacks.reduce_frame(saving, frame)[1])
+        frame = frame.f_back
+    lost = [Lost((reason, *place)) for place in reversed(places)]
+    wait = (tasklet.waiting_in, tasklet._channel, None) if tasklet.blocked else None
+    lost[-1].wait = None if wait is None else _tasklets.pack_wait(saving, tasklet, wait)
+    unusual = _unusual(saving, tasklet, None)
+    exception = (None, None, None, None)
+    state = (_flags(tasklet, wait), _mail(tasklet.tempval), tasklet.nesting_level, lost, *exception)
+    return (*state, unusual) if unusual else state
+
+
+def _is_held(tasklet: Any) -> bool:
+    """Whether a C stack is all that it lacks to be pickled in full."""
+    stackless = isinstance(tasklet, _core.StacklessTasklet)
+    return stackless and tasklet.nesting_level > 0 and _core.SOFT_SUPPORTED
+
+
 def _tasklet_state(tasklet: _core.Tasklet) -> tuple[Any, ...]:
     saving = Ordinary()
-    func, given, kwnames, frames, handled, context, wait, value, error = _tasklets.snapshot_of(
-        saving, tasklet
-    )
+    try:
+        snapshot = _tasklets.snapshot_of(saving, tasklet)
+    except FreezeError as error:
+        if not _is_held(tasklet):
+            raise
+        return _lost_state(saving, tasklet, str(error))
+    func, given, kwnames, frames, handled, context, wait, value, error = snapshot
     packed = None if wait is None else _tasklets.pack_wait(saving, tasklet, wait)
-    made = [Call((func, given, kwnames))] if frames is None else _frames(saving, frames, packed)
+    made: list[Frame] = [Call((func, given, kwnames))]
+    if frames is not None:
+        made = [Frame(pack_frame(saving, frame)) for frame in frames]
+    made[-1].wait = packed
     unusual = _unusual(saving, tasklet, context)
     if error is not None:
         value = _bomb(error) if isinstance(tasklet, _core.StacklessTasklet) else Pending(error)
@@ -173,12 +217,6 @@ def _mail(value: Any) -> Any:
     found = _importable.function(value) if type(value) is FunctionType else None
     plain = found is not None and found[:2] == (value.__module__, value.__qualname__)
     return value if plain else boxed(value)
-
-
-def _frames(saving: Ordinary, frames: Any, wait: Any) -> list[Frame]:
-    found = [Frame(pack_frame(saving, frame)) for frame in frames]
-    found[-1].wait = wait
-    return found
 
 
 def _flags(tasklet: Any, wait: Any) -> int:
@@ -241,6 +279,12 @@ def _core_snapshot(
     """The snapshot that the core takes."""
     error, value = (tempval.error, None) if isinstance(tempval, Pending) else (None, tempval)
     context = _context(tasklet, unusual)
+    if type(frames[0]) is Lost:
+        places = tuple([frame.snapshot[1:] for frame in frames])
+        channel = None if frames[-1].wait is None else frames[-1].wait[1]
+        lost = (places, frames[-1].snapshot[0], channel)
+        frames[-1].value = value
+        return run_lost, lost, None, None, None, context, None, value, error
     if type(frames[0]) is Call:
         return *unboxed(frames[0].snapshot), None, None, context, None, value, error
     loading = Loading()

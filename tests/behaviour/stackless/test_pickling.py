@@ -10,6 +10,7 @@ import pytest
 
 import loomlet
 import loomlet.compat.stackless as stackless
+from loomlet import _core
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
@@ -95,20 +96,67 @@ def test_a_paused_tasklet(through):
     task.kill()
 
 
-def test_a_tasklet_held_by_a_c_function():
-    """Spec 8, pickling tasklets: refused when it is pickled, not when it is run."""
+def holds(ch):
+    return max([1, 2], key=lambda n: ch.receive())
 
-    def holds(ch):
-        return max([1, 2], key=lambda n: ch.receive())
 
+needs_soft = pytest.mark.skipif(not _core.SOFT_SUPPORTED, reason="no tasklet is pickled here")
+
+
+@needs_soft
+def test_a_tasklet_held_by_a_c_function(through):
+    """Spec 8, pickling tasklets: loaded alive; an error where it runs, which says what held it and
+    shows the place; loaded from what was loaded, too.  The original goes on."""
     ch = stackless.channel()
     task = stackless.tasklet(holds)(ch)
     stackless.run()
-    with pytest.raises(loomlet.FreezeError):
-        pickle.dumps(task)
+    for first in through(task):
+        for loaded in (first, *through(first)):
+            assert (loaded.alive, loaded.paused, type(loaded)) == (True, True, stackless.tasklet)
+            loaded.insert()
+            with pytest.raises(RuntimeError, match="invalid frame .*built-in function max") as info:
+                stackless.run()
+            assert [entry.name for entry in info.traceback[-2:]] == ["holds", "<lambda>"]
+            assert not loaded.alive
     ch.send(1)
     ch.send(2)
     assert not task.alive
+
+
+@needs_soft
+def test_the_state_of_one_held_by_a_c_function():
+    """Spec 8, the state: blocked, its nesting level, and a frame for each function."""
+    task = stackless.tasklet(holds)(stackless.channel())
+    stackless.run()
+    flags, _, level, frames, *_ = task.__reduce__()[2]
+    assert (flags & 3, level, len(frames)) == (3, task.nesting_level, 2)
+    task.kill()
+
+
+@needs_soft
+def test_one_that_waited_while_soft_switching_was_off(through, raises):
+    """Spec 8, pickling tasklets: it cannot be restored, so it does not run."""
+    stackless.enable_softswitch(False)
+    try:
+        task = stackless.tasklet(pauses)()
+        stackless.run()
+        assert not task.restorable
+        for loaded in through(task):
+            with pytest.raises(RuntimeError, match="^cannot execute invalid frame with 'pauses'"):
+                loaded.run()
+        task.kill()
+    finally:
+        stackless.enable_softswitch(True)
+
+
+def test_a_native_one_held_by_a_c_function():
+    """Spec 8, pickling tasklets: of the native API it is refused."""
+    ch = loomlet.Channel()
+    task = loomlet.spawn(holds, ch)
+    loomlet.schedule()
+    with pytest.raises(loomlet.FreezeError):
+        pickle.dumps(task)
+    task.kill()
 
 
 def execution():

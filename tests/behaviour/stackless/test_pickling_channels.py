@@ -145,17 +145,30 @@ def test_the_main_tasklet_stays(through):
     assert [loaded.balance for loaded in found] == [0, 0]
 
 
-def test_a_tasklet_held_by_a_c_function(through):
-    """Spec 8, pickling channels: a waiter that cannot be pickled is named."""
+def receives_below_c(ch):
+    return max([1], key=lambda n: ch.receive())
 
-    def holds(ch):
-        return max([1, 2], key=lambda n: ch.receive())
 
+def sends_below_c(ch):
+    return max([1], key=ch.send)
+
+
+@pytest.mark.parametrize(("function", "balance"), [(receives_below_c, -1), (sends_below_c, 1)])
+def test_a_tasklet_held_by_a_c_function(function, balance, through):
+    """Spec 8, pickling channels: it waits again, and fails when its turn comes."""
     ch = stackless.channel()
-    task = stackless.tasklet(holds)(ch)
+    task = stackless.tasklet(function)(ch)
     stackless.run()
-    with pytest.raises(loomlet.FreezeError, match="built-in function max"):
-        through(ch)
+    for loaded in through(ch):
+        assert (loaded.balance, loaded.queue.blocked) == (balance, True)
+        waiting = loaded.queue
+        with pytest.raises(RuntimeError, match="built-in function max"):
+            if balance < 0:
+                loaded.send(2)
+            else:
+                assert loaded.receive() == 1
+                stackless.run()
+        assert (waiting.alive, loaded.balance) == (False, 0)
     task.kill()
 
 

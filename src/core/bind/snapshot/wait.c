@@ -123,10 +123,10 @@ static int restore_wait(s_sched *s, s_tasklet *t, PyObject *wait, PyObject *valu
 int bind_restore_wait(s_sched *s, s_tasklet *t, PyObject *wait, PyObject *value)
 {
     PyObject *on = NULL;
-    if (t->saved_as != S_FRAMES)
+    if (t->saved_as != S_FRAMES && t->saved_as != S_NOT_STARTED)
         return S_E_SNAPSHOT;
     int code = restore_wait(s, t, wait, value, &on);
-    if (code == S_OK && t->state == S_BLOCKED)
+    if (code == S_OK && t->state == S_BLOCKED && t->saved_as == S_FRAMES)
         c_frames_keep_alive(&t->c, on);
     return code;
 }
