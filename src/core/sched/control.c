@@ -1,8 +1,10 @@
 /* What one tasklet may do to another: insert, remove, run, throw.
  *
  * Operations on a tasklet of another thread become messages to that thread, except those that need
- * their result here, which are refused.  A tasklet that is thrown into leaves whatever it waits
- * for, runs at once and raises there; the caller continues when it has ended or blocked again.
+ * their result here, which are refused.  What the Stackless API does to one that waits for nothing
+ * is done at once, by the rule of owner.c, because programs look; that thread is woken for it.  A
+ * tasklet that is thrown into leaves whatever it waits for, runs at once and raises there; the
+ * caller continues when it has ended or blocked again.
  *
  * A tasklet that has paused itself by the native API waits until it is inserted, for ever if need
  * be; its kind is s_pausing.  Every other paused one has none, and such a main tasklet of the
@@ -13,6 +15,55 @@
 
 const s_wait_kind s_pausing = {.name = "pause"};
 
+/* ---- another thread's -------------------------------------------------------------------- */
+
+typedef struct {
+    s_tasklet *t;
+    s_handler *change;
+    PyObject *error, *before[2]; /* what it had as value and error, to be dropped afterwards */
+    s_sched *changed;            /* whose run queue is another one now; NULL: nothing was done */
+} remote_change;
+
+/* It is paused or ready, and nobody is about to do something with it. */
+static int is_settled(const s_tasklet *t)
+{
+    const s_sched *s = t->owner;
+    int quiet = t->state == S_READY ? b_linked(&t->wait.link) : t->state == S_PAUSED;
+    return quiet && !t->held && t->kind == NULL && s->current != t && !s->closed && !s->ending;
+}
+
+static void change_if_settled(void *arg)
+{
+    remote_change *r = arg;
+    s_tasklet *t = r->t;
+    if (!is_settled(t))
+        return;
+    r->changed = t->owner;
+    if (r->error != NULL) {
+        r->before[0] = t->wait.value;
+        r->before[1] = t->error;
+        t->wait.value = t->error = NULL;
+    }
+    r->change(t->owner, t, r->error);
+}
+
+/* Does that to a tasklet of another thread, at once or soon.  Steals `error`, which may be NULL. */
+static int change_there(s_tasklet *t, s_handler *change, PyObject *error)
+{
+    remote_change r = {t, change, error, {NULL}, NULL};
+    if (t->stackless_rules)
+        c_while_world_stopped(change_if_settled, &r);
+    if (r.changed == NULL)
+        return s_post_message(t->owner, change, t, error);
+    Py_XDECREF(r.before[0]);
+    Py_XDECREF(r.before[1]);
+    __atomic_store_n(&r.changed->has_messages, 1, __ATOMIC_SEQ_CST);
+    s_wake_thread(r.changed);
+    return S_OK;
+}
+
+/* ---- insert, remove, run ----------------------------------------------------------------- */
+
 int s_insert(s_sched *s, s_tasklet *t)
 {
     if (t->state == S_DONE)
@@ -20,7 +71,7 @@ int s_insert(s_sched *s, s_tasklet *t)
     if (t->state == S_BLOCKED && !s_is_insertable(t))
         return S_E_BLOCKED;
     if (t->owner != s)
-        return s_post_message(t->owner, s_handle_insert, t, NULL);
+        return change_there(t, s_handle_insert, NULL);
     if (t->state == S_BLOCKED) {
         s_interrupt(s, t, NULL);
         t->wait.value = Py_NewRef(Py_None);
@@ -38,7 +89,7 @@ int s_insert(s_sched *s, s_tasklet *t)
 int s_remove(s_sched *s, s_tasklet *t)
 {
     if (t->owner != s)
-        return S_E_THREAD;
+        return t->stackless_rules ? change_there(t, s_handle_remove, NULL) : S_E_THREAD;
     if (t->state == S_BLOCKED)
         return S_E_BLOCKED;
     if (t == s->current)
@@ -169,7 +220,7 @@ PyObject *s_run_now(s_sched *s, s_tasklet *t, int how, const c_call_site *site, 
     else if (t->state == S_BLOCKED && !s_is_insertable(t))
         *code = S_E_BLOCKED;
     else if (t->owner != s)
-        *code = how & S_STAY ? s_post_message(t->owner, s_handle_run, t, NULL) : S_E_THREAD;
+        *code = how & S_STAY ? change_there(t, s_handle_run, NULL) : S_E_THREAD;
     else if (s->trap)
         *code = S_E_TRAPPED;
     else if (t != s->current && !claim_to_run(s, t, &behind))
@@ -197,9 +248,7 @@ PyObject *s_throw(s_sched *s, s_tasklet *t, PyObject *error, int how, const c_ca
     if (t->state == S_DONE)
         *code = S_E_DEAD;
     else if (t->owner != s)
-        return (*code = s_post_message(t->owner, s_handle_throw, t, error)) < 0
-                   ? NULL
-                   : Py_NewRef(Py_None);
+        return (*code = change_there(t, s_handle_throw, error)) < 0 ? NULL : Py_NewRef(Py_None);
     else if (s->trap)
         *code = S_E_TRAPPED;
     if (*code < 0) {
@@ -219,8 +268,10 @@ int s_throw_later(s_sched *s, s_tasklet *t, PyObject *error)
 {
     if (t->owner == s)
         s_read_inbox(s);
-    if (t->owner != s || t->state == S_RUNNING)
-        return s_post_message(t->owner, s_handle_throw, t, error);
+    if (t->owner != s)
+        return change_there(t, s_handle_throw, error);
+    if (t->state == S_RUNNING)
+        return s_post_message(s, s_handle_throw, t, error);
     s_raise_in(s, t, error);
     return S_OK;
 }

@@ -30,7 +30,14 @@ from types import (
 from typing import Any
 
 from loomlet import _core
-from loomlet.snapshot import _functions, _generator_step, _generators, _iterators, _pickler
+from loomlet.snapshot import (
+    _functions,
+    _generator_step,
+    _generators,
+    _iterators,
+    _pickler,
+    _tracebacks,
+)
 from loomlet.snapshot._builders import named_in_bytes
 from loomlet.snapshot._progress import Namespace, Saving
 
@@ -115,7 +122,14 @@ def _state(setter: Any, state: Any) -> Any:
             {name: boxed(value) for name, value in part.items()} for part in (values, attributes)
         ]
         return made[0], modules, made[1], own
+    if setter is _tracebacks.fill_frame:
+        return {name: _mentioned(value) for name, value in state.items()}
     return boxed(state)
+
+
+def _mentioned(value: Any) -> Any:
+    """A variable; what copyreg knows stays the object that the pickler may know already."""
+    return boxed(value) if type(value) is FunctionType else value
 
 
 def _finalized(generator: Any, make: Any, args: Any, state: Any = (), *rest: Any) -> Any:

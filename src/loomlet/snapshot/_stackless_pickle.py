@@ -165,7 +165,7 @@ def _ended_state(tasklet: Any) -> tuple[Any, ...]:
 def _lost_state(saving: Ordinary, tasklet: Any, reason: str) -> tuple[Any, ...]:
     places, frame = [], tasklet.frame
     while frame is not None:
-        places.append(_tracebacks.reduce_frame(saving, frame)[1])
+        places.append(_tracebacks.place_of(frame))
         frame = frame.f_back
     lost = [Lost((reason, *place)) for place in reversed(places)]
     wait = (tasklet.waiting_in, tasklet._channel, None) if tasklet.blocked else None

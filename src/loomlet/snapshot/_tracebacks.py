@@ -4,14 +4,16 @@ An exception is built from its arguments and filled in a second step.  A traceba
 without frames, and the real ones are gone or in use; so each entry is raised again by a code object
 of two instructions that has the entry's file, function name and position.  Printed tracebacks are
 the same; `tb_frame.f_locals` is empty.  Saving the real code was rejected: it is more than the
-exception says.  Any thread.
+exception says.  A frame that is pickled by itself is made in the same way, and has its variables.
+Any thread.
 """
 
 from __future__ import annotations
 
 import opcode
 import sys
-from types import CodeType, FrameType, FunctionType, TracebackType
+from inspect import CO_NEWLOCALS, CO_OPTIMIZED
+from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 from loomlet.snapshot._builders import named_in_bytes
@@ -20,6 +22,7 @@ from loomlet.snapshot._progress import Saving
 
 __all__ = [
     "fill_exception",
+    "fill_frame",
     "new_exception",
     "new_frame",
     "new_traceback",
@@ -100,18 +103,31 @@ def reduce_traceback(saving: Saving, traceback: TracebackType) -> Any:
 
 
 def reduce_frame(saving: Saving, frame: FrameType) -> Any:
-    """For pickle one that shows the same place; its variables are not saved."""
+    """For pickle one that shows the same place, with its variables if it has its own."""
     if saving.freezes:
         raise TypeError("cannot pickle 'frame' object")
+    values = frame.f_locals
+    kept = {} if values is frame.f_globals else dict(values)
+    return new_frame, place_of(frame), kept or None, None, None, fill_frame
+
+
+def place_of(frame: FrameType) -> tuple[Any, ...]:
+    """What new_frame() and new_traceback() take: file, names, module and position."""
     where = position(frame.f_code, frame.f_lasti, frame.f_lineno)
     module = frame.f_globals.get("__name__")
-    return new_frame, (frame.f_code.co_filename, *_names(frame.f_code), module, *where)
+    return (frame.f_code.co_filename, *_names(frame.f_code), module, *where)
 
 
 @named_in_bytes
 def new_frame(filename: str, name: str, qualname: str, module: str | None, *where: Any) -> Any:
-    """A frame that has ended at the given position."""
+    """A frame that has ended at the given position, without variables yet."""
     return _frame(_code(filename, name, qualname, list(where)), module)
+
+
+@named_in_bytes
+def fill_frame(frame: FrameType, values: dict[str, Any]) -> None:
+    """The second step: its variables, of which one may be the frame."""
+    frame.f_locals.update(values)
 
 
 def _names(code: CodeType) -> tuple[str, str]:
@@ -143,7 +159,7 @@ def _frame(code: CodeType, module: str | None) -> FrameType:
     found = sys.modules.get(module or "")
     space = {"__name__": module, "__builtins__": {}} if found is None else found.__dict__
     try:
-        FunctionType(code, space)()
+        exec(code, space, {})
     except NameError as raised:
         entry = raised.__traceback__
         assert entry is not None and entry.tb_next is not None
@@ -195,7 +211,10 @@ def _make_raising() -> CodeType:
     code = bytes([opcode.opmap["RESUME"], 0, opcode.opmap["DELETE_GLOBAL"], 0])
     made = template.__code__
     tail = made.co_code[4:]
-    return made.replace(co_code=code + tail, co_names=(_NAME,), co_exceptiontable=b"")
+    flags = made.co_flags & ~(CO_OPTIMIZED | CO_NEWLOCALS)  # so its variables are a dict
+    return made.replace(
+        co_code=code + tail, co_names=(_NAME,), co_exceptiontable=b"", co_flags=flags
+    )
 
 
 _raising = _make_raising()

@@ -114,7 +114,9 @@ def test_a_tasklet_held_by_a_c_function(through):
         for loaded in (first, *through(first)):
             assert (loaded.alive, loaded.paused, type(loaded)) == (True, True, stackless.tasklet)
             loaded.insert()
-            with pytest.raises(RuntimeError, match="invalid frame .*built-in function max") as info:
+            with pytest.raises(
+                RuntimeError, match=r"invalid frame .*built-in function max"
+            ) as info:
                 stackless.run()
             assert [entry.name for entry in info.traceback[-2:]] == ["holds", "<lambda>"]
             assert not loaded.alive
@@ -142,7 +144,7 @@ def test_one_that_waited_while_soft_switching_was_off(through, raises):
         stackless.run()
         assert not task.restorable
         for loaded in through(task):
-            with pytest.raises(RuntimeError, match="^cannot execute invalid frame with 'pauses'"):
+            with pytest.raises(RuntimeError, match=r"^cannot execute invalid frame with 'pauses'"):
                 loaded.run()
         task.kill()
     finally:

@@ -123,14 +123,35 @@ def test_the_origin_of_a_coroutine(through):
     coroutine.close()
 
 
+def frame_of(number, found=None):
+    """Its own frame, which is one of its variables."""
+
+    def twice():
+        return number + number
+
+    found = sys._getframe()
+    return found, twice
+
+
 def test_frames(through):
-    """Spec 8, pickling execution: a loaded frame shows the same place."""
-    frame = sys._getframe()
+    """Spec 8, pickling execution: a loaded frame shows the same place and its variables."""
+    frame, _ = frame_of(21)
     for loaded in through(frame):
-        assert type(loaded) is types.FrameType
-        assert loaded.f_code.co_name == "test_frames"
-        assert loaded.f_code.co_filename == __file__
-        assert loaded.f_globals is globals()
+        assert loaded.f_code.co_name == "frame_of"
+        assert (loaded.f_code.co_filename, loaded.f_lineno) == (__file__, frame.f_lineno)
+        assert (type(loaded), loaded.f_globals) == (types.FrameType, globals())
+        values = loaded.f_locals
+        assert (sorted(values), values["number"]) == (["found", "number", "twice"], 21)
+        assert values["found"] is loaded
+        assert values["twice"]() == 42
+
+
+def test_the_frame_of_a_module(through):
+    """Spec 8, pickling execution: its variables are those of the module, and stay there."""
+    space = {"__name__": __name__}
+    exec("import sys; frame = sys._getframe()", space)
+    for loaded in through(space["frame"]):
+        assert (loaded.f_code.co_name, loaded.f_locals) == ("<module>", {})
 
 
 def test_copies_of_frames_and_tracebacks():

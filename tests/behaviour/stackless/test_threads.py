@@ -84,6 +84,59 @@ def test_kill(server):
     assert server.log == [("TaskletExit", True)]
 
 
+def test_at_once(thread):
+    """Spec 9, insert, remove and run from another thread: seen at once, before that thread runs."""
+    made, order = [], []
+    ready, go = threading.Event(), threading.Event()
+
+    def body():
+        made.extend(stackless.tasklet(order.append, (name,)) for name in "abcd")
+        ready.set()
+        go.wait(60)
+        stackless.run()
+
+    other = thread(body)
+    assert ready.wait(60)
+
+    def count():
+        return stackless.get_thread_info(other.id)[2]
+
+    a, b, c, d = made
+    assert count() == 1
+    a.insert()
+    b.insert()
+    assert (a.scheduled, a.paused, a.next, b.prev, count()) == (True, False, b, a, 3)
+    b.run()
+    assert (b.next, a.prev, count()) == (a, b, 3)
+    c.insert()
+    c.remove()
+    assert (c.scheduled, c.paused, c.next, count()) == (False, True, None, 3)
+    d.kill()
+    assert (d.scheduled, count()) == (True, 4)
+    d.remove()
+    assert (d.paused, count()) == (True, 3)
+    go.set()
+    other.result()
+    assert order == ["b", "a"]
+
+
+def test_a_value_dropped_by_another_thread(server):
+    """Spec 9, throw from another thread: what the tasklet was to get is destroyed, by code that
+    may do anything."""
+    log = []
+
+    class Value:
+        def __del__(self):
+            stackless.tasklet(log.append)("destroyed")
+            stackless.run()
+
+    server.waiting.tempval = Value()
+    server.waiting.throw(KeyError)
+    assert log == ["destroyed"]
+    server.until(lambda: not server.waiting.alive)
+    assert server.log == [("KeyError", True)]
+
+
 def test_channels(server):
     """Spec 9, channels between threads: values both ways, whatever the preference."""
     for preference in (-1, 0, 1):

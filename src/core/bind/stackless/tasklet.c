@@ -47,8 +47,7 @@ static PyObject *stackless_tasklet_remove(PyObject *self, PyObject *unused)
         return Py_NewRef(self);
     if (SELF->owner->current == SELF)
         return bind_stackless_fail(S_E_CURRENT, self);
-    int code = SELF->owner == s ? s_remove(s, SELF)
-                                : s_post_message(SELF->owner, s_handle_remove, SELF, NULL);
+    int code = s_remove(s, SELF);
     return code < 0 ? bind_stackless_fail(code, self) : Py_NewRef(self);
 }
 
