@@ -90,9 +90,14 @@ PICKLEFLAGS_RESET_AG_FINALIZER = 4
 PICKLEFLAGS_PICKLE_CONTEXT = 8
 
 
-def _pickle_moduledict(pickler: Any, module: ModuleType) -> None:
-    """Part of the pickling of Stackless Python; here a module is pickled by name."""
-    raise NotImplementedError("the content of modules cannot be pickled")
+def _pickle_moduledict(pickler: Any, values: Any) -> tuple[Any, ...] | None:
+    """How a pickler saves the dict of a module that can be imported, given either: by the module's
+    name, a tuple as `__reduce__()` returns it.  None for any other object."""
+    own = vars(values) if isinstance(values, ModuleType) else values
+    name = own.get("__name__") if type(own) is dict else None
+    module = sys.modules.get(name) if isinstance(name, str) else None
+    known = module is not None and getattr(module, "__dict__", None) is own
+    return (getattr, (module, "__dict__")) if known else None
 
 
 class _Module(ModuleType):

@@ -1,6 +1,7 @@
 """The undocumented functions that the test suites of Stackless programs use."""
 
 import gc
+import types
 
 import pytest
 
@@ -59,7 +60,12 @@ def test_gc_track_and_untrack():
     assert gc.is_tracked(found)
 
 
-def test_pickle_moduledict():
-    """Spec 2, _pickle_moduledict: refused; a module is pickled by its name."""
-    with pytest.raises(NotImplementedError):
-        stackless._pickle_moduledict(None, stackless)
+def test_pickle_moduledict(through):
+    """Spec 2, _pickle_moduledict: the dict of a module as its attribute; no other object."""
+    make, args = stackless._pickle_moduledict(None, globals())
+    assert make(*args) is globals()
+    for loaded in through((make, args)):
+        assert loaded[0](*loaded[1]) is globals()
+    assert stackless._pickle_moduledict(None, gc)[1] == (gc, "__dict__")
+    for other in ({}, {"__name__": __name__}, {"__name__": []}, types.ModuleType("gone"), 7, None):
+        assert stackless._pickle_moduledict(None, other) is None
