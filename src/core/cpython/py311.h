@@ -22,6 +22,12 @@
 /* Pending calls cannot be switched away from: interrupt_trace.c. */
 #define C_INTERRUPT_TRACES 1
 
+/* The attributes of a type: new. */
+static inline PyObject *type_dict(PyTypeObject *type)
+{
+    return Py_NewRef(type->tp_dict);
+}
+
 /* What sys._current_exceptions() lists for an exception: new. */
 static inline PyObject *exception_as_listed(PyObject *exception)
 {

@@ -20,6 +20,12 @@ static inline PyObject *exception_as_listed(PyObject *exception)
     return Py_NewRef(exception);
 }
 
+/* The attributes of a type: new. */
+static inline PyObject *type_dict(PyTypeObject *type)
+{
+    return PyType_GetDict(type);
+}
+
 /* ---- frames and code ---- */
 
 /* Words of the data stack that a call of `code` takes. */

@@ -230,6 +230,24 @@ def test_it_is_pickled(name, soft, through):
 
 
 def test_flags_of_types():
-    """Spec 1, flags of types: bit 15 is not set; the call is soft without it."""
-    assert not Called.__flags__ & 1 << 15
-    assert not Kind.__flags__ & 1 << 15
+    """Spec 1, flags of types: bit 15 for a __call__ in Python, its own or inherited; the other bits
+    are those of the interpreter."""
+
+    class Derived(Called):
+        pass
+
+    class Changed:
+        pass
+
+    def is_set(kind):
+        return bool(kind.__flags__ & 1 << 15)
+
+    assert [is_set(kind) for kind in (Called, Derived, CalledClass)] == [True] * 3
+    assert [is_set(kind) for kind in (Kind, Changed, type, object, stackless.tasklet)] == [
+        False
+    ] * 5
+    assert Called.__flags__ & ~(1 << 15) == Changed.__flags__
+    Changed.__call__ = Called.__call__
+    assert is_set(Changed)
+    del Changed.__call__
+    assert not is_set(Changed)

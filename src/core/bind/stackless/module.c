@@ -5,6 +5,7 @@
  * otherwise; soft switching and the default pickle flags are set for the process.
  */
 #include "bind/stackless/stackless.h"
+#include "cpython/builtin_type.h"
 
 /* ---- switching --------------------------------------------------------------------- */
 
@@ -206,7 +207,7 @@ static PyObject *stackless_gc_untrack(PyObject *module, PyObject *object)
 static PyObject *stackless_install(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    if (s_self() == NULL)
+    if (s_self() == NULL || c_type_flags_replace() < 0)
         return NULL;
     s_retype_mains(&bind_stackless_tasklet_type);
     Py_RETURN_NONE;
