@@ -97,17 +97,27 @@ static PyMethodDef fork_functions[] = {
 
 static int add_functions(PyObject *module)
 {
-    static PyMethodDef *const functions[] = {
-        bind_error_functions,         bind_pickling_functions,
-        bind_native_functions,        bind_blocking_functions,
-        bind_resolver_functions,      bind_inspect_functions,
-        bind_preempt_functions,       bind_fiber_functions,
-        bind_greenlet_functions,      bind_extension_functions,
-        bind_event_loop_functions,    bind_debug_socket_functions,
-        bind_wait_report_functions,   bind_snapshot_functions,
-        bind_snapshot_part_functions, bind_builtin_lock_functions,
-        bind_patch_functions,         bind_thread_functions,
-        bind_stackless_functions,     fork_functions};
+    static PyMethodDef *const functions[] = {bind_error_functions,
+                                             bind_pickling_functions,
+                                             bind_native_functions,
+                                             bind_blocking_functions,
+                                             bind_resolver_functions,
+                                             bind_inspect_functions,
+                                             bind_preempt_functions,
+                                             bind_fiber_functions,
+                                             bind_greenlet_functions,
+                                             bind_extension_functions,
+                                             bind_event_loop_functions,
+                                             bind_debug_socket_functions,
+                                             bind_wait_report_functions,
+                                             bind_snapshot_functions,
+                                             bind_snapshot_part_functions,
+                                             bind_builtin_lock_functions,
+                                             bind_patch_functions,
+                                             bind_thread_functions,
+                                             bind_stackless_functions,
+                                             bind_stackless_surrogate_functions,
+                                             fork_functions};
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
         if (PyModule_AddFunctions(module, functions[i]) < 0)
             return -1;

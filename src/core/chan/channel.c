@@ -3,9 +3,14 @@
 
 /* ---- waiting ---------------------------------------------------------------- */
 
+static c_lock *channel_lock(const s_tasklet *t)
+{
+    return &((n_channel *)t->on)->lock;
+}
+
 static int leave_channel(s_tasklet *t)
 {
-    return s_leave_queue(t, &((n_channel *)t->on)->lock);
+    return s_leave_queue(t, channel_lock(t));
 }
 
 static int channel_target(const s_tasklet *t, int i, s_target *found)
@@ -21,6 +26,7 @@ static int channel_target(const s_tasklet *t, int i, s_target *found)
      .detach = leave_channel,                                                                      \
      .target = channel_target,                                                                     \
      .anywhere = 1,                                                                                \
+     .lock = channel_lock,                                                                         \
      .stackless = is_stackless}
 
 const s_wait_kind n_sending = KIND("send", 0), n_stackless_sending = KIND("send", 1);

@@ -431,6 +431,7 @@ static inline void c_lock_take(c_lock *lock)
         c_lock_wait(lock);
 }
 #define c_lock_give(lock) PyMutex_Unlock(&(lock)->mutex)
+#define c_lock_is_free(lock) (__atomic_load_n(&(lock)->mutex._bits, __ATOMIC_RELAXED) == 0)
 #define C_FREE_THREADED 1
 #define C_BEGIN_CRITICAL_SECTION(object) Py_BEGIN_CRITICAL_SECTION(object)
 #define C_END_CRITICAL_SECTION() Py_END_CRITICAL_SECTION()
@@ -440,6 +441,7 @@ typedef struct {
 } c_lock;
 #define c_lock_take(lock) ((void)(lock))
 #define c_lock_give(lock) ((void)(lock))
+#define c_lock_is_free(lock) ((void)(lock), 1)
 #define C_FREE_THREADED 0
 #define C_BEGIN_CRITICAL_SECTION(object) {
 #define C_END_CRITICAL_SECTION() }

@@ -1,9 +1,11 @@
 /* What one tasklet may do to another: insert, remove, run, throw.
  *
  * Operations on a tasklet of another thread become messages to that thread, except those that need
- * their result here, which are refused.  What the Stackless API does to one that waits for nothing
- * is done at once, by the rule of owner.c, because programs look; that thread is woken for it.  A
- * tasklet that is thrown into leaves whatever it waits for, runs at once and raises there; the
+ * their result here, which are refused.  Those of the Stackless API are done at once, by the rule
+ * of owner.c, because programs look, and that thread is woken for it; they become messages where
+ * others are about to do something with that tasklet.
+ *
+ * A tasklet that is thrown into leaves whatever it waits for, runs at once and raises there; the
  * caller continues when it has ended or blocked again.
  *
  * A tasklet that has paused itself by the native API waits until it is inserted, for ever if need
@@ -24,19 +26,27 @@ typedef struct {
     s_sched *changed;            /* whose run queue is another one now; NULL: nothing was done */
 } remote_change;
 
-/* It is paused or ready, and nobody is about to do something with it. */
-static int is_settled(const s_tasklet *t)
+/* It waits in a queue that nobody else uses at this moment. */
+static int waits_in_free_queue(const s_tasklet *t)
+{
+    return t->state == S_BLOCKED && t->queued && t->timer == NULL && t->kind->lock != NULL &&
+           c_lock_is_free(t->kind->lock(t));
+}
+
+/* It is paused or ready, or (`throws`) blocked, and nobody is about to do something with it. */
+static int is_settled(const s_tasklet *t, int throws)
 {
     const s_sched *s = t->owner;
     int quiet = t->state == S_READY ? b_linked(&t->wait.link) : t->state == S_PAUSED;
-    return quiet && !t->held && t->kind == NULL && s->current != t && !s->closed && !s->ending;
+    return ((quiet && t->kind == NULL) || (throws && waits_in_free_queue(t))) && !t->held &&
+           s->current != t && !s->closed && !s->ending;
 }
 
 static void change_if_settled(void *arg)
 {
     remote_change *r = arg;
     s_tasklet *t = r->t;
-    if (!is_settled(t))
+    if (!is_settled(t, r->error != NULL))
         return;
     r->changed = t->owner;
     if (r->error != NULL) {

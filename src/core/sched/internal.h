@@ -18,7 +18,7 @@ uint64_t s_new_id(void);
 void s_registry_add(s_sched *s, s_tasklet *t);
 /* Into the list of its owner where its state belongs: of a Stackless tasklet that has ended, or
  * that begins anew. */
-void s_registry_relist(s_tasklet *t);
+void s_registry_list_again(s_tasklet *t);
 /* While all other threads are stopped. */
 void s_registry_move(s_tasklet *t, s_sched *to);
 /* The owner of an unreachable tasklet that no C frame keeps. */

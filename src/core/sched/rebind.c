@@ -106,18 +106,18 @@ void s_unbind(s_tasklet *t)
     s_clear(t);
     t->saved_as = S_LIVE;
     t->kind = NULL;
-    s_registry_relist(t);
+    s_registry_list_again(t);
 }
 
 typedef struct {
     s_tasklet *t;
     int code;
-} beginning;
+} new_run;
 
 /* From the dead to the others. */
 static void begin_elsewhere(void *arg)
 {
-    beginning *b = arg;
+    new_run *b = arg;
     s_sched *s = b->t->owner;
     if (s->ended || s->ending) {
         b->code = S_E_THREAD;
@@ -130,11 +130,11 @@ static void begin_elsewhere(void *arg)
 
 static B_INLINE int begin_new_run(s_tasklet *t)
 {
-    beginning b = {t, S_OK};
+    new_run b = {t, S_OK};
     if (B_LIKELY(t->owner == s_self_here())) {
         t->state = S_PAUSED;
         t->started = 0;
-        s_registry_relist(t);
+        s_registry_list_again(t);
     } else {
         c_while_world_stopped(begin_elsewhere, &b);
     }

@@ -268,7 +268,7 @@ void s_registry_remove(s_tasklet *t)
     c_lock_give(&s->all_lock);
 }
 
-void s_registry_relist(s_tasklet *t)
+void s_registry_list_again(s_tasklet *t)
 {
     s_sched *s = lock_registry_of(t);
     if (B_LIKELY(b_linked(&t->all)))

@@ -272,7 +272,7 @@ void s_finish(s_sched *s, s_tasklet *t, PyObject *result)
     t->state = S_DONE;
     c_lock_give(&t->lock);
     if (t->stackless_rules)
-        s_registry_relist(t);
+        s_registry_list_again(t);
     else
         s_registry_remove(t);
     t->c.context = s->ts->context;

@@ -1,14 +1,28 @@
 """`stackless._wrap`: the names under which the reference pickles what cannot be pickled otherwise.
 
-A pickle of Stackless Python names these types.  Its frames belong to another interpreter, so such a
-pickle cannot be loaded; the names exist so that the error can say so.  Pickles of loomlet name the
-builders in loomlet.snapshot.
+A pickle of Stackless Python calls such a name for a new object, and gives that its state.  What has
+no bytecode in it is loaded: cells, modules, views of dicts, ranges, and generators that have ended.
+Code and frames belong to another interpreter, so a pickle with these is refused by name.  Pickles
+of loomlet name the builders in loomlet.snapshot.
+
+A new object waits for its state under another type (bind/stackless/surrogate.c).  Any thread.
 """
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
+from types import (
+    AsyncGeneratorType,
+    CellType,
+    CoroutineType,
+    GeneratorType,
+    ModuleType,
+)
 from typing import Any, NoReturn
+
+from loomlet import _core
+from loomlet.snapshot._generators import GENERATORS, ended_generator
 
 __all__ = [
     "async_generator",
@@ -30,9 +44,11 @@ __all__ = [
     "traceback",
 ]
 
+# ---- what is refused
 
-class _Surrogate:
-    """Stands in a pickle for an object of another type; it cannot be instantiated."""
+
+class _Refused:
+    """Stands in a pickle for an object with bytecode; it cannot be instantiated."""
 
     def __new__(cls, *args: object, **kwargs: object) -> NoReturn:
         raise NotImplementedError(
@@ -40,70 +56,104 @@ class _Surrogate:
         )
 
 
-class async_generator(_Surrogate):
-    """An async generator."""
-
-
-class async_generator_asend(_Surrogate):
+class async_generator_asend(_Refused):
     """What asend() and __anext__() of an async generator return."""
 
 
-class async_generator_athrow(_Surrogate):
+class async_generator_athrow(_Refused):
     """What athrow() and aclose() of an async generator return."""
 
 
-class cell(_Surrogate):
-    """A variable of a closure."""
-
-
-class code(_Surrogate):
+class code(_Refused):
     """Compiled code."""
 
 
-class coroutine(_Surrogate):
-    """A coroutine."""
-
-
-class coroutine_wrapper(_Surrogate):
+class coroutine_wrapper(_Refused):
     """What __await__() of a coroutine returns."""
 
 
-class dict_items(_Surrogate):
-    """A view of a dict's items."""
-
-
-class dict_keys(_Surrogate):
-    """A view of a dict's keys."""
-
-
-class dict_values(_Surrogate):
-    """A view of a dict's values."""
-
-
-class frame(_Surrogate):
+class frame(_Refused):
     """A frame of a suspended function."""
 
 
-class function(_Surrogate):
+class function(_Refused):
     """A function that cannot be imported by name."""
 
 
-class generator(_Surrogate):
-    """A generator."""
-
-
-class module(_Surrogate):
-    """A module."""
-
-
-class range(_Surrogate):
-    """A range."""
-
-
-class traceback(_Surrogate):
+class traceback(_Refused):
     """A traceback."""
 
 
+# ---- what is loaded
+
+
+def cell() -> Any:
+    """A variable of a closure; its state is a tuple of its content, or empty."""
+    return _core._stackless_surrogate(CellType())
+
+
+def module(name: str) -> Any:
+    """A module that cannot be imported; its state is its dict."""
+    return _core._stackless_surrogate(ModuleType(name))
+
+
+def range(*limits: int) -> Any:
+    """A range, complete with its arguments."""
+    return _core._stackless_surrogate(builtins.range(*limits))
+
+
+def dict_keys() -> Any:
+    """A view of a dict's keys; its state is a tuple of the dict."""
+    return _core._stackless_surrogate({}.keys())
+
+
+def dict_values() -> Any:
+    """A view of a dict's values; its state is a tuple of the dict."""
+    return _core._stackless_surrogate({}.values())
+
+
+def dict_items() -> Any:
+    """A view of a dict's items; its state is a tuple of the dict."""
+    return _core._stackless_surrogate({}.items())
+
+
+def generator(*parts: Any) -> Any:
+    """A generator that has ended; the texts in its state are its names."""
+    return _ended(GeneratorType)
+
+
+def coroutine(*parts: Any) -> Any:
+    """A coroutine that has ended; the texts in its state are its names."""
+    return _ended(CoroutineType)
+
+
+def async_generator(*parts: Any) -> Any:
+    """An async generator that has ended; the texts in its state are its names."""
+    return _ended(AsyncGeneratorType)
+
+
+def _ended(kind: type) -> Any:
+    made = ended_generator(GENERATORS.index(kind), kind.__name__, kind.__name__)
+    return _core._stackless_surrogate(made)
+
+
+def _fill(made: Any, state: Any) -> None:
+    """`made.__setstate__(state)` of a new object, which has its real type again."""
+    if isinstance(made, CellType):
+        if state:
+            (made.cell_contents,) = state
+    elif isinstance(made, ModuleType):
+        made.__dict__.update(state)
+    elif isinstance(made, GENERATORS):
+        names = [part for part in state if isinstance(part, str)]
+        if names:
+            made.__name__, made.__qualname__ = names[0], names[-1]
+    elif not isinstance(made, builtins.range):
+        (values,) = state
+        _core._stackless_show_dict(made, values)
+
+
+_core._stackless_fill_surrogate(_fill)
 _reduce_frame: Callable[[Any], Any] | None = None
 
 

@@ -8,9 +8,11 @@ failure as the sign that an object has to stay in this process.
 
 Pickle calls no reducer for functions, and cloudpickle copies cells.  So functions, cells and other
 parts that are directly in a snapshot are passed to pickle in a Box that reduces as freeze() would;
-an object has one box for as long as the pickler keeps it, so shared objects stay shared.  Objects
-deeper inside the user's own containers are left to the pickler.  Loaded tasklets are paused; the
-code of a frame is compared by its digest as in thaw().  Any thread.
+an object has one box for as long as the pickler keeps it, so shared objects stay shared.
+Generators and their steps need none once they are registered: then one that is pickled by itself
+stays the one that a frame holds.  Objects deeper inside the user's own containers are left to the
+pickler.  Loaded tasklets are paused; the code of a frame is compared by its digest as in thaw().
+Any thread.
 """
 
 from __future__ import annotations
@@ -49,6 +51,8 @@ _NATIVE = (type, BuiltinFunctionType, _core.Tasklet, _core.Channel, _core.Lock, 
 """Types that every pickler can save."""
 _UNNAMED = {kind.__name__: kind for kind in (*_generators.GENERATORS, *_generator_step.TYPES)}
 """Types that no pickler finds; a frame refers to their methods while it calls one."""
+_registered: set[type] = set()
+"""What no pickler treats in its own way, once copyreg knows it."""
 _namespaces: weakref.WeakValueDictionary[int, Namespace] = weakref.WeakValueDictionary()
 _boxes: weakref.WeakValueDictionary[int, Box] = weakref.WeakValueDictionary()
 
@@ -85,7 +89,7 @@ def boxed(value: Any) -> Any:
     if type(value) is tuple:
         return tuple([boxed(item) for item in value])
     kind = type(value)
-    plain = isinstance(value, _NATIVE) or _pickler.handler_of(kind) is None
+    plain = isinstance(value, _NATIVE) or _pickler.handler_of(kind) is None or kind in _registered
     if plain or (kind is FunctionType and value.__module__.startswith(_functions.PLAIN)):
         return value
     found = _boxes.get(id(value))
@@ -195,3 +199,4 @@ def install() -> None:
     for kind in (TracebackType, FrameType):
         copyreg.pickle(kind, reduce_or_copy)
     copyreg.pickle(MethodDescriptorType, reduce_method)
+    _registered.update(_generators.GENERATORS, _generator_step.HANDLERS)

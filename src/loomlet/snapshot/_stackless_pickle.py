@@ -15,10 +15,11 @@ a Frame, which can be pickled, not a frame object; a call that has not started i
 A Stackless tasklet that C code holds is pickled without what it would need to go on: its frames are
 Lost, and once loaded it raises RuntimeError where it runs, as in Stackless.
 
-A loaded tasklet is paused.  Tasklets that a channel brings along wait for it again; a tasklet whose
-own variables bring the channel along does not, because it is still empty when its channel is
-filled.  The wait of a tasklet is kept as long as its innermost Frame, to which the unpickler refers
-until the end.
+A loaded tasklet is paused.  Tasklets that a channel brings along wait for it again, in their order.
+One whose own variables bring the channel along is still empty when that is filled: a native one is
+paused; a Stackless one, and those behind it, waits as soon as it is complete.  A wait does not name
+its channel, so that it alone brings none along.  It is kept as long as the tasklet's innermost
+Frame, to which the unpickler refers until the end.
 
 Main tasklets and plain threads that wait are not saved.  The thread's pickle flags are those of
 Stackless and apply to its Stackless tasklets only, except those of asynchronous generators.
@@ -78,16 +79,16 @@ class Call(Frame):
 
 @named_in_bytes
 class Lost(Frame):
-    """A frame that C code held: why, and the place that it shows, as of reduce_frame()."""
+    """A frame that C code held: why, and what a traceback shows of it."""
 
     __slots__ = ()
 
 
 @named_in_bytes
-def run_lost(places: tuple[Any, ...], reason: str, channel: Any) -> None:
-    """What a tasklet runs whose frames, outermost first, were lost; its channel is kept alive."""
-    error = RuntimeError(f"cannot execute invalid frame with {places[-1][1]!r}: {reason}")
-    raise error.with_traceback(_tracebacks.new_traceback(*places))
+def run_lost(entries: tuple[Any, ...], reason: str) -> None:
+    """What a tasklet runs whose frames, outermost first, were lost."""
+    error = RuntimeError(f"cannot execute invalid frame with {entries[-1][1]!r}: {reason}")
+    raise error.with_traceback(_tracebacks.new_traceback(*entries))
 
 
 @named_in_bytes
@@ -105,6 +106,10 @@ class Pending:
 
 _waiting: WeakKeyDictionary[_core.Tasklet, ReferenceType[Frame]] = WeakKeyDictionary()
 """The innermost frames of tasklets that their channel may bring along."""
+_expected: WeakKeyDictionary[_core.Tasklet, tuple[Any, list[ReferenceType[_core.Tasklet]]]] = (
+    WeakKeyDictionary()
+)
+"""Empty tasklets, with the channel that each is to wait for and who waits behind it."""
 
 
 def reduce(value: Any) -> Any:
@@ -163,13 +168,13 @@ def _ended_state(tasklet: Any) -> tuple[Any, ...]:
 
 
 def _lost_state(saving: Ordinary, tasklet: Any, reason: str) -> tuple[Any, ...]:
-    places, frame = [], tasklet.frame
+    entries, frame = [], tasklet.frame
     while frame is not None:
-        places.append(_tracebacks.place_of(frame))
+        entries.append(_tracebacks.entry_of(frame))
         frame = frame.f_back
-    lost = [Lost((reason, *place)) for place in reversed(places)]
+    lost = [Lost((reason, *entry)) for entry in reversed(entries)]
     wait = (tasklet.waiting_in, tasklet._channel, None) if tasklet.blocked else None
-    lost[-1].wait = None if wait is None else _tasklets.pack_wait(saving, tasklet, wait)
+    lost[-1].wait = _pack_wait(saving, tasklet, wait)
     unusual = _unusual(saving, tasklet, None)
     exception = (None, None, None, None)
     state = (_flags(tasklet, wait), _mail(tasklet.tempval), tasklet.nesting_level, lost, *exception)
@@ -191,7 +196,7 @@ def _tasklet_state(tasklet: _core.Tasklet) -> tuple[Any, ...]:
             raise
         return _lost_state(saving, tasklet, str(error))
     func, given, kwnames, frames, handled, context, wait, value, error = snapshot
-    packed = None if wait is None else _tasklets.pack_wait(saving, tasklet, wait)
+    packed = _pack_wait(saving, tasklet, wait)
     made: list[Frame] = [Call((func, given, kwnames))]
     if frames is not None:
         made = [Frame(pack_frame(saving, frame)) for frame in frames]
@@ -206,6 +211,13 @@ def _tasklet_state(tasklet: _core.Tasklet) -> tuple[Any, ...]:
     exception = (kind, boxed(handled), boxed(trace), None)
     state = (_flags(tasklet, wait), _mail(value), 0, made, *exception)
     return (*state, unusual) if unusual else state
+
+
+def _pack_wait(saving: Ordinary, tasklet: Any, wait: Any) -> Any:
+    if wait is None:
+        return None
+    packed = _tasklets.pack_wait(saving, tasklet, wait)
+    return (packed[0], None, *packed[2:]) if wait[0] in BLOCKED else packed
 
 
 def _bomb(error: BaseException) -> _core.StacklessBomb:
@@ -271,6 +283,10 @@ def _set_tasklet(tasklet: Any, *state: Any) -> None:
     else:
         _tasklets.set_unbound(tasklet, tempval)
     _set_rest(tasklet, flags, unusual)
+    if tasklet in _expected:
+        channel, behind = _expected.pop(tasklet)
+        later = [reference() for reference in behind]
+        _wait_again(channel, [tasklet, *(one for one in later if one is not None)])
 
 
 def _core_snapshot(
@@ -280,9 +296,7 @@ def _core_snapshot(
     error, value = (tempval.error, None) if isinstance(tempval, Pending) else (None, tempval)
     context = _context(tasklet, unusual)
     if type(frames[0]) is Lost:
-        places = tuple([frame.snapshot[1:] for frame in frames])
-        channel = None if frames[-1].wait is None else frames[-1].wait[1]
-        lost = (places, frames[-1].snapshot[0], channel)
+        lost = tuple([frame.snapshot[1:] for frame in frames]), frames[-1].snapshot[0]
         frames[-1].value = value
         return run_lost, lost, None, None, None, context, None, value, error
     if type(frames[0]) is Call:
@@ -345,10 +359,23 @@ def _set_channel(channel: Any, balance: int, flags: int, waiting: Any, unusual: 
     _core._channel_fill(channel, preference, closed, closing, every, values)
     if "attributes" in unusual:
         _set_own(channel, unusual["attributes"])
-    for tasklet in waiting:
+    _wait_again(channel, waiting)
+
+
+def _is_empty(tasklet: Any) -> bool:
+    return isinstance(tasklet, _core.StacklessTasklet) and not tasklet.alive
+
+
+def _wait_again(channel: Any, waiting: list[Any]) -> None:
+    """In this order, up to the first that is empty: the others wait when that is complete."""
+    for at, tasklet in enumerate(waiting):
+        if _is_empty(tasklet):
+            _expected[tasklet] = (channel, [ref(later) for later in waiting[at + 1 :]])
+            return
         frame = _waiting.get(tasklet)
         innermost = None if frame is None else frame()
         if innermost is not None and innermost.wait and tasklet.state == "paused":
             del _waiting[tasklet]
-            wait = _tasklets.unpack_wait(innermost.wait)
+            kind, on, *rest = _tasklets.unpack_wait(innermost.wait)
+            wait = (kind, channel if on is None else on, *rest)
             _core._tasklet_wait(tasklet, wait, innermost.value)

@@ -103,15 +103,15 @@ def reduce_traceback(saving: Saving, traceback: TracebackType) -> Any:
 
 
 def reduce_frame(saving: Saving, frame: FrameType) -> Any:
-    """For pickle one that shows the same place, with its variables if it has its own."""
+    """For pickle one that shows the same position, with its variables if it has its own."""
     if saving.freezes:
         raise TypeError("cannot pickle 'frame' object")
     values = frame.f_locals
     kept = {} if values is frame.f_globals else dict(values)
-    return new_frame, place_of(frame), kept or None, None, None, fill_frame
+    return new_frame, entry_of(frame), kept or None, None, None, fill_frame
 
 
-def place_of(frame: FrameType) -> tuple[Any, ...]:
+def entry_of(frame: FrameType) -> tuple[Any, ...]:
     """What new_frame() and new_traceback() take: file, names, module and position."""
     where = position(frame.f_code, frame.f_lasti, frame.f_lineno)
     module = frame.f_globals.get("__name__")

@@ -3,10 +3,12 @@
 import builtins
 import pickle
 import sys
+import types
 
 import pytest
 
 import loomlet.compat.stackless as stackless
+from loomlet import _core
 
 STAR = """
 atomic channel enable_softswitch get_channel_callback get_schedule_callback get_thread_info
@@ -125,11 +127,80 @@ def test_wrap(name):
     stackless._wrap.set_reduce_frame(None)
 
 
-@pytest.mark.parametrize("name", WRAP)
+REFUSED = """
+frame code function coroutine_wrapper async_generator_asend async_generator_athrow traceback
+""".split()
+
+
+@pytest.mark.parametrize("name", REFUSED)
 def test_surrogates_are_refused(name):
-    """Spec 2, _wrap: a pickle that Stackless Python made of one of these cannot be loaded."""
+    """Spec 2, _wrap: a pickle of Stackless Python with bytecode in it cannot be loaded."""
     with pytest.raises(NotImplementedError, match=f"unpickle a {name} of Stackless Python"):
         getattr(stackless._wrap, name)()
+
+
+class Saved:
+    """Is pickled as the reference does it: a surrogate, its arguments, a state."""
+
+    def __init__(self, name, *args, state):
+        self.reduced = (getattr(stackless._wrap, name), args, state)
+
+    def __reduce__(self):
+        return self.reduced
+
+
+def test_cells_are_loaded(through):
+    """Spec 2, _wrap: a cell of a pickle of Stackless Python, which may contain itself."""
+    for empty, full in through([Saved("cell", state=()), Saved("cell", state=("content",))]):
+        assert (type(empty), type(full)) == (types.CellType, types.CellType)
+        with pytest.raises(ValueError, match="empty"):
+            empty.cell_contents  # noqa: B018 - that it raises
+        assert full.cell_contents == "content"
+    own = Saved("cell", state=())
+    own.reduced = (*own.reduced[:2], ([own],))
+    for loaded in through(own):
+        assert loaded.cell_contents[0] is loaded
+
+
+@pytest.mark.parametrize("name", ["keys", "values", "items"])
+def test_views_are_loaded(name, through):
+    """Spec 2, _wrap: a view shows the very dict that came with it."""
+    values = {"a": 1}
+    for loaded, view in through([values, Saved(f"dict_{name}", state=(values,))]):
+        assert type(view) is type(getattr(loaded, name)())
+        loaded["b"] = 2
+        assert list(view) == list(getattr(loaded, name)())
+
+
+def test_ranges_and_modules_are_loaded(through):
+    """Spec 2, _wrap: these too; a module with what it held."""
+    saved = [Saved("range", 1, 9, 2, state=()), Saved("module", "lost", state={"x": 5})]
+    for numbers, module in through(saved):
+        assert numbers == range(1, 9, 2)
+        assert (type(numbers), type(module)) == (range, types.ModuleType)
+        assert (module.__name__, module.x) == ("lost", 5)
+
+
+@pytest.mark.parametrize("name", ["generator", "coroutine", "async_generator"])
+def test_generators_that_have_ended_are_loaded(name, through):
+    """Spec 2, _wrap: of the three kinds, with their names."""
+    kinds = {
+        "generator": (types.GeneratorType, "gi_frame"),
+        "coroutine": (types.CoroutineType, "cr_frame"),
+        "async_generator": (types.AsyncGeneratorType, "ag_frame"),
+    }
+    kind, frame = kinds[name]
+    for loaded in through(Saved(name, state=(None, 0, None, "short", "long.short"))):
+        assert (type(loaded), getattr(loaded, frame)) == (kind, None)
+        assert (loaded.__name__, loaded.__qualname__) == ("short", "long.short")
+
+
+def test_a_surrogate_is_of_one_kind(raises):
+    """Spec 2, _wrap: other objects cannot become one."""
+    with raises(TypeError, "there is no surrogate for int"):
+        _core._stackless_surrogate(5)
+    with raises(TypeError, "expected a view of a dict, found list"):
+        _core._stackless_show_dict([], {})
 
 
 def test_install(python):

@@ -62,18 +62,42 @@ def waits(ch):
 
 @pytest.mark.usefixtures("soft")
 def test_a_blocked_tasklet(through):
-    """Spec 8, pickling tasklets: loaded paused; the original continues waiting."""
+    """Spec 8, pickling tasklets: blocked again in the channel that comes along; the original
+    continues waiting."""
     ch = stackless.channel()
     task = stackless.tasklet(waits)(ch)
     stackless.run()
     ch.send(1)
     for loaded, inner in through((task, ch)):
-        assert (loaded.alive, loaded.paused, loaded.blocked) == (True, True, False)
-        assert (inner is not ch, inner.balance) == (True, 0)
-        loaded.kill()
+        assert (loaded.alive, loaded.paused, loaded.blocked) == (True, False, True)
+        assert (inner is not ch, inner.balance, inner.queue) == (True, -1, loaded)
+        inner.send(6)
+        assert log.pop() == 7
     assert (task.blocked, ch.queue) == (True, task)
     ch.send(5)
     assert log[-1] == 6
+
+
+ALONE = stackless.channel()
+
+
+def waits_outside():
+    value = ALONE.receive()
+    log.append(value)
+
+
+@pytest.mark.usefixtures("soft")
+def test_a_blocked_tasklet_alone(through):
+    """Spec 8, pickling tasklets: its wait brings no channel along; without one it is paused."""
+    log.clear()
+    task = stackless.tasklet(waits_outside)()
+    stackless.run()
+    for loaded in through(task):
+        assert (loaded.paused, loaded.blocked, ALONE.balance) == (True, False, -1)
+        loaded.insert()
+        stackless.run()
+    assert log == [None, None]
+    task.kill()
 
 
 def pauses():

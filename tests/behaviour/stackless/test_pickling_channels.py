@@ -114,21 +114,22 @@ def test_iterators(through):
 
 
 def test_a_channel_inside_its_waiting_tasklet(through):
-    """Spec 8, pickling tasklets: a tasklet pickled first, with its channel, is loaded paused;
-    the other waiters of the channel are blocked again."""
+    """Spec 8, pickling tasklets: a tasklet pickled first, with its channel, waits there again, in
+    front of the waiters behind it, and behind those in front of it."""
     ch = stackless.channel()
-    first, second = (stackless.tasklet(receives)(ch, name) for name in "ab")
+    first, second, third = (stackless.tasklet(receives)(ch, name) for name in "abc")
     stackless.run()
-    for loaded in through(first):
-        inner = loaded.frame.f_locals["ch"]
-        assert (loaded.paused, loaded.blocked, inner.balance) == (True, False, -1)
-        loaded.kill()
-        inner.send(5)
-        stackless.run()
-        assert log == [("b", 5)]
-        log.clear()
-    first.kill()
-    second.kill()
+    for task in (first, second, third):
+        for loaded in through(task):
+            inner = loaded.frame.f_locals["ch"]
+            assert (loaded.blocked, inner.balance) == (True, -3)
+            for number in range(3):
+                inner.send(number)
+            stackless.run()
+            assert log == [("a", 0), ("b", 1), ("c", 2)]
+            log.clear()
+    for task in (first, second, third):
+        task.kill()
 
 
 def test_the_main_tasklet_stays(through):

@@ -107,6 +107,73 @@ def test_in_the_midst_of_async_for(through):
     coroutine.close()
 
 
+async def closes(log):
+    try:
+        yield 1
+    finally:
+        log.append(await pause())
+
+
+def closing(log):
+    """A generator that is being closed, and the step that closes it."""
+    generator = closes(log)
+    assert outcome(generator.asend(None)) == 1
+    step = generator.aclose()
+    assert step.send(None) == "paused"
+    return generator, step
+
+
+def test_a_generator_that_is_being_closed(through):
+    """Spec 8, pickling execution: it and its step go on where the finally block waits."""
+    generator, step = closing([])
+    for loaded, again, log in through((generator, step, generator.ag_frame.f_locals["log"])):
+        assert loaded.ag_running
+        with pytest.raises(StopIteration):
+            again.send("closed")
+        assert (log, loaded.ag_running, loaded.ag_frame) == (["closed"], False, None)
+    outcome(step)
+
+
+def test_generators_alone(through):
+    """Spec 8, pickling execution: what runs, is suspended or has ended is seen afterwards."""
+
+    def numbers():
+        yield from (1, 2)
+
+    new, suspended, ended = numbers(), numbers(), numbers()
+    next(suspended)
+    list(ended)
+    for made in through([new, suspended, ended]):
+        assert [one.gi_running for one in made] == [False] * 3
+        assert [one.gi_frame is None for one in made] == [False, False, True]
+        assert [one.gi_yieldfrom is None for one in made] == [True, False, True]
+        assert [list(one) for one in made] == [[1, 2], [2], []]
+
+
+def waits_in_generator(box):
+    def inner():
+        yield stackless.schedule_remove()
+
+    box.append(inner())
+    next(box[0])
+
+
+@pytest.mark.usefixtures("soft")
+def test_a_generator_that_runs_in_a_tasklet(through):
+    """Spec 8, pickling execution: it runs afterwards, until its tasklet goes on."""
+    box = []
+    task = stackless.tasklet(waits_in_generator)(box)
+    stackless.run()
+    assert box[0].gi_running
+    for loaded, (generator,) in through((task, box)):
+        assert generator.gi_running
+        loaded.insert()
+        stackless.run()
+        assert (loaded.alive, generator.gi_running) == (False, False)
+        assert list(generator) == []
+    task.kill()
+
+
 def test_the_origin_of_a_coroutine(through):
     """Spec 8, pickling execution: cr_origin comes along."""
     sys.set_coroutine_origin_tracking_depth(2)

@@ -251,6 +251,37 @@ def test_daemon_threads_end_with_the_interpreter(python):
     assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
 
 
+@pytest.mark.parametrize("action", ["insert", "run"])
+@pytest.mark.parametrize("daemon", [True, False])
+def test_one_that_was_rebound_and_started_from_elsewhere(action, daemon, python):
+    """Spec 9, the interpreter exits: a tasklet that was bound to another thread, and put into its
+    queue from here, runs there and keeps nobody."""
+    done = python(f"""
+        import threading
+        import loomlet.compat.stackless as stackless
+        ch, done = stackless.channel(), threading.Event()
+        def body():
+            print(ch.receive())
+            done.set()
+            if {daemon}:
+                ch.receive()
+        other = threading.Thread(target=body, daemon={daemon})
+        other.start()
+        while ch.balance == 0:
+            threading.Event().wait(0.001)
+        tasks = [stackless.tasklet(f, ()) for f in (lambda: ch.send("sent"), ch.receive)]
+        for task in tasks[:1 + {daemon}]:
+            task.bind_thread(other.ident)
+            assert task.thread_id == other.ident
+            task.{action}()
+        assert done.wait(60)
+        if not {daemon}:
+            other.join()
+        print("end")
+    """)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "sent\nend\n", "")
+
+
 def test_a_daemon_thread_that_sleeps(python):
     """Spec 9, the interpreter exits: a thread that waits in a channel does not keep it."""
     done = python("""

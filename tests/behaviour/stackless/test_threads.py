@@ -120,6 +120,40 @@ def test_at_once(thread):
     assert order == ["b", "a"]
 
 
+@pytest.mark.parametrize("action", ["kill", "throw"])
+def test_a_blocked_one_at_once(action, thread):
+    """Spec 9, throw and kill from another thread: it leaves its channel at once."""
+    made, order, ch = [], [], stackless.channel()
+    ready, go = threading.Event(), threading.Event()
+
+    def waits():
+        try:
+            ch.receive()
+        except (KeyError, TaskletExit) as error:
+            order.append(type(error))
+
+    def body():
+        made.append(stackless.tasklet(waits)())
+        stackless.run()
+        ready.set()
+        go.wait(60)
+        stackless.run()
+
+    other = thread(body)
+    assert ready.wait(60)
+    (task,) = made
+    assert (task.blocked, ch.balance) == (True, -1)
+    if action == "throw":
+        task.throw(KeyError)
+    else:
+        task.kill()
+    assert (task.blocked, task.scheduled, ch.balance) == (False, True, 0)
+    assert stackless.get_thread_info(other.id)[2] == 2
+    go.set()
+    other.result()
+    assert order == [KeyError if action == "throw" else TaskletExit]
+
+
 def test_a_value_dropped_by_another_thread(server):
     """Spec 9, throw from another thread: what the tasklet was to get is destroyed, by code that
     may do anything."""

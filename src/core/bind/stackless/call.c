@@ -185,7 +185,7 @@ PyObject *bind_stackless_call(PyObject *self, PyObject *args, PyObject *kwargs)
     return done;
 }
 
-static inline PyObject *new_tasklet(PyTypeObject *type)
+static inline PyObject *new_unbound_tasklet(PyTypeObject *type)
 {
     s_sched *s = s_self();
     PyObject *self = s != NULL ? type->tp_alloc(type, 0) : NULL;
@@ -200,7 +200,7 @@ static inline PyObject *new_tasklet(PyTypeObject *type)
 PyObject *bind_stackless_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     (void)args, (void)kwargs;
-    return new_tasklet(type);
+    return new_unbound_tasklet(type);
 }
 
 /* As type.__call__ does it. */
@@ -223,7 +223,7 @@ PyObject *bind_stackless_make(PyObject *type, PyObject *const *args, size_t narg
 {
     if (PyVectorcall_NARGS(nargs) != 1 || kwnames != NULL || Py_TYPE(args[0])->tp_call == NULL)
         return make_with(type, args, PyVectorcall_NARGS(nargs), kwnames);
-    PyObject *self = new_tasklet((PyTypeObject *)type);
+    PyObject *self = new_unbound_tasklet((PyTypeObject *)type);
     if (self != NULL)
         SELF->wait.value = Py_NewRef(args[0]);
     return self;

@@ -11,7 +11,8 @@
 extern PyTypeObject bind_stackless_tasklet_type;
 extern PyGetSetDef bind_stackless_tasklet_getset[];
 /* Of the core itself, and of the module. */
-extern PyMethodDef bind_stackless_functions[], bind_stackless_info_functions[];
+extern PyMethodDef bind_stackless_functions[], bind_stackless_info_functions[],
+    bind_stackless_surrogate_functions[];
 /* Adds the functions of the Stackless module to the core. */
 int bind_add_stackless_functions(PyObject *module);
 
