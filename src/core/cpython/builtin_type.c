@@ -5,9 +5,9 @@
  * class, and a `__call__` that is set or deleted later is known too.  CPython leaves bit 15 free
  * for Stackless Python.
  */
-#include "cpython/builtin_type.h"
+#include "cpython/layout.h" /* before anything that takes Python.h */
 
-#include "cpython/layout.h"
+#include "cpython/builtin_type.h"
 
 #define CALLS_PYTHON (1UL << 15)
 
