@@ -184,17 +184,17 @@ def _lost_state(saving: Ordinary, tasklet: Any, reason: str) -> tuple[Any, ...]:
 def _is_held(tasklet: Any) -> bool:
     """Whether a C stack is all that it lacks to be pickled in full."""
     stackless = isinstance(tasklet, _core.StacklessTasklet)
-    return stackless and tasklet.nesting_level > 0 and _core.SOFT_SUPPORTED
+    return bool(stackless and tasklet.nesting_level > 0 and _core.SOFT_SUPPORTED)
 
 
 def _tasklet_state(tasklet: _core.Tasklet) -> tuple[Any, ...]:
     saving = Ordinary()
     try:
         snapshot = _tasklets.snapshot_of(saving, tasklet)
-    except FreezeError as error:
+    except FreezeError as refusal:
         if not _is_held(tasklet):
             raise
-        return _lost_state(saving, tasklet, str(error))
+        return _lost_state(saving, tasklet, str(refusal))
     func, given, kwnames, frames, handled, context, wait, value, error = snapshot
     packed = _pack_wait(saving, tasklet, wait)
     made: list[Frame] = [Call((func, given, kwnames))]
