@@ -65,21 +65,44 @@ def test_a_tasklet_that_waits_in_a_channel(far):
     assert log == [(threading.get_ident(), "value")]
 
 
-def test_messages_follow_it(far):
-    """Requests that its old thread had not yet handled are carried out on the new one."""
+def test_one_that_was_made_runnable_from_here(far):
+    """It is runnable there at once and stays; removed again it can be moved, with its exception."""
     log = []
     tasks = far.do(lambda: [stackless.tasklet(note, (log, n)) for n in range(3)])
     tasks[0].insert()
     tasks[1].run()
     tasks[2].throw(KeyError, pending=True)
     for task in tasks:
+        with pytest.raises(RuntimeError, match="runnable"):
+            task.bind_thread()
+        task.remove()
         task.bind_thread()
+        task.insert()
     far.do(stackless.run)
     assert log == []
     with pytest.raises(KeyError):
         stackless.run()
     stackless.run()
     assert sorted(log) == [(threading.get_ident(), 0), (threading.get_ident(), 1)]
+
+
+def test_messages_follow_a_native_one(far):
+    """A request that its old thread had not yet handled is carried out on the new one."""
+    log = []
+
+    def paused():
+        task = loomlet.spawn(note, log, "native")
+        task.remove()
+        return task
+
+    task = far.do(paused)
+    task.insert()
+    task.bind_thread()
+    far.do(loomlet.schedule)
+    assert log == []
+    while task.state != "done":
+        loomlet.schedule()
+    assert log == [(threading.get_ident(), "native")]
 
 
 def test_one_whose_thread_sleeps_in_it(far):
