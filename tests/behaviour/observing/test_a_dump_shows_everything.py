@@ -377,7 +377,8 @@ def test_a_process_may_ask_itself(begin):
         loomlet.run(main)
         """
     )
-    assert process.communicate() == ("['main']\n", "")
+    assert process.stdout.read() == "['main']\n"  # of which some may be read already
+    assert (process.wait(60), process.stderr.read()) == (0, "")
 
 
 def test_tasklets_that_come_and_go_meanwhile(begin):

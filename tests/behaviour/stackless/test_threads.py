@@ -85,7 +85,7 @@ def test_kill(server):
 
 
 def test_at_once(thread):
-    """Spec 9, insert from another thread: seen at once, before that thread runs; remove, run, too."""
+    """Spec 9, insert from another thread: seen at once, like remove and run."""
     made, order = [], []
     ready, go = threading.Event(), threading.Event()
 
