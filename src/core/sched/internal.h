@@ -16,8 +16,8 @@
 uint64_t s_new_id(void);
 /* Puts a new tasklet into the registry of `s`. */
 void s_registry_add(s_sched *s, s_tasklet *t);
-/* Into the list of its owner where its state belongs: of a Stackless tasklet that has ended, or
- * that begins anew. */
+/* Moves a tasklet into the list of its owner that fits its state, or adds it there: one that has
+ * ended and can be bound again, or that begins a new run. */
 void s_registry_list_again(s_tasklet *t);
 /* While all other threads are stopped. */
 void s_registry_move(s_tasklet *t, s_sched *to);

@@ -271,9 +271,12 @@ void s_registry_remove(s_tasklet *t)
 void s_registry_list_again(s_tasklet *t)
 {
     s_sched *s = lock_registry_of(t);
-    if (B_LIKELY(b_linked(&t->all)))
+    if (B_LIKELY(b_linked(&t->all))) {
         b_unlink(&t->all);
-    b_append(list_for(s, t), &t->all); /* native ones are counted, and do not come here */
+        b_append(list_for(s, t), &t->all);
+    } else {
+        link_tasklet(s, t);
+    }
     c_lock_give(&s->all_lock);
 }
 
