@@ -23,7 +23,7 @@ static PyObject *type_flags(PyObject *type, void *unused)
 
 static PyGetSetDef flags_attribute = {"__flags__", type_flags, NULL, NULL, NULL};
 
-/* What is in the slot of classes with a `__call__` of their own; NULL with an exception. */
+/* The function in the call slot of a class that defines `__call__`; NULL with an exception. */
 static ternaryfunc learn_call_of_python(void)
 {
     PyObject *type =

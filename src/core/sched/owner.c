@@ -24,6 +24,14 @@ s_sched s_detached_owner = {
     .closed = 1,
     .ended = 1};
 
+void s_run_on_owner(const s_tasklet *t, void (*work)(void *arg), void *arg)
+{
+    if (t->owner == s_self_here())
+        work(arg);
+    else
+        c_while_world_stopped(work, arg);
+}
+
 /* ---- another owner ------------------------------------------------------------------- */
 
 static int is_current(const s_tasklet *t)

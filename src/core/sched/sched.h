@@ -91,13 +91,7 @@ void s_finalize(s_tasklet *t);
 extern s_sched s_detached_owner;
 /* Calls work(arg), which looks at `t` or changes it, and runs no Python code: at once on its
  * owner's thread, elsewhere while all others are stopped. */
-static inline void s_run_on_owner(const s_tasklet *t, void (*work)(void *arg), void *arg)
-{
-    if (__builtin_expect(t->owner == s_self_here(), 1))
-        work(arg);
-    else
-        c_while_world_stopped(work, arg);
-}
+void s_run_on_owner(const s_tasklet *t, void (*work)(void *arg), void *arg);
 /* Makes `s` the owner of a tasklet that cannot run now: 0, S_E_BLOCKED when its thread is about to
  * run it, S_E_STUCK when C frames hold it, S_E_THREAD when `s` has ended. */
 int s_change_owner(s_sched *s, s_tasklet *t);
@@ -112,8 +106,8 @@ void s_unbind(s_tasklet *t);
  * s_tasklet_init.  `s`: the caller's, or NULL with an exception set.  S_E_THREAD: its thread has
  * ended. */
 int s_rebind(s_sched *s, s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames);
-/* One that has ended calls the function that it is bound to, with these arguments: claimed, bound
- * and inserted.  S_E_ALIVE, S_E_UNBOUND, S_E_THREAD. */
+/* Starts a new run of a tasklet that has ended: makes a call of the function that it is bound to,
+ * with these arguments, and inserts it.  0, S_E_ALIVE, S_E_UNBOUND, S_E_THREAD or S_E_MEMORY. */
 int s_set_up(s_sched *s, s_tasklet *t, PyObject *args, PyObject *kwnames);
 
 /* ---- switching (switch.c) ---------------------------------------------------------------- */

@@ -88,7 +88,7 @@ typedef struct s_wait_kind {
     /* The wait node is in the queue of a thing that belongs to no thread: a tasklet that waits so
      * may get another owner. */
     unsigned char anywhere;
-    /* ... and its lock; NULL: there is none, or not one only. */
+    /* The lock of the queue that it waits in; NULL: only its owner may take it out of there. */
     c_lock *(*lock)(const s_tasklet *t);
     unsigned char stackless;  /* a wait of the Stackless API: so is a deadlock there */
     unsigned char insertable; /* insert() and run() end the wait, as if the tasklet were paused */

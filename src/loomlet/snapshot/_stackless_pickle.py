@@ -170,7 +170,7 @@ def _ended_state(tasklet: Any) -> tuple[Any, ...]:
 def _lost_state(saving: Ordinary, tasklet: Any, reason: str) -> tuple[Any, ...]:
     entries, frame = [], tasklet.frame
     while frame is not None:
-        entries.append(_tracebacks.entry_of(frame))
+        entries.append(_tracebacks.entry_of(frame, frame.f_lasti, frame.f_lineno))
         frame = frame.f_back
     lost = [Lost((reason, *entry)) for entry in reversed(entries)]
     wait = (tasklet.waiting_in, tasklet._channel, None) if tasklet.blocked else None

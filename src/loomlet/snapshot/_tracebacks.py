@@ -94,10 +94,7 @@ def reduce_traceback(saving: Saving, traceback: TracebackType) -> Any:
     parts: list[Any] = []
     step: TracebackType | None = traceback
     while step is not None:
-        code = step.tb_frame.f_code
-        where = position(code, step.tb_lasti, step.tb_lineno)
-        module = step.tb_frame.f_globals.get("__name__")
-        parts.append((code.co_filename, *_names(code), module, *where))
+        parts.append(entry_of(step.tb_frame, step.tb_lasti, step.tb_lineno))
         step = step.tb_next
     return new_traceback, tuple(parts)
 
@@ -108,14 +105,14 @@ def reduce_frame(saving: Saving, frame: FrameType) -> Any:
         raise TypeError("cannot pickle 'frame' object")
     values = frame.f_locals
     kept = {} if values is frame.f_globals else dict(values)
-    return new_frame, entry_of(frame), kept or None, None, None, fill_frame
+    entry = entry_of(frame, frame.f_lasti, frame.f_lineno)
+    return new_frame, entry, kept or None, None, None, fill_frame
 
 
-def entry_of(frame: FrameType) -> tuple[Any, ...]:
+def entry_of(frame: FrameType, lasti: int, line: int) -> tuple[Any, ...]:
     """What new_frame() and new_traceback() take: file, names, module and position."""
-    where = position(frame.f_code, frame.f_lasti, frame.f_lineno)
-    module = frame.f_globals.get("__name__")
-    return (frame.f_code.co_filename, *_names(frame.f_code), module, *where)
+    code, module = frame.f_code, frame.f_globals.get("__name__")
+    return code.co_filename, code.co_name, code.co_qualname, module, *position(code, lasti, line)
 
 
 @named_in_bytes
@@ -128,10 +125,6 @@ def new_frame(filename: str, name: str, qualname: str, module: str | None, *wher
 def fill_frame(frame: FrameType, values: dict[str, Any]) -> None:
     """The second step: its variables, of which one may be the frame."""
     frame.f_locals.update(values)
-
-
-def _names(code: CodeType) -> tuple[str, str]:
-    return code.co_name, code.co_qualname
 
 
 def position(code: CodeType, lasti: int, line: int) -> tuple[int, int, int | None, int | None]:
