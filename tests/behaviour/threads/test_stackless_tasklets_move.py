@@ -1,5 +1,6 @@
 """A Stackless tasklet has one owner thread at a time, whatever threads do to it at once."""
 
+import os
 import threading
 
 import pytest
@@ -95,14 +96,25 @@ def test_messages_follow_a_native_one(far):
         task.remove()
         return task
 
+    def looks_at_nothing():
+        os.write(inside[1], b"x")
+        os.read(go[0], 1)
+
     task = far.do(paused)
+    inside, go = os.pipe(), os.pipe()
+    far.begin(looks_at_nothing)
+    os.read(inside[0], 1)
     task.insert()
     task.bind_thread()
+    os.write(go[1], b"x")
+    far.end()
     far.do(loomlet.schedule)
     assert log == []
     while task.state != "done":
         loomlet.schedule()
     assert log == [(threading.get_ident(), "native")]
+    for end in (*inside, *go):
+        os.close(end)
 
 
 def test_one_whose_thread_sleeps_in_it(far):
