@@ -176,6 +176,9 @@ static inline int c_unwrap(c_call *call)
 {
     return PyFunction_Check(call->func) ? 0 : c_unwrap_slow(call);
 }
+/* Adds the keyword arguments of a call to a dict; kwnames may be NULL.  0, or -1 with an exception
+ * set. */
+int c_add_keywords(PyObject *dict, PyObject *kwnames, PyObject *const *values);
 
 /* Calls `func` as the first function of a tasklet; args are the positional ones, then the keyword
  * values. */

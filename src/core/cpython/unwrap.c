@@ -28,15 +28,22 @@ static int prepend_arguments(c_call *call, PyObject *const *items, Py_ssize_t co
 }
 
 /* The keywords of a partial, overridden by those of the call. */
+int c_add_keywords(PyObject *dict, PyObject *kwnames, PyObject *const *values)
+{
+    Py_ssize_t names = kwnames != NULL ? PyTuple_GET_SIZE(kwnames) : 0;
+    for (Py_ssize_t i = 0; i < names; i++)
+        if (PyDict_SetItem(dict, PyTuple_GET_ITEM(kwnames, i), values[i]) < 0)
+            return -1;
+    return 0;
+}
+
 static PyObject *merge_keywords(const c_call *call, PyObject *keywords)
 {
     PyObject *found = PyDict_Copy(keywords);
     Py_ssize_t names = call->kwnames ? PyTuple_GET_SIZE(call->kwnames) : 0;
     PyObject *const *values = &PyTuple_GET_ITEM(call->args, PyTuple_GET_SIZE(call->args) - names);
-    for (Py_ssize_t i = 0; found != NULL && i < names; i++) {
-        if (PyDict_SetItem(found, PyTuple_GET_ITEM(call->kwnames, i), values[i]) < 0)
-            Py_CLEAR(found);
-    }
+    if (found != NULL && c_add_keywords(found, call->kwnames, values) < 0)
+        Py_CLEAR(found);
     return found;
 }
 

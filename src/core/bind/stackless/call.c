@@ -209,9 +209,8 @@ static B_COLD PyObject *make_with(PyObject *type, PyObject *const *args, Py_ssiz
 {
     PyObject *tuple = bind_make_tuple(args, nargs);
     PyObject *dict = kwnames != NULL ? PyDict_New() : NULL;
-    int failed = tuple == NULL || (kwnames != NULL && dict == NULL);
-    for (Py_ssize_t i = 0; !failed && dict != NULL && i < PyTuple_GET_SIZE(kwnames); i++)
-        failed = PyDict_SetItem(dict, PyTuple_GET_ITEM(kwnames, i), args[nargs + i]) < 0;
+    int failed = tuple == NULL || (kwnames != NULL && dict == NULL) ||
+                 c_add_keywords(dict, kwnames, args + nargs) < 0;
     PyObject *made = failed ? NULL : PyType_Type.tp_call(type, tuple, dict);
     Py_XDECREF(tuple);
     Py_XDECREF(dict);

@@ -204,11 +204,8 @@ static PyObject *bind_named(PyObject *func, PyObject *args, PyObject *kwnames, P
     PyObject *module = PyImport_ImportModule("functools"), *kwargs = PyDict_New();
     PyObject *partial = module ? PyObject_GetAttrString(module, "partial") : NULL;
     PyObject *bound = NULL, *given = PyTuple_Pack(1, func);
-    int failed = partial == NULL || kwargs == NULL || given == NULL;
-    for (Py_ssize_t i = 0; !failed && i < named; i++)
-        failed = PyDict_SetItem(kwargs, PyTuple_GET_ITEM(kwnames, i),
-                                PyTuple_GET_ITEM(args, *count + i)) < 0;
-    if (!failed)
+    if (partial != NULL && kwargs != NULL && given != NULL &&
+        c_add_keywords(kwargs, kwnames, &PyTuple_GET_ITEM(args, *count)) == 0)
         bound = PyObject_Call(partial, given, kwargs);
     Py_XDECREF(module);
     Py_XDECREF(partial);
