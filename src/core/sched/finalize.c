@@ -9,6 +9,9 @@
  * the program.
  *
  * One that keeps a C stack of a thread that has ended can neither run nor be freed: it stays.
+ *
+ * A Stackless tasklet that keeps no C stack is not asked to end: its frames are dropped, as in
+ * Stackless.  One that waits in a native operation is asked, for its wait has native rules.
  */
 #include "sched/internal.h"
 
@@ -60,10 +63,16 @@ static void insist_on_end(s_sched *s, s_tasklet *t)
         s_hook.refused(t);
 }
 
+/* It goes without being asked to end. */
+static int goes_silently(const s_tasklet *t)
+{
+    return t->stackless_rules && s_is_soft(t) && (t->kind == NULL || t->kind->stackless);
+}
+
 void s_finalize(s_tasklet *t)
 {
     if (t->is_main || !t->started || !(s_is_soft(t) || t->saved_as == S_C_STACK) ||
-        c_is_finalizing())
+        c_is_finalizing() || goes_silently(t))
         return;
     if (t->state == S_READY) /* the finalizer of another one has woken it */
         return;

@@ -122,6 +122,15 @@ def left_in_a_lost_channel():
     run_all()
 
 
+def left_in_a_channel_made_later():
+    tasks = [stackless.tasklet() for _ in range(BATCH)]
+    ch = stackless.channel()
+    for task in tasks:
+        task.bind(wait, (ch, Thing())).insert()
+    run_all()
+    assert ch.balance == -BATCH
+
+
 def left_with_its_value():
     ch = stackless.channel()
     for _ in range(BATCH):
@@ -255,7 +264,8 @@ def disturbed_after_their_thread():
 WAYS = (
     *(ended, ended_by_an_exception, killed_while_blocked, killed_before_it_began, killed_later),
     *(thrown_into, paused_and_dropped, bound_and_dropped, bound_again, removed_and_dropped),
-    *(left_in_a_lost_channel, left_with_its_value, bombs, bombs_in_the_slot, values_in_the_slot),
+    *(left_in_a_lost_channel, left_in_a_channel_made_later, left_with_its_value),
+    *(bombs, bombs_in_the_slot, values_in_the_slot),
     *(with_callbacks_set, handled, interrupted_and_killed, left_by_a_thread, adopted_from_a_thread),
     *(woken_after_their_thread, disturbed_after_their_thread),
 )

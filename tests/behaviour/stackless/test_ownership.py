@@ -3,6 +3,9 @@
 import gc
 import weakref
 
+import pytest
+
+import loomlet
 import loomlet.compat.stackless as stackless
 
 
@@ -105,18 +108,71 @@ def test_a_tasklet_that_refuses_to_end():
     assert seen[0]() is None
 
 
-def test_one_without_c_state_is_killed_too(mode):
-    """Spec 3, tasklet.__del__: its finally blocks run; in Stackless its frames would be dropped."""
+def lose(wait):
+    task = stackless.tasklet(wait)()
+    stackless.run()
+    ref = weakref.ref(task)
+    del task
+    gc.collect()
+    assert ref() is None
+
+
+@pytest.mark.usefixtures("soft")
+def test_one_without_c_state_is_dropped():
+    """Spec 3, tasklet.__del__: its frames go and its finally blocks do not run."""
     log = []
 
     def wait():
+        held = Held(log)
         try:
             stackless.schedule_remove(None)
         finally:
             log.append("finally")
+            del held
 
-    task = stackless.tasklet(wait)()
-    stackless.run()
-    del task
-    gc.collect()
+    lose(wait)
+    assert log == ["freed"]
+
+
+class Held:
+    def __init__(self, log):
+        self.log = log
+
+    def __del__(self):
+        self.log.append("freed")
+
+
+@pytest.mark.usefixtures("soft")
+def test_one_in_a_generator_is_dropped():
+    """Spec 3, tasklet.__del__: nor do those of the generator that it runs."""
+    log = []
+
+    def steps():
+        try:
+            stackless.schedule_remove(None)
+            yield
+        finally:
+            log.append("finally")
+
+    def wait():
+        for _ in steps():
+            pass
+
+    lose(wait)
+    assert log == []
+
+
+@pytest.mark.usefixtures("soft")
+def test_one_that_waits_in_an_operation_of_loomlet_is_killed():
+    """Spec 3, tasklet.__del__: native waits have native rules."""
+    log = []
+
+    def wait():
+        channel = loomlet.Channel()
+        try:
+            channel.receive()
+        finally:
+            log.append("finally")
+
+    lose(wait)
     assert log == ["finally"]
