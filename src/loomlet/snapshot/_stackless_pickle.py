@@ -3,14 +3,15 @@
 `__reduce__()` gives (type, (), state), and `__setstate__()` takes the state:
 
 * tasklet: (flags, tempval, nesting level, frames outermost first, type, value and traceback of the
-  exception that it handles, None); nine parts if a dict of unusual attributes follows;
+  exception that it handles, owner); nine parts if a dict of unusual attributes follows;
 * channel: (balance, flags, waiting tasklets); four parts if such a dict follows.
 
 The flags are those of Stackless Python: bits 0 and 1 of a tasklet are 1 for a sender and -1 for a
 receiver, and so on (FLAGS); a channel has closing, two bits of preference, schedule_all, and here
-closed.  A pending exception is a bomb in tempval, of a native tasklet a Pending.  The eighth part,
-the owner of the handled exception, is always None: here each frame knows its generator.  A frame is
-a Frame, which can be pickled, not a frame object; a call that has not started is a Call.
+closed.  A pending exception is a bomb in tempval, of a native tasklet a Pending.  The owner is
+the innermost generator or coroutine that runs, or None; what one handles comes along with it.  The
+part is not read, because each frame knows its own.  A frame is a Frame, which can be pickled, not a
+frame object; a call that has not started is a Call.
 
 A Stackless tasklet that C code holds is pickled without what it would need to go on: its frames are
 Lost, and once loaded it raises RuntimeError where it runs, as in Stackless.
@@ -208,9 +209,14 @@ def _tasklet_state(tasklet: _core.Tasklet) -> tuple[Any, ...]:
         unusual["func"] = boxed(func)
     trace = None if handled is None else handled.__traceback__
     kind = None if handled is None else type(handled)
-    exception = (kind, boxed(handled), boxed(trace), None)
+    exception = (kind, boxed(handled), boxed(trace), boxed(_innermost_owner(frames)))
     state = (_flags(tasklet, wait), _mail(value), 0, made, *exception)
     return (*state, unusual) if unusual else state
+
+
+def _innermost_owner(frames: Any) -> Any:
+    owners = [frame[0] for frame in frames or () if frame[0] is not None]
+    return owners[-1] if owners else None
 
 
 def _pack_wait(saving: Ordinary, tasklet: Any, wait: Any) -> Any:

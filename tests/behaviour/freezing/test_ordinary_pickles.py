@@ -162,7 +162,8 @@ def test_the_state(kind):
         assert state == (-1, 0, [task])
     else:
         assert (*state[:3], len(state[3])) == (0b11, None, 0, 2)
-        assert state[4:8] == (None, None, None, None)
+        assert state[4:7] == (None, None, None)
+        assert state[7].__name__ == numbers.__name__
     task.kill()
 
 

@@ -283,7 +283,7 @@ def test_what_pickle_refuses(raises):
 
 
 def test_the_state_of_a_new_one():
-    """Spec 8, the state: (flags, tempval, nesting level, frames, type, value, traceback, None)."""
+    """Spec 8, the state: (flags, tempval, nesting level, frames, type, value, traceback, owner)."""
     kind, given, state = stackless.tasklet(divmod, (17, 5)).__reduce__()
     assert (kind, given) == (stackless.tasklet, ())
     assert (*state[:3], *state[4:]) == (0, None, 0, None, None, None, None)
@@ -351,6 +351,37 @@ def test_the_handled_exception(through):
         loaded.insert()
         stackless.run()
     assert log == [("handled",)] * 2
+    task.kill()
+
+
+def steps_that_handle():
+    try:
+        raise KeyError("handled")
+    except KeyError:
+        yield stackless.schedule_remove("mail")
+        log.append(sys.exc_info()[1].args)
+
+
+def runs_steps():
+    for value in steps_that_handle():
+        log.append((value, sys.exc_info()[1]))
+
+
+@pytest.mark.usefixtures("soft")
+def test_the_owner_of_the_handled_exception(through):
+    """Spec 8, the state: the innermost generator that runs, which brings its exception along."""
+    log.clear()
+    task = stackless.tasklet(runs_steps)()
+    stackless.run()
+    frames, kind, _, _, owner = task.__reduce__()[2][3:8]
+    assert (len(frames), kind) == (2, None)
+    assert (owner.__name__, owner.gi_running) == ("steps_that_handle", True)
+    for loaded in through(task):
+        mine = loaded.__reduce__()[2][7]
+        assert (mine is owner, mine.__name__) == (False, "steps_that_handle")
+        loaded.insert()
+        stackless.run()
+    assert log == [("mail", None), ("handled",)] * 2
     task.kill()
 
 
