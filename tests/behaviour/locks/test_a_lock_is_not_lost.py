@@ -12,6 +12,7 @@ from loomlet import schedule, spawn
 @pytest.mark.parametrize("acquire", [lambda lock: lock.acquire(), lambda lock: lock.__enter__()])
 def test_main_is_to_exit(make, acquire):
     """The tasklet that releases the lock ends the program."""
+    loomlet.run(schedule)  # from the first run() on, tasklets can wait for the locks of threading
     lock = make()
 
     def leave():
