@@ -189,7 +189,9 @@ def test_a_task_that_others_wait_for_is_cancelled_with_the_wait(mode, caught):
 
     one, other = aio.await_(make())
     waits = [caught(aio.await_, one), caught(aio.await_, guard(other))]
-    loomlet.sleep(0.001)
+    while any(wait.state != "blocked" for wait in waits):
+        loomlet.schedule()
+    aio.await_(nothing())  # the loop begins in order, so both are awaited now
     for wait in waits:
         wait.throw(LookupError())
         assert isinstance(wait.result(), LookupError)
