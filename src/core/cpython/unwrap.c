@@ -27,7 +27,6 @@ static int prepend_arguments(c_call *call, PyObject *const *items, Py_ssize_t co
     return 0;
 }
 
-/* The keywords of a partial, overridden by those of the call. */
 int c_add_keywords(PyObject *dict, PyObject *kwnames, PyObject *const *values)
 {
     Py_ssize_t names = kwnames != NULL ? PyTuple_GET_SIZE(kwnames) : 0;
@@ -37,6 +36,7 @@ int c_add_keywords(PyObject *dict, PyObject *kwnames, PyObject *const *values)
     return 0;
 }
 
+/* The keywords of a partial, overridden by those of the call. */
 static PyObject *merge_keywords(const c_call *call, PyObject *keywords)
 {
     PyObject *found = PyDict_Copy(keywords);

@@ -11,7 +11,7 @@
  * One that keeps a C stack of a thread that has ended can neither run nor be freed: it stays.
  *
  * A Stackless tasklet that keeps no C stack is not asked to end: its frames are dropped, as in
- * Stackless.  One that waits in a native operation is asked, for its wait has native rules.
+ * Stackless.  The exception is one that waits in a native operation: native rules apply to it.
  */
 #include "sched/internal.h"
 
@@ -63,7 +63,7 @@ static void insist_on_end(s_sched *s, s_tasklet *t)
         s_hook.refused(t);
 }
 
-/* It goes without being asked to end. */
+/* Whether its frames are dropped without asking it to end. */
 static int goes_silently(const s_tasklet *t)
 {
     return t->stackless_rules && s_is_soft(t) && (t->kind == NULL || t->kind->stackless);

@@ -45,7 +45,7 @@ static int may_move(const s_tasklet *t)
         return S_E_BLOCKED;
     if (t->saved_as == S_C_STACK || t->is_main || is_current(t) || s_is_insertable(t))
         return S_E_STUCK;
-    if (t->state == S_BLOCKED && (!t->queued || !t->kind->anywhere || t->timer != NULL))
+    if (t->state == S_BLOCKED && !(t->queued && s_waits_anywhere(t)))
         return S_E_BLOCKED;
     return S_OK;
 }

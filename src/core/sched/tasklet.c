@@ -320,10 +320,11 @@ static B_INLINE void clear_execution(s_tasklet *t, int listed)
     Py_CLEAR(t->wait.value);
 }
 
-/* The queue that a blocked one waits in keeps it, and forgets only those that are blocked. */
+/* A wait queue owns its tasklets and releases only those that are still blocked, so a blocked one
+ * leaves its queue before it is cleared. */
 void s_clear(s_tasklet *t)
 {
-    if (t->state == S_BLOCKED && s_is_soft(t) && t->kind->anywhere && t->timer == NULL)
+    if (s_is_soft(t) && s_waits_anywhere(t))
         s_leave_wait(t);
     clear_execution(t, 1);
 }

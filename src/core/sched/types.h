@@ -445,6 +445,12 @@ static inline int s_leave_queue(s_tasklet *t, c_lock *lock)
     return queued;
 }
 
+/* Blocked without a deadline in a queue that belongs to no thread. */
+static inline int s_waits_anywhere(const s_tasklet *t)
+{
+    return t->state == S_BLOCKED && t->kind->anywhere && t->timer == NULL;
+}
+
 /* Blocked, but insert() and run() may end the wait. */
 static inline int s_is_insertable(const s_tasklet *t)
 {

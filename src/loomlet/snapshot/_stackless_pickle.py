@@ -9,9 +9,9 @@
 The flags are those of Stackless Python: bits 0 and 1 of a tasklet are 1 for a sender and -1 for a
 receiver, and so on (FLAGS); a channel has closing, two bits of preference, schedule_all, and here
 closed.  A pending exception is a bomb in tempval, of a native tasklet a Pending.  The owner is
-the innermost generator or coroutine that runs, or None; what one handles comes along with it.  The
-part is not read, because each frame knows its own.  A frame is a Frame, which can be pickled, not a
-frame object; a call that has not started is a Call.
+the innermost running generator or coroutine, or None; it saves the exception that it handles.
+Loading ignores this part, because each frame knows its own generator.  A frame is a Frame, which
+can be pickled, not a frame object; a call that has not started is a Call.
 
 A Stackless tasklet that C code holds is pickled without what it would need to go on: its frames are
 Lost, and once loaded it raises RuntimeError where it runs, as in Stackless.

@@ -144,7 +144,7 @@ class Held:
 
 @pytest.mark.usefixtures("soft")
 def test_one_in_a_generator_is_dropped():
-    """Spec 3, tasklet.__del__: nor do those of the generator that it runs."""
+    """Spec 3, tasklet.__del__: a generator that it is running does not run its own, either."""
     log = []
 
     def steps():
@@ -164,7 +164,7 @@ def test_one_in_a_generator_is_dropped():
 
 @pytest.mark.usefixtures("soft")
 def test_one_that_waits_in_an_operation_of_loomlet_is_killed():
-    """Spec 3, tasklet.__del__: native waits have native rules."""
+    """Spec 3, tasklet.__del__: native rules apply to native waits."""
     log = []
 
     def wait():

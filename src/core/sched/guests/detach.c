@@ -37,8 +37,7 @@ static void pause_run_callers(departure *d)
 
 static int may_leave_thread(const s_tasklet *t)
 {
-    return t->state == S_READY || t->state == S_PAUSED ||
-           (t->state == S_BLOCKED && t->kind->anywhere && t->timer == NULL);
+    return t->state == S_READY || t->state == S_PAUSED || s_waits_anywhere(t);
 }
 
 /* The array owns them too, so none is destroyed here. */
