@@ -41,11 +41,19 @@ static int may_claim_living(const claim *c)
     return t->saved_as == S_C_STACK || t->is_main || is_current ? S_E_STUCK : S_OK;
 }
 
-/* What it would call next: borrowed, or NULL. */
-static inline PyObject *bound_function(const s_tasklet *t)
+/* What it would call next: new, or NULL.  A dead one gives away what it keeps as its tempval. */
+static inline PyObject *take_bound_function(s_tasklet *t)
 {
-    PyObject *func = t->state == S_PAUSED && t->saved_as == S_NOT_STARTED ? t->func : t->wait.value;
-    return func != Py_None ? func : NULL;
+    PyObject *func = t->wait.value;
+    int gives = B_LIKELY(t->state == S_DONE);
+    if (!gives && t->saved_as == S_NOT_STARTED && t->state == S_PAUSED)
+        func = t->func;
+    if (func == NULL || func == Py_None)
+        return NULL;
+    if (!gives)
+        return Py_NewRef(func);
+    t->wait.value = NULL;
+    return func;
 }
 
 static B_INLINE void claim_if_free(claim *c)
@@ -55,12 +63,11 @@ static B_INLINE void claim_if_free(claim *c)
     if (c->code < 0)
         return;
     if (c->func != NULL && *c->func == NULL) {
-        PyObject *found = bound_function(t);
-        if (found == NULL) {
+        *c->func = take_bound_function(t);
+        if (*c->func == NULL) {
             c->code = S_E_UNBOUND;
             return;
         }
-        *c->func = Py_NewRef(found);
     }
     if (t->state == S_BLOCKED) {
         s_dequeue(&t->wait.link);
@@ -70,18 +77,26 @@ static B_INLINE void claim_if_free(claim *c)
     t->state = S_DONE;
 }
 
-static void claim_elsewhere(void *arg)
+static void claim_while_stopped(void *arg)
 {
     claim_if_free(arg);
 }
 
-static B_INLINE int claim_for_new_run(s_tasklet *t, int alive, PyObject **func)
+static B_NOINLINE int claim_elsewhere(s_tasklet *t, int alive, PyObject **func)
 {
     claim c = {t, alive, S_OK, 0, func};
-    if (B_LIKELY(t->owner == s_self_here()))
-        claim_if_free(&c);
-    else
-        c_while_world_stopped(claim_elsewhere, &c);
+    c_while_world_stopped(claim_while_stopped, &c);
+    if (c.was_queued)
+        Py_DECREF((PyObject *)t);
+    return c.code;
+}
+
+static B_INLINE int claim_for_new_run(s_tasklet *t, int alive, PyObject **func)
+{
+    if (B_UNLIKELY(t->owner != s_self_here()))
+        return claim_elsewhere(t, alive, func);
+    claim c = {t, alive, S_OK, 0, func};
+    claim_if_free(&c);
     if (B_UNLIKELY(c.was_queued))
         Py_DECREF((PyObject *)t);
     return c.code;
@@ -99,14 +114,30 @@ void s_release_claim(s_tasklet *t)
 
 /* ---- a run that ends, a run that begins ------------------------------------------------ */
 
+static B_NOINLINE void forget_last_run(s_tasklet *t)
+{
+    if (t->saved_as != S_LIVE) { /* it had not ended when it was claimed */
+        s_clear(t);
+        t->saved_as = S_LIVE;
+        t->kind = NULL;
+        s_registry_list_again(t);
+    }
+    Py_CLEAR(t->result);
+    Py_CLEAR(t->failure);
+    Py_CLEAR(t->func);
+    Py_CLEAR(t->error);
+    t->cancelled = t->owned = t->due = t->round = 0;
+}
+
+static B_INLINE void unbind_claimed(s_tasklet *t)
+{
+    if (B_UNLIKELY(t->saved_as != S_LIVE || t->func != NULL))
+        forget_last_run(t);
+}
+
 void s_unbind(s_tasklet *t)
 {
-    if (B_LIKELY(t->saved_as == S_LIVE)) /* it had ended before it was claimed */
-        return;
-    s_clear(t);
-    t->saved_as = S_LIVE;
-    t->kind = NULL;
-    s_registry_list_again(t);
+    unbind_claimed(t);
 }
 
 typedef struct {
@@ -115,7 +146,7 @@ typedef struct {
 } new_run;
 
 /* From the dead to the others. */
-static void begin_elsewhere(void *arg)
+static void begin_while_stopped(void *arg)
 {
     new_run *b = arg;
     s_sched *s = b->t->owner;
@@ -128,18 +159,23 @@ static void begin_elsewhere(void *arg)
     s_registry_move(b->t, s);
 }
 
-static B_INLINE int begin_new_run(s_tasklet *t)
+static B_NOINLINE int begin_elsewhere(s_tasklet *t)
 {
     new_run b = {t, S_OK};
-    if (B_LIKELY(t->owner == s_self_here())) {
-        t->state = S_PAUSED;
-        t->started = 0;
-        s_registry_list_again(t);
-    } else {
-        c_while_world_stopped(begin_elsewhere, &b);
-    }
+    c_while_world_stopped(begin_while_stopped, &b);
     s_release_claim(t);
     return b.code;
+}
+
+static B_INLINE int begin_new_run(s_tasklet *t)
+{
+    if (B_UNLIKELY(t->owner != s_self_here()))
+        return begin_elsewhere(t);
+    t->state = S_PAUSED;
+    t->started = 0;
+    s_registry_list_again(t);
+    s_release_claim(t);
+    return S_OK;
 }
 
 int s_begin_run(s_tasklet *t)
@@ -150,14 +186,9 @@ int s_begin_run(s_tasklet *t)
 static B_INLINE int rebind_claimed(s_sched *s, s_tasklet *t, PyObject *func, PyObject *args,
                                    PyObject *kwnames)
 {
-    s_unbind(t);
-    Py_CLEAR(t->result);
-    Py_CLEAR(t->failure);
-    Py_CLEAR(t->func);
-    Py_CLEAR(t->error);
+    unbind_claimed(t);
     Py_CLEAR(t->wait.value);
     t->saved_as = S_NOT_STARTED;
-    t->cancelled = t->owned = t->due = t->round = 0;
     PyObject *context = t->c.context;
     int code = s_make_call(s->ts, t, func, args, kwnames);
     if (B_UNLIKELY(context != NULL))
@@ -165,7 +196,7 @@ static B_INLINE int rebind_claimed(s_sched *s, s_tasklet *t, PyObject *func, PyO
     if (B_LIKELY(code == S_OK))
         code = begin_new_run(t);
     if (B_UNLIKELY(code < 0)) {
-        s_unbind(t);
+        unbind_claimed(t);
         Py_XSETREF(t->wait.value, Py_NewRef(func)); /* still bound to it */
         s_release_claim(t);
     }
@@ -174,7 +205,7 @@ static B_INLINE int rebind_claimed(s_sched *s, s_tasklet *t, PyObject *func, PyO
 
 int s_rebind(s_sched *s, s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames)
 {
-    return s != NULL ? rebind_claimed(s, t, func, args, kwnames) : S_E_SET;
+    return rebind_claimed(s, t, func, args, kwnames);
 }
 
 int s_set_up(s_sched *s, s_tasklet *t, PyObject *args, PyObject *kwnames)

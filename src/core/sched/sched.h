@@ -97,14 +97,14 @@ void s_run_on_owner(const s_tasklet *t, void (*work)(void *arg), void *arg);
 int s_change_owner(s_sched *s, s_tasklet *t);
 /* Claims a tasklet that has ended, or (alive) is paused and held by no C frame: from now on it has
  * ended for all others.  With `func` its function too, *func: given, or NULL and then what it is
- * bound to (new).  Or S_E_ALIVE, S_E_BLOCKED, S_E_UNBOUND: nothing has happened. */
+ * bound to (new), which an ended one no longer keeps then.  Or S_E_ALIVE, S_E_BLOCKED,
+ * S_E_UNBOUND: nothing has happened. */
 int s_claim_for_rebinding(s_tasklet *t, int alive, PyObject **func);
 void s_release_claim(s_tasklet *t);
-/* Of a claimed one: drops its frames, no `finally` runs. */
+/* Of a claimed one: drops what its last run has left, and its frames; no `finally` runs. */
 void s_unbind(s_tasklet *t);
 /* Makes a claimed one, and releases it, a tasklet that has not started and is paused; the rest as
- * s_tasklet_init.  `s`: the caller's, or NULL with an exception set.  S_E_THREAD: its thread has
- * ended. */
+ * s_tasklet_init.  `s`: the caller's.  S_E_THREAD: its thread has ended. */
 int s_rebind(s_sched *s, s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames);
 /* Starts a new run of a tasklet that has ended: makes a call of the function that it is bound to,
  * with these arguments, and inserts it.  0, S_E_ALIVE, S_E_UNBOUND, S_E_THREAD or S_E_MEMORY. */

@@ -261,6 +261,14 @@ static B_COLD void drop_guests(s_sched *s, s_tasklet *t)
         s_report_drop(s, t);
 }
 
+/* Whether it can be bound again: not if the caller has the last reference, and neither a weak one
+ * nor a `__del__` can bring it back. */
+static inline int may_be_bound_again(s_tasklet *t)
+{
+    return t->stackless_rules && (Py_REFCNT((PyObject *)t) > 1 || t->weakrefs != NULL ||
+                                  Py_TYPE((PyObject *)t)->tp_dealloc != s_dealloc);
+}
+
 void s_finish(s_sched *s, s_tasklet *t, PyObject *result)
 {
     s->trap++;
@@ -271,7 +279,7 @@ void s_finish(s_sched *s, s_tasklet *t, PyObject *result)
     c_lock_take(&t->lock);
     t->state = S_DONE;
     c_lock_give(&t->lock);
-    if (t->stackless_rules)
+    if (B_UNLIKELY(may_be_bound_again(t)))
         s_registry_list_again(t);
     else
         s_registry_remove(t);

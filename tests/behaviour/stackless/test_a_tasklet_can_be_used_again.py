@@ -1,5 +1,7 @@
 """A tasklet that has ended can be bound and run again."""
 
+import weakref
+
 import loomlet.compat.stackless as stackless
 
 
@@ -34,3 +36,56 @@ def test_many_times(mode):
         task.bind(log.append, (n,)).insert()
         stackless.run()
     assert log == [entry for n in range(20) for entry in ("failed", n)]
+
+
+def run_one_that_its_finalizer_keeps(kept):
+    class Kept(stackless.tasklet):
+        def __del__(self):
+            kept.append(self)
+
+    Kept(int)()
+    stackless.run()
+
+
+def run_one_that_its_result_keeps(kept):
+    class Result:
+        def __del__(self):
+            kept.append(ref())
+
+    task = stackless.tasklet(Result)()
+    ref = weakref.ref(task)
+    del task
+    stackless.run()
+
+
+def test_one_that_its_finalizer_kept(mode):
+    """Spec 1, re-use: nobody held it when it ended, and its `__del__` brought it back."""
+    kept, log = [], []
+    run_one_that_its_finalizer_keeps(kept)
+    (task,) = kept
+    task.bind(log.append)(1)
+    stackless.run()
+    assert (log, task.alive, task.thread_id == stackless.current.thread_id) == ([1], False, True)
+
+
+def test_one_that_its_result_kept(mode):
+    """Spec 1, re-use: nobody held it but a weak reference, when what it returned was dropped."""
+    kept, log = [], []
+    run_one_that_its_result_keeps(kept)
+    (task,) = kept
+    task.bind(log.append)(1)
+    stackless.run()
+    assert (log, task.alive, task.thread_id == stackless.current.thread_id) == ([1], False, True)
+
+
+def test_kept_ones_lose_their_thread(mode, thread):
+    """Spec 1, re-use: as others, when it ends; another thread can adopt them."""
+    kept, log = [], []
+    for run_one in (run_one_that_its_finalizer_keeps, run_one_that_its_result_keeps):
+        thread(run_one, kept).result()
+    assert [task.thread_id for task in kept] == [-1, -1]
+    for task in kept:
+        task.bind_thread()
+        task.bind(log.append)(task.thread_id == stackless.current.thread_id)
+    stackless.run()
+    assert log == [True, True]

@@ -81,9 +81,10 @@ static B_COLD int refuse_run(s_tasklet *t, int code)
 static int begin_run(s_tasklet *t, PyObject *func, PyObject *items, PyObject *names)
 {
     PyObject *called = func;
-    if (claim_tasklet(t, &called) < 0)
+    s_sched *s = s_self();
+    if (s == NULL || claim_tasklet(t, &called) < 0)
         return -1;
-    int code = s_rebind(s_self(), t, called, items, names);
+    int code = s_rebind(s, t, called, items, names);
     if (called != func)
         Py_DECREF(called);
     return code < 0 ? refuse_run(t, code) : 0;

@@ -4,21 +4,28 @@
  * names have the prefix _stackless_.  They act on the calling thread's scheduler unless they say
  * otherwise; soft switching and the default pickle flags are set for the process.
  */
+#include "base/b_check.h"
 #include "bind/stackless/stackless.h"
 #include "cpython/builtin_type.h"
 
 /* ---- switching --------------------------------------------------------------------- */
 
-/* The optional first argument, or the current tasklet: borrowed; NULL with TypeError. */
-static PyObject *retval_of(s_sched *s, const char *function, PyObject *const *args,
-                           Py_ssize_t nargs, PyObject *kwnames)
+/* The first argument, or the current tasklet if there is none: borrowed; NULL with TypeError. */
+static B_NOINLINE PyObject *read_retval(s_sched *s, const char *function, PyObject *const *args,
+                                        Py_ssize_t nargs, PyObject *kwnames)
 {
     static const char *const names[] = {"retval", NULL};
     PyObject *given[1] = {(PyObject *)s->current};
-    if (bind_argument_count(nargs, kwnames) == 0)
-        return given[0];
     return bind_parse_arguments(function, names, 0, args, nargs, kwnames, given) < 0 ? NULL
                                                                                      : given[0];
+}
+
+static inline PyObject *retval_of(s_sched *s, const char *function, PyObject *const *args,
+                                  Py_ssize_t nargs, PyObject *kwnames)
+{
+    return B_LIKELY((nargs | (Py_ssize_t)kwnames) == 0)
+               ? (PyObject *)s->current
+               : read_retval(s, function, args, nargs, kwnames);
 }
 
 static PyObject *stackless_schedule(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
@@ -26,10 +33,10 @@ static PyObject *stackless_schedule(PyObject *module, PyObject *const *args, Py_
 {
     s_sched *s = s_self();
     PyObject *mine = s != NULL ? retval_of(s, "schedule", args, nargs, kwnames) : NULL;
-    if (mine == NULL)
+    if (B_UNLIKELY(mine == NULL))
         return NULL;
     int code = s_stackless_may_switch(s);
-    if (code <= 0)
+    if (B_UNLIKELY(code <= 0))
         return code == 0 ? Py_NewRef(mine) : bind_stackless_fail(code, (PyObject *)s->current);
     c_call_site site = {module, args, bind_argument_count(nargs, kwnames),
                         (void *)stackless_schedule, C_CALL};

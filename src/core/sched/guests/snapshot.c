@@ -126,9 +126,10 @@ static int restore_started(s_tasklet *t, const s_snapshot *snapshot, const char 
 
 static int restore_not_started(s_tasklet *t, const s_snapshot *snapshot)
 {
-    int code = s_claim_for_rebinding(t, 0, NULL);
+    s_sched *s = s_self();
+    int code = s != NULL ? s_claim_for_rebinding(t, 0, NULL) : S_E_SET;
     if (code == S_OK)
-        code = s_rebind(s_self(), t, snapshot->func, snapshot->args, snapshot->kwnames);
+        code = s_rebind(s, t, snapshot->func, snapshot->args, snapshot->kwnames);
     if (code == S_OK && snapshot->context != NULL)
         Py_XSETREF(t->c.context, Py_NewRef(snapshot->context));
     return code;
