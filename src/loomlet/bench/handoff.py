@@ -74,8 +74,10 @@ _CALL = Work("handoff_waits", BOTH, 200, 20, 1, known={"seconds": CALL})
 _BESIDE = Work("handoff_waits", BOTH, 20, 5, known={"seconds": CALL})
 _SWITCH = Work("handoff_switches", BOTH, 300, 100, known={"seconds": 3.0})
 _PROGRAM = Work("handoff_programs", PROGRAMS, 60, 60)
-_VARIES = replace(_PROGRAM, runs=9)  # by a tenth and more from run to run, however long each is
-_ECHO = Work("handoff_echo", ("loomlet", "process"), 64, 64, known={"seconds": 3.0, "client": []})
+_VARIES = replace(_PROGRAM, runs=15)  # by a tenth and more from run to run, however long each is
+_ECHO = Work(  # varies, too
+    "handoff_echo", ("loomlet", "process"), 64, 64, 7, known={"seconds": 3.0, "client": []}
+)
 
 KINDS: Mapping[str, Work] = {
     **{f"call {what}": _CALL for what in ("usleep", "sqlite3", "pbkdf2")},
