@@ -82,13 +82,19 @@ static void claim_while_stopped(void *arg)
     claim_if_free(arg);
 }
 
+/* The queue that it waited in has owned it. */
+static B_INLINE int end_claim(const claim *c)
+{
+    if (B_UNLIKELY(c->was_queued))
+        Py_DECREF((PyObject *)c->t);
+    return c->code;
+}
+
 static B_NOINLINE int claim_elsewhere(s_tasklet *t, int alive, PyObject **func)
 {
     claim c = {t, alive, S_OK, 0, func};
     c_while_world_stopped(claim_while_stopped, &c);
-    if (c.was_queued)
-        Py_DECREF((PyObject *)t);
-    return c.code;
+    return end_claim(&c);
 }
 
 static B_INLINE int claim_for_new_run(s_tasklet *t, int alive, PyObject **func)
@@ -97,9 +103,7 @@ static B_INLINE int claim_for_new_run(s_tasklet *t, int alive, PyObject **func)
         return claim_elsewhere(t, alive, func);
     claim c = {t, alive, S_OK, 0, func};
     claim_if_free(&c);
-    if (B_UNLIKELY(c.was_queued))
-        Py_DECREF((PyObject *)t);
-    return c.code;
+    return end_claim(&c);
 }
 
 int s_claim_for_rebinding(s_tasklet *t, int alive, PyObject **func)
@@ -114,7 +118,7 @@ void s_release_claim(s_tasklet *t)
 
 /* ---- a run that ends, a run that begins ------------------------------------------------ */
 
-static B_NOINLINE void forget_last_run(s_tasklet *t)
+void s_unbind(s_tasklet *t)
 {
     if (t->saved_as != S_LIVE) { /* it had not ended when it was claimed */
         s_clear(t);
@@ -127,17 +131,6 @@ static B_NOINLINE void forget_last_run(s_tasklet *t)
     Py_CLEAR(t->func);
     Py_CLEAR(t->error);
     t->cancelled = t->owned = t->due = t->round = 0;
-}
-
-static B_INLINE void unbind_claimed(s_tasklet *t)
-{
-    if (B_UNLIKELY(t->saved_as != S_LIVE || t->func != NULL))
-        forget_last_run(t);
-}
-
-void s_unbind(s_tasklet *t)
-{
-    unbind_claimed(t);
 }
 
 typedef struct {
@@ -183,10 +176,12 @@ int s_begin_run(s_tasklet *t)
     return begin_new_run(t);
 }
 
+/* Of a run that has ended nothing is left but the name of its function. */
 static B_INLINE int rebind_claimed(s_sched *s, s_tasklet *t, PyObject *func, PyObject *args,
                                    PyObject *kwnames)
 {
-    unbind_claimed(t);
+    Py_CLEAR(t->func);
+    Py_CLEAR(t->error);
     Py_CLEAR(t->wait.value);
     t->saved_as = S_NOT_STARTED;
     PyObject *context = t->c.context;
@@ -196,7 +191,7 @@ static B_INLINE int rebind_claimed(s_sched *s, s_tasklet *t, PyObject *func, PyO
     if (B_LIKELY(code == S_OK))
         code = begin_new_run(t);
     if (B_UNLIKELY(code < 0)) {
-        unbind_claimed(t);
+        s_unbind(t);
         Py_XSETREF(t->wait.value, Py_NewRef(func)); /* still bound to it */
         s_release_claim(t);
     }
@@ -205,6 +200,7 @@ static B_INLINE int rebind_claimed(s_sched *s, s_tasklet *t, PyObject *func, PyO
 
 int s_rebind(s_sched *s, s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames)
 {
+    s_unbind(t);
     return rebind_claimed(s, t, func, args, kwnames);
 }
 

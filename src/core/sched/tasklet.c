@@ -246,11 +246,12 @@ void s_become_idle(s_sched *s)
     c_state_load(s->ts, &s->idler->c);
 }
 
-/* What a Stackless tasklet returned or raised is not kept; it can be bound again. */
-static void forget_outcome(s_tasklet *t)
+/* A Stackless tasklet can be bound again: its run leaves nothing but the name of its function. */
+static void forget_run(s_tasklet *t)
 {
     Py_CLEAR(t->result);
     Py_CLEAR(t->failure);
+    t->cancelled = t->owned = t->due = t->round = 0;
 }
 
 static B_COLD void drop_guests(s_sched *s, s_tasklet *t)
@@ -292,7 +293,7 @@ void s_finish(s_sched *s, s_tasklet *t, PyObject *result)
     Py_XSETREF(t->func, Py_XNewRef(c_function_name(t->func))); /* what its name is made of */
     Py_CLEAR(t->scope);
     if (t->stackless_rules)
-        forget_outcome(t);
+        forget_run(t);
     else
         Py_CLEAR(t->spawner);
     if (B_UNLIKELY(s_announcing))

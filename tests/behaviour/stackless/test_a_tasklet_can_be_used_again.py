@@ -2,6 +2,9 @@
 
 import weakref
 
+import pytest
+
+import loomlet
 import loomlet.compat.stackless as stackless
 
 
@@ -58,24 +61,32 @@ def run_one_that_its_result_keeps(kept):
     stackless.run()
 
 
-def test_one_that_its_finalizer_kept(mode):
-    """Spec 1, re-use: nobody held it when it ended, and its `__del__` brought it back."""
+@pytest.mark.parametrize(
+    "run_one", [run_one_that_its_finalizer_keeps, run_one_that_its_result_keeps]
+)
+def test_one_that_nobody_held(mode, run_one):
+    """Spec 1, re-use: its `__del__`, or a weak reference, brought it back at its end."""
     kept, log = [], []
-    run_one_that_its_finalizer_keeps(kept)
+    run_one(kept)
     (task,) = kept
     task.bind(log.append)(1)
     stackless.run()
     assert (log, task.alive, task.thread_id == stackless.current.thread_id) == ([1], False, True)
 
 
-def test_one_that_its_result_kept(mode):
-    """Spec 1, re-use: nobody held it but a weak reference, when what it returned was dropped."""
-    kept, log = [], []
-    run_one_that_its_result_keeps(kept)
-    (task,) = kept
-    task.bind(log.append)(1)
+def test_nothing_is_left_of_a_call_of_c_code(mode):
+    """Spec 1, re-use: a scope that it has entered and cancelled is not that of the next run."""
+    scope, log = loomlet.CancelScope(), []
+
+    def again():
+        loomlet.schedule()
+        log.append("went on")
+
+    task = stackless.tasklet(sorted)([scope.__enter__, scope.cancel], key=lambda call: bool(call()))
     stackless.run()
-    assert (log, task.alive, task.thread_id == stackless.current.thread_id) == ([1], False, True)
+    task.bind(again)()
+    stackless.run()
+    assert log == ["went on"]
 
 
 def test_kept_ones_lose_their_thread(mode, thread):

@@ -10,7 +10,8 @@
 
 /* ---- switching --------------------------------------------------------------------- */
 
-/* The first argument, or the current tasklet if there is none: borrowed; NULL with TypeError. */
+/* Returns a borrowed reference to `retval`, or to the current tasklet if it is not given; or NULL
+ * with TypeError. */
 static B_NOINLINE PyObject *read_retval(s_sched *s, const char *function, PyObject *const *args,
                                         Py_ssize_t nargs, PyObject *kwnames)
 {

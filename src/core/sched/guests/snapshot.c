@@ -80,12 +80,10 @@ int s_find_generator_tasklet(s_sched *s, PyObject *gen, s_tasklet **found)
 
 /* ---- restoring ----------------------------------------------------------------------- */
 
+/* It has been unbound. */
 static void fill_tasklet(s_tasklet *t, const s_snapshot *snapshot)
 {
-    t->cancelled = t->owned = t->due = t->round = 0;
-    Py_XSETREF(t->func, Py_XNewRef(snapshot->func));
-    Py_CLEAR(t->result);
-    Py_CLEAR(t->failure);
+    t->func = Py_XNewRef(snapshot->func);
     t->c.context = Py_XNewRef(snapshot->context);
     c_context_enter_again(&t->c);
     t->c.exc_root.value = Py_XNewRef(snapshot->handled);
