@@ -189,6 +189,7 @@ def test_it_waits_for_a_descriptor_first(python):
     assert done.stdout.strip() in ("0", "1")
 
 
+@pytest.mark.busy_fork
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_a_child_is_forked_there():

@@ -180,6 +180,8 @@ def test_the_longest_run_interval_ends_in_a_call_that_is_handed_over(begin, look
         import time
         import loomlet
 
+        usleep = ctypes.CDLL(None).usleep
+
         def pause():
             loomlet.schedule()
 
@@ -188,7 +190,7 @@ def test_the_longest_run_interval_ends_in_a_call_that_is_handed_over(begin, look
             end = time.monotonic() + 0.1
             while time.monotonic() < end:
                 pass
-            ctypes.CDLL(None).usleep(100_000)  # meanwhile main waits for a time
+            usleep(100_000)  # meanwhile main waits for a time
 
         def main():
             loomlet.spawn(long).name = "long"
