@@ -106,7 +106,7 @@ class ChannelClosed(LoomletError, ValueError):
     `channel` is that channel.
     """
 
-    def __init__(self, message: str, channel: object = None) -> None:
+    def __init__(self, message: str, channel: Any = None) -> None:
         super().__init__(message)
         self.channel = channel
 
@@ -371,7 +371,7 @@ _makers: dict[str, _Maker] = {
     "NESTED": _state(
         TaskletError,
         "is already inside loomlet.run(), which cannot be nested; spawn() what should run beside "
-        "the others",
+        "the others, and start a program that calls run() itself with plain `python`",
     ),
     "DEADLOCK": _deadlock,
     "STUCK": _state(
@@ -379,7 +379,17 @@ _makers: dict[str, _Maker] = {
         "has a C function on its stack and cannot leave its thread; move it while it is suspended "
         "in Python code only",
     ),
+    "KEPT": _state(
+        TaskletError,
+        "has a C function on its stack, whose state cannot be dropped; end it with kill()",
+    ),
     "FREE": lambda about: RuntimeError(f"cannot release {about!r}: it is not held"),
+    "NOT_HELD": lambda about: RuntimeError(
+        f"cannot use {about!r}: the tasklet does not hold its lock; call it in `with condition:`"
+    ),
+    "FULL": lambda about: ValueError(
+        f"cannot release {about!r}: it would have more permits than its max_value"
+    ),
     "SCOPE_USED": _state(ScopeError, "was entered before; make a new one for each `with`"),
     "SCOPE_ORDER": _state(
         ScopeError,

@@ -22,34 +22,49 @@ import loomlet
 from loomlet import _core
 
 PUBLIC = [
+    "Barrier",
     "CancelScope",
     "Cancelled",
     "Channel",
     "ChannelClosed",
     "CodeChanged",
+    "Condition",
     "DeadTasklet",
     "Deadlock",
+    "Event",
     "FreezeError",
     "FreezeWarning",
     "Lock",
     "LoomletError",
     "ScopeError",
+    "Semaphore",
+    "Sender",
+    "Stall",
     "StallWarning",
     "SwitchTrapped",
     "TaskGroup",
+    "TaskStatus",
     "Tasklet",
     "TaskletError",
     "TaskletExit",
     "TaskletKilled",
     "ThawError",
+    "Ticker",
     "WrongThread",
+    "after",
+    "checkpoint",
     "clone",
     "current",
+    "fail_after",
     "freeze",
+    "gather",
+    "map",
+    "move_on_after",
     "nopreempt",
     "now",
     "on_stall",
     "pinned",
+    "race",
     "run",
     "run_blocking",
     "schedule",
@@ -59,13 +74,14 @@ PUBLIC = [
     "spawn",
     "spawn_threadsafe",
     "thaw",
+    "ticker",
     "timeout",
     "why_not_freezable",
 ]
 STUB = tree.PACKAGE / "_core.pyi"
 # Dunder methods say how an object takes part in the language: these have a meaning in loomlet.
 DUNDERS = {"__iter__", "__next__", "__len__", "__bool__", "__enter__", "__exit__", "__call__"}
-BY_NAME = {"timeout", "blocking", "thread_id", "file", "offset", "count"}
+BY_NAME = {"n", "timeout", "blocking", "thread_id", "file", "offset", "count"}
 Members = dict[str, ast.stmt]
 
 
@@ -176,6 +192,8 @@ def shown(node: ast.FunctionDef, bound: bool) -> list[tuple[str, str]]:
     defaults += [ast.unparse(value) for value in arguments.defaults]
     found = list(zip([a.arg for a in plain], defaults, strict=True))[bound:]
     found += [(f"*{a.arg}", "") for a in [arguments.vararg] if a]
+    for keyword, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        found.append((keyword.arg, "" if value is None else ast.unparse(value)))
     return found + [(f"**{a.arg}", "") for a in [arguments.kwarg] if a]
 
 
@@ -184,16 +202,20 @@ def shows_parameters(built: Any) -> bool:
     return inspect.isfunction(built) or built.__text_signature__ is not None
 
 
+def default(parameter: inspect.Parameter) -> str:
+    """As it stands in a stub; "" for none."""
+    if parameter.default is ...:
+        return "..."
+    return "" if parameter.default is parameter.empty else repr(parameter.default)
+
+
 def built_parameters(built: Any, bound: bool) -> list[tuple[str, str]] | None:
     """The same as the built module shows it; None where it does not."""
     if not shows_parameters(built):
         return None
     stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
     parameters = list(inspect.signature(built).parameters.values())
-    return [
-        (stars.get(p.kind, "") + p.name, "" if p.default is p.empty else repr(p.default))
-        for p in parameters[bound:]
-    ]
+    return [(stars.get(p.kind, "") + p.name, default(p)) for p in parameters[bound:]]
 
 
 @cache

@@ -8,6 +8,7 @@ callback handed down.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -57,6 +58,7 @@ PYTHON_LEVELS = (
     ("loomlet._pinned", "loomlet._waits"),
     ("loomlet.errors",),
     (
+        "loomlet._conditions",
         "loomlet._debug.",
         "loomlet._greenlet_import",
         "loomlet._log_records",
@@ -65,12 +67,14 @@ PYTHON_LEVELS = (
         "loomlet._raise_in_thread",
         "loomlet._scopes",
         "loomlet._selftest",
+        "loomlet._senders",
         "loomlet._sequence",
+        "loomlet._tickers",
         "loomlet.blocking",
     ),
-    ("loomlet._runtime",),
+    ("loomlet._runtime", "loomlet._together"),
     ("loomlet.snapshot.", "loomlet.net.", "loomlet.aio.", "loomlet.patch"),
-    ("loomlet._lazy_snapshot",),
+    ("loomlet._lazy_names",),
     ("loomlet",),
     ("loomlet.compat.",),
     ("loomlet.testing.", "loomlet.observe.", "loomlet.doctor."),
@@ -299,11 +303,27 @@ def lies_below(other: str, module: str) -> bool:
     return PYTHON_LEVEL[its] < PYTHON_LEVEL[mine] or (its == mine and mine.endswith("."))
 
 
+def shows_its_own(path: Path, node: ast.stmt) -> bool:
+    """Whether the package imports a name from itself under the same name."""
+    return (
+        path == tree.PACKAGE / "__init__.py"
+        and isinstance(node, ast.ImportFrom)
+        and node.module == tree.PACKAGE.name
+        and all(alias.asname == alias.name for alias in node.names)
+    )
+
+
 @cache
 def needed(path: Path) -> set[str]:
-    """The modules of the package that a file imports; `from loomlet import run` needs loomlet."""
+    """The modules of the package that a file imports; `from loomlet import run` needs loomlet.
+
+    With `from loomlet import net as net` the package shows a type checker what it has; that is no
+    arrow.
+    """
     known, found = python_modules(), set[str]()
-    for name, _ in tree.imports(path):
+    for name, node in tree.imports(path):
+        if shows_its_own(path, node):
+            continue
         prefixes = [name.rsplit(".", cut)[0] for cut in range(name.count(".") + 1)]
         found.update([module for module in prefixes if module in known][:1])
     return found

@@ -20,11 +20,11 @@
 
 static int add_types(PyObject *module)
 {
-    PyTypeObject *types[] = {&bind_tasklet_type, &bind_channel_type,   &bind_lock_type,
-                             &bind_timer_type,   &bind_scope_type,     &bind_timeout_type,
-                             &bind_group_type,   &bind_nopreempt_type, &bind_descriptor_type,
-                             &bind_stream_type,  &bind_listener_type,  &bind_fiber_type,
-                             &bind_pinned_type};
+    PyTypeObject *types[] = {
+        &bind_tasklet_type,    &bind_channel_type, &bind_lock_type,      &bind_timer_type,
+        &bind_scope_type,      &bind_timeout_type, &bind_group_type,     &bind_nopreempt_type,
+        &bind_descriptor_type, &bind_stream_type,  &bind_listener_type,  &bind_fiber_type,
+        &bind_pinned_type,     &bind_event_type,   &bind_semaphore_type, &bind_condition_type};
     bind_net_init();
     i_blocking_init();
     d_init();
@@ -33,9 +33,11 @@ static int add_types(PyObject *module)
         if (PyModule_AddType(module, types[i]) < 0)
             return -1;
     }
-    return c_with_install(&bind_lock_type, &bind_lock_with) < 0
-               ? -1
-               : c_with_install(&bind_pinned_type, &bind_pinned_with);
+    if (c_with_install(&bind_lock_type, &bind_lock_with) < 0 ||
+        c_with_install(&bind_semaphore_type, &bind_semaphore_with) < 0 ||
+        c_with_install(&bind_condition_type, &bind_condition_with) < 0)
+        return -1;
+    return c_with_install(&bind_pinned_type, &bind_pinned_with);
 }
 
 /* Their tp_name names the module of Stackless, so their names in this module are given here. */
@@ -112,6 +114,7 @@ static int add_functions(PyObject *module)
                                              bind_wait_report_functions,
                                              bind_snapshot_functions,
                                              bind_snapshot_part_functions,
+                                             bind_checkpoint_functions,
                                              bind_builtin_lock_functions,
                                              bind_patch_functions,
                                              bind_thread_functions,

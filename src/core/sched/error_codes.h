@@ -22,7 +22,10 @@
     X(NESTED, "run() inside run()")                                                                \
     X(DEADLOCK, "deadlock: nothing can wake a tasklet any more")                                   \
     X(FREE, "release of a lock that is not held")                                                  \
+    X(NOT_HELD, "the tasklet does not hold the lock of a condition")                               \
+    X(FULL, "a semaphore would have more permits than it may")                                     \
     X(STUCK, "C frames hold the tasklet where it is")                                              \
+    X(KEPT, "C frames of the tasklet cannot be dropped")                                           \
     X(SCOPE_USED, "a scope is entered a second time")                                              \
     X(SCOPE_ORDER, "a scope is left out of order, or by another tasklet")                          \
     X(SCOPE_LATE, "the time of a timeout scope is over")                                           \

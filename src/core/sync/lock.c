@@ -1,10 +1,5 @@
 /* The lock of sync.h. */
-#include "sync/sync.h"
-
-static int leave_lock(s_tasklet *t)
-{
-    return s_leave_queue(t, &((y_lock *)t->on)->guard);
-}
+#include "sync/gate.h"
 
 static int lock_target(const s_tasklet *t, int i, s_target *found)
 {
@@ -15,119 +10,67 @@ static int lock_target(const s_tasklet *t, int i, s_target *found)
 }
 
 /* The lock was handed over to a tasklet that has to raise instead: releases it. */
-static void release_refused(s_sched *s, s_tasklet *t)
+static void give_back_lock(s_sched *s, s_tasklet *t)
 {
     y_lock *lock = t->on;
     if (lock->held && lock->holder == t->id)
         y_lock_release(s, lock);
 }
 
-static const s_wait_kind given = {.name = "acquire", .refused = release_refused};
+static const s_wait_kind given = {.name = "acquire", .refused = give_back_lock};
 static const s_wait_kind acquiring = {.name = "acquire",
-                                      .detach = leave_lock,
+                                      .detach = y_leave_gate,
                                       .target = lock_target,
                                       .late = Py_False,
                                       .given = &given};
 
-void y_lock_init(y_lock *lock)
+static int take_lock(y_gate *gate, s_tasklet *t)
 {
-    b_list_init(&lock->waiters);
-}
-
-/* Held already, or taken now, or queued: 1, 1, 0. */
-static int take_or_queue(s_tasklet *me, y_lock *lock, int wait)
-{
-    c_lock_take(&lock->guard);
-    int taken = !lock->held;
-    if (taken) {
-        lock->held = 1;
-        lock->holder = me->id;
-    } else if (wait) {
-        s_enqueue(me, &lock->waiters, &acquiring, lock);
-        me->owner->tasklet_waits++;
-    }
-    c_lock_give(&lock->guard);
-    return taken;
+    y_lock *lock = (y_lock *)gate;
+    if (lock->held)
+        return 0;
+    lock->held = 1;
+    lock->holder = t->id;
+    return 1;
 }
 
 PyObject *y_lock_acquire(s_sched *s, y_lock *lock, int64_t until, const c_call_site *site,
                          int *code)
 {
-    s_tasklet *me = s->current;
-    *code = S_OK;
-    if (take_or_queue(me, lock, 0))
-        return Py_NewRef(Py_True);
-    if (until != S_FOREVER && until <= s_now(s))
-        *code = S_E_TIMEOUT;
-    else if ((*code = s_may_block(s)) == S_OK)
-        *code = s_deadline_set(s, me, until);
-    if (*code < 0)
-        return NULL;
-    if (take_or_queue(me, lock, 1)) {
-        s_deadline_drop(s, me);
-        return Py_NewRef(Py_True);
-    }
-    return s_suspend(s, site);
+    return y_pass(s, &lock->gate, &acquiring, take_lock, until, site, code);
 }
 
 int y_lock_acquire_as(s_sched *s, s_tasklet *t, y_lock *lock, int64_t until)
 {
-    int code = s_deadline_set(s, t, until);
-    if (code < 0)
-        return code;
-    Py_CLEAR(t->wait.value);
-    Py_INCREF((PyObject *)t);
-    if (!take_or_queue(t, lock, 1))
-        return S_OK;
-    s_deadline_drop(s, t);
-    t->wait.value = Py_NewRef(Py_True);
-    s_ready(s, t);
-    return S_OK;
+    return y_pass_as(s, t, &lock->gate, &acquiring, take_lock, until);
 }
 
 int y_lock_restore(y_lock *lock, const s_tasklet *holder)
 {
-    c_lock_take(&lock->guard);
+    c_lock_take(&lock->gate.guard);
     int held = lock->held;
     if (!held) {
         lock->held = 1;
         lock->holder = holder->id;
     }
-    c_lock_give(&lock->guard);
+    c_lock_give(&lock->gate.guard);
     return held ? S_E_SNAPSHOT : S_OK;
 }
 
 int y_lock_release(s_sched *s, y_lock *lock)
 {
-    c_lock_take(&lock->guard);
+    c_lock_take(&lock->gate.guard);
     int held = lock->held;
-    b_link *first = held ? b_first(&lock->waiters) : NULL;
+    b_link *first = held ? b_first(&lock->gate.waiters) : NULL;
     s_tasklet *next = first != NULL ? s_dequeue(first) : NULL;
     if (next == NULL)
         lock->held = 0;
     else
         lock->holder = next->id;
-    c_lock_give(&lock->guard);
+    c_lock_give(&lock->gate.guard);
     if (!held)
         return S_E_FREE;
-    if (next != NULL) {
-        int here = next->owner == s;
-        next->wait.value = Py_NewRef(Py_True);
-        s_wake(s, next);
-        if (here)
-            next->kind = &given;
-    }
+    if (next != NULL)
+        y_let_pass(s, next);
     return S_OK;
-}
-
-int y_lock_visit(y_lock *lock, visitproc visit, void *arg)
-{
-    for (b_link *at = lock->waiters.next; at != NULL && at != &lock->waiters; at = at->next)
-        Py_VISIT(B_CONTAINER(at, s_wait, link)->task);
-    return 0;
-}
-
-void y_lock_clear(y_lock *lock)
-{
-    s_forget_waiters(&lock->waiters);
 }

@@ -12,9 +12,22 @@ import pytest
 
 import loomlet
 import loomlet.compat.stackless as stackless
-from loomlet import CancelScope, Channel, Lock, TaskGroup, ThawError, _core, net, nopreempt, spawn
+from loomlet import (
+    CancelScope,
+    Channel,
+    Condition,
+    Event,
+    Lock,
+    Semaphore,
+    TaskGroup,
+    ThawError,
+    _core,
+    net,
+    nopreempt,
+    spawn,
+)
 
-TAKES_ALL = {"__call__", "setup", "spawn", "__exit__", "noop", "soft", "StacklessAtomic"}
+TAKES_ALL = {"__call__", "setup", "spawn", "start", "__exit__", "noop", "soft", "StacklessAtomic"}
 
 
 def functions():
@@ -24,6 +37,7 @@ def functions():
     left, right = socket.socketpair()
     stream = net.Stream(left.detach())
     instances = [ended, Channel(), Lock(), CancelScope(), TaskGroup(), nopreempt(), stream]
+    instances += [Event(), Semaphore(), Condition()]
     instances += [stackless.tasklet(), stackless.channel(), stackless.atomic()]
     instances.append(_core.Timer(print))
     found = [(name, getattr(_core, name)) for name in dir(_core)]

@@ -1,49 +1,10 @@
 /* loomlet.Lock */
 #include <stddef.h>
 
-#include "bind/native/native.h"
+#include "bind/native/gate.h"
 #include "bind/pickling.h"
-#include "sync/sync.h"
 
 #define SELF ((y_lock *)self)
-
-/* acquire(blocking=True, timeout=-1), like threading.Lock. */
-static int read_acquire_arguments(s_sched *s, PyObject *const *args, Py_ssize_t nargs,
-                                  PyObject *kwnames, int64_t *until)
-{
-    PyObject *blocking = nargs > 0 ? args[0] : NULL, *timeout = nargs > 1 ? args[1] : NULL;
-    Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
-    for (Py_ssize_t i = 0; i < named; i++) {
-        PyObject *name = PyTuple_GET_ITEM(kwnames, i);
-        if (PyUnicode_CompareWithASCIIString(name, "blocking") == 0 && blocking == NULL)
-            blocking = args[nargs + i];
-        else if (PyUnicode_CompareWithASCIIString(name, "timeout") == 0 && timeout == NULL)
-            timeout = args[nargs + i];
-        else
-            nargs = 3;
-    }
-    if (nargs > 2) {
-        PyErr_SetString(PyExc_TypeError, "acquire() takes blocking=True and timeout=-1");
-        return -1;
-    }
-    int wait = blocking ? PyObject_IsTrue(blocking) : 1;
-    int64_t nanoseconds = 0;
-    double seconds = timeout ? PyFloat_AsDouble(timeout) : -1;
-    if (wait < 0 || (seconds == -1 && PyErr_Occurred()))
-        return -1;
-    *until = wait ? S_FOREVER : INT64_MIN;
-    if (seconds == -1)
-        return 0;
-    if (seconds < 0 || !wait) {
-        PyErr_SetString(PyExc_ValueError, wait ? "timeout value must be a non-negative number"
-                                               : "can't specify a timeout for a non-blocking call");
-        return -1;
-    }
-    if (bind_read_seconds(timeout, &nanoseconds) < 0)
-        return -1;
-    *until = s_now(s) + nanoseconds;
-    return 0;
-}
 
 static PyObject *lock_acquire(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                               PyObject *kwnames)
@@ -51,7 +12,7 @@ static PyObject *lock_acquire(PyObject *self, PyObject *const *args, Py_ssize_t 
     int64_t until = S_FOREVER;
     int code;
     s_sched *s = s_self();
-    if (s == NULL || read_acquire_arguments(s, args, nargs, kwnames, &until) < 0)
+    if (s == NULL || bind_read_acquire(s, args, nargs, kwnames, &until) < 0)
         return NULL;
     c_call_site site = BIND_SITE(self, args, bind_argument_count(nargs, kwnames), lock_acquire);
     PyObject *done = y_lock_acquire(s, SELF, until, &site, &code);
@@ -93,7 +54,7 @@ static PyObject *lock_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     PyObject *self = bind_new_empty(type, args, kwargs);
     if (self != NULL)
-        y_lock_init(SELF);
+        y_gate_init(&SELF->gate);
     return self;
 }
 
@@ -101,26 +62,6 @@ static PyObject *lock_repr(PyObject *self)
 {
     return PyUnicode_FromFormat("<loomlet.Lock at %p %s>", (void *)self,
                                 SELF->held ? "held" : "free");
-}
-
-static int lock_traverse(PyObject *self, visitproc visit, void *arg)
-{
-    return y_lock_visit(SELF, visit, arg);
-}
-
-static int lock_clear(PyObject *self)
-{
-    y_lock_clear(SELF);
-    return 0;
-}
-
-static void lock_dealloc(PyObject *self)
-{
-    PyObject_GC_UnTrack(self);
-    if (SELF->weakrefs != NULL)
-        PyObject_ClearWeakRefs(self);
-    y_lock_clear(SELF);
-    Py_TYPE(self)->tp_free(self);
 }
 
 static PyMethodDef methods[] = {
@@ -145,11 +86,11 @@ PyTypeObject bind_lock_type = {
         "released by another tasklet or thread than took it."),
     .tp_basicsize = sizeof(y_lock),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE,
-    .tp_weaklistoffset = offsetof(y_lock, weakrefs),
+    .tp_weaklistoffset = offsetof(y_gate, weakrefs),
     .tp_new = lock_new,
     .tp_methods = methods,
     .tp_repr = lock_repr,
-    .tp_traverse = lock_traverse,
-    .tp_clear = lock_clear,
-    .tp_dealloc = lock_dealloc,
+    .tp_traverse = bind_gate_traverse,
+    .tp_clear = bind_gate_clear,
+    .tp_dealloc = bind_gate_dealloc,
 };

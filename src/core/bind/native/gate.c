@@ -1,0 +1,61 @@
+/* What the types of gates share: see gate.h. */
+#include "bind/native/gate.h"
+
+#define SELF ((y_gate *)self)
+
+int bind_read_acquire(s_sched *s, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
+                      int64_t *until)
+{
+    PyObject *blocking = nargs > 0 ? args[0] : NULL, *timeout = nargs > 1 ? args[1] : NULL;
+    Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    for (Py_ssize_t i = 0; i < named; i++) {
+        PyObject *name = PyTuple_GET_ITEM(kwnames, i);
+        if (PyUnicode_CompareWithASCIIString(name, "blocking") == 0 && blocking == NULL)
+            blocking = args[nargs + i];
+        else if (PyUnicode_CompareWithASCIIString(name, "timeout") == 0 && timeout == NULL)
+            timeout = args[nargs + i];
+        else
+            nargs = 3;
+    }
+    if (nargs > 2) {
+        PyErr_SetString(PyExc_TypeError, "acquire() takes blocking=True and timeout=-1");
+        return -1;
+    }
+    int wait = blocking ? PyObject_IsTrue(blocking) : 1;
+    int64_t nanoseconds = 0;
+    double seconds = timeout != NULL && timeout != Py_None ? PyFloat_AsDouble(timeout) : -1;
+    if (wait < 0 || (seconds == -1 && PyErr_Occurred()))
+        return -1;
+    *until = wait ? S_FOREVER : INT64_MIN;
+    if (seconds == -1)
+        return 0;
+    if (seconds < 0 || !wait) {
+        PyErr_SetString(PyExc_ValueError, wait ? "timeout value must be a non-negative number"
+                                               : "can't specify a timeout for a non-blocking call");
+        return -1;
+    }
+    if (bind_read_seconds(timeout, &nanoseconds) < 0)
+        return -1;
+    *until = s_now(s) + nanoseconds;
+    return 0;
+}
+
+int bind_gate_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    return y_gate_visit(SELF, visit, arg);
+}
+
+int bind_gate_clear(PyObject *self)
+{
+    y_gate_clear(SELF);
+    return 0;
+}
+
+void bind_gate_dealloc(PyObject *self)
+{
+    PyObject_GC_UnTrack(self);
+    if (SELF->weakrefs != NULL)
+        PyObject_ClearWeakRefs(self);
+    y_gate_clear(SELF);
+    Py_TYPE(self)->tp_free(self);
+}

@@ -1,0 +1,19 @@
+/* What all gates do without waiting.  See gate.h. */
+#include "sync/gate.h"
+
+void y_gate_init(y_gate *gate)
+{
+    b_list_init(&gate->waiters);
+}
+
+int y_gate_visit(y_gate *gate, visitproc visit, void *arg)
+{
+    for (b_link *at = gate->waiters.next; at != NULL && at != &gate->waiters; at = at->next)
+        Py_VISIT(B_CONTAINER(at, s_wait, link)->task);
+    return 0;
+}
+
+void y_gate_clear(y_gate *gate)
+{
+    s_forget_waiters(&gate->waiters);
+}
