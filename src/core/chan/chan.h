@@ -53,6 +53,11 @@ void n_channel_free(n_channel *ch);
  * with an exception set), or S_OK when an iteration is over. */
 PyObject *n_send(s_sched *s, n_channel *ch, PyObject *value, const c_call_site *site, int *code);
 PyObject *n_receive(s_sched *s, n_channel *ch, const c_call_site *site, int *code);
+/* The same with a limit: S_E_TIMEOUT, or TimeoutError from the wait, when it is over. */
+PyObject *n_send_until(s_sched *s, n_channel *ch, PyObject *value, int64_t until,
+                       const c_call_site *site, int *code);
+PyObject *n_receive_until(s_sched *s, n_channel *ch, int64_t until, const c_call_site *site,
+                          int *code);
 /* 1 done, 0 would block, negative code.  *value is a new reference. */
 int n_try_send(s_sched *s, n_channel *ch, PyObject *value);
 int n_try_receive(s_sched *s, n_channel *ch, PyObject **value);
@@ -61,15 +66,23 @@ int n_close(s_sched *s, n_channel *ch);
 Py_ssize_t n_balance(n_channel *ch);
 
 typedef struct {
-    n_channel *channel;
-    PyObject *value; /* NULL: receive */
+    n_channel *channel; /* NULL: a case that never happens */
+    PyObject *value;    /* NULL: receive */
 } n_case;
 
+/* All that a select is given.  `closed`: the value of a case whose channel is closed; NULL: an
+ * error. */
+typedef struct {
+    n_case *cases;
+    int count;
+    PyObject *closed;
+    int64_t until;
+} n_choice;
+
 /* Does one of the cases: *result is (index, value), or NULL with *code; *at is the case whose
- * channel is closed.  1: it waits until `until`, the cases are no longer needed, and the caller
- * must s_suspend now, which returns (index, value). */
-int n_select(s_sched *s, const n_case *cases, int count, int64_t until, PyObject **result, int *at,
-             int *code);
+ * channel is closed.  1: it waits, the choice is no longer needed, and the caller must s_suspend
+ * now, which returns (index, value). */
+int n_select(s_sched *s, const n_choice *choice, PyObject **result, int *at, int *code);
 /* A tuple of the channels that a blocked select waits for: a new reference. */
 PyObject *n_select_channels(s_tasklet *t);
 
@@ -79,7 +92,7 @@ PyObject *n_select_channels(s_tasklet *t);
  * waits, the tasklet becomes runnable with the result instead. */
 int n_restore_wait(s_sched *s, s_tasklet *t, n_channel *ch, PyObject *value, int iterates);
 /* The same for a select with a deadline. */
-int n_restore_select(s_sched *s, s_tasklet *t, const n_case *cases, int count, int64_t until);
+int n_restore_select(s_sched *s, s_tasklet *t, const n_choice *choice);
 /* What a channel has beside its values and waiters; the fields of the same names. */
 typedef struct {
     signed char preference;
@@ -93,8 +106,11 @@ int n_restore_channel(s_sched *s, n_channel *ch, PyObject *values, const n_chann
  * S_E_MEMORY. */
 enum n_channel_part { N_VALUES, N_SENDERS, N_RECEIVERS };
 Py_ssize_t n_channel_contents(n_channel *ch, enum n_channel_part part, PyObject ***found);
-/* The cases that a blocked select waits for: a new tuple of (channel, is_send, value or None). */
+/* The cases that a blocked select waits for: a new tuple of (channel or None, is_send, value or
+ * None). */
 PyObject *n_select_cases(const s_tasklet *t);
+/* What it gives for a closed channel: borrowed, or NULL. */
+PyObject *n_select_closed_value(const s_tasklet *t);
 
 /* ---- by the rules of the Stackless API (stackless.c) ----------------------- */
 

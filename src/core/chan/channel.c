@@ -68,7 +68,17 @@ static inline PyObject *wake_partner(s_sched *s, n_channel *ch, s_tasklet *partn
     return s_run_before_me_with(s, partner, mine, site);
 }
 
-PyObject *n_send(s_sched *s, n_channel *ch, PyObject *value, const c_call_site *site, int *code)
+/* Whether the current tasklet may begin to wait: S_OK, with its deadline set, or S_E_. */
+static B_INLINE int begin_channel_wait(s_sched *s, int64_t until)
+{
+    int code = s_may_block(s);
+    if (until == S_FOREVER || code < 0)
+        return code;
+    return until <= s_now(s) ? S_E_TIMEOUT : s_deadline_set(s, s->current, until);
+}
+
+static B_INLINE PyObject *send_until(s_sched *s, n_channel *ch, PyObject *value, int64_t until,
+                                     const c_call_site *site, int *code)
 {
     s_tasklet *me = s->current;
     s_wait *partner;
@@ -79,7 +89,7 @@ PyObject *n_send(s_sched *s, n_channel *ch, PyObject *value, const c_call_site *
     }
     c_lock_take(&ch->lock);
     int done = n_give(ch, value, &partner);
-    if (done == 0 && (done = s_may_block(s)) == S_OK) {
+    if (done == 0 && (done = begin_channel_wait(s, until)) == S_OK) {
         me->wait.value = Py_NewRef(value);
         s_enqueue(me, &ch->senders, &n_sending, ch);
         c_lock_give(&ch->lock);
@@ -96,7 +106,19 @@ PyObject *n_send(s_sched *s, n_channel *ch, PyObject *value, const c_call_site *
     return wake_partner(s, ch, t, 1, c_new_none(), site);
 }
 
-PyObject *n_receive(s_sched *s, n_channel *ch, const c_call_site *site, int *code)
+PyObject *n_send(s_sched *s, n_channel *ch, PyObject *value, const c_call_site *site, int *code)
+{
+    return send_until(s, ch, value, S_FOREVER, site, code);
+}
+
+PyObject *n_send_until(s_sched *s, n_channel *ch, PyObject *value, int64_t until,
+                       const c_call_site *site, int *code)
+{
+    return send_until(s, ch, value, until, site, code);
+}
+
+static B_INLINE PyObject *receive_until(s_sched *s, n_channel *ch, int64_t until,
+                                        const c_call_site *site, int *code)
 {
     s_tasklet *me = s->current;
     s_wait *partner;
@@ -108,7 +130,7 @@ PyObject *n_receive(s_sched *s, n_channel *ch, const c_call_site *site, int *cod
     }
     c_lock_take(&ch->lock);
     int done = n_take(ch, &value, &partner);
-    if (done == 0 && (done = s_may_block(s)) == S_OK) {
+    if (done == 0 && (done = begin_channel_wait(s, until)) == S_OK) {
         s_enqueue(me, &ch->receivers, site->kind == C_ITER ? &n_iterating : &n_receiving, ch);
         c_lock_give(&ch->lock);
         return s_suspend(s, site);
@@ -122,6 +144,17 @@ PyObject *n_receive(s_sched *s, n_channel *ch, const c_call_site *site, int *cod
         return value;
     s_tasklet *t = n_set_outcome(partner, c_new_none(), NULL);
     return wake_partner(s, ch, t, -1, value, site);
+}
+
+PyObject *n_receive(s_sched *s, n_channel *ch, const c_call_site *site, int *code)
+{
+    return receive_until(s, ch, S_FOREVER, site, code);
+}
+
+PyObject *n_receive_until(s_sched *s, n_channel *ch, int64_t until, const c_call_site *site,
+                          int *code)
+{
+    return receive_until(s, ch, until, site, code);
 }
 
 int n_try_send(s_sched *s, n_channel *ch, PyObject *value)
@@ -152,7 +185,11 @@ int n_try_receive(s_sched *s, n_channel *ch, PyObject **value)
  * error before, or NULL. */
 static void end_receiver(s_sched *s, n_channel *ch, s_wait *wait, PyObject **last)
 {
-    PyObject *error = NULL;
+    PyObject *error = NULL, *closed = n_is_case(wait) ? n_select_closed(wait) : NULL;
+    if (closed != NULL) {
+        s_wake(s, n_set_outcome(wait, Py_NewRef(closed), NULL));
+        return;
+    }
     if (n_is_case(wait) || !n_iterates(wait->task)) {
         error = s_hook.error(S_E_CLOSED, *last != NULL ? *last : (PyObject *)ch);
         if (error != NULL)

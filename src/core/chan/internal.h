@@ -16,6 +16,7 @@ typedef struct {
 
 struct n_selection {
     int count, claimed;
+    PyObject *closed; /* the value of a case whose channel is closed, or NULL */
     n_select_node nodes[];
 };
 
@@ -41,13 +42,15 @@ extern const s_wait_kind n_selecting;
 
 /* The nodes for a select that has to wait, and the beginning of the wait of `t`: 1, or 0 if a case
  * was done meanwhile, as n_select. */
-n_selection *n_selection_new(s_tasklet *t, const n_case *cases, int count);
+n_selection *n_selection_new(s_tasklet *t, const n_choice *choice);
 void n_selection_free(n_selection *selection);
-int n_selection_queue(s_sched *s, n_selection *selection, const n_case *cases, PyObject **result,
+int n_selection_queue(s_sched *s, n_selection *selection, const n_choice *choice, PyObject **result,
                       int *at, int *code);
 
 int n_select_claim(s_wait *wait);
 s_tasklet *n_select_set_outcome(s_wait *wait, PyObject *value, PyObject *error);
 void n_select_forget(s_wait *wait);
+/* What the select of a claimed case gives for a closed channel: borrowed, or NULL. */
+PyObject *n_select_closed(const s_wait *wait);
 
 #endif

@@ -113,24 +113,25 @@ int n_restore_wait(s_sched *s, s_tasklet *t, n_channel *ch, PyObject *value, int
     return S_OK;
 }
 
-int n_restore_select(s_sched *s, s_tasklet *t, const n_case *cases, int count, int64_t until)
+int n_restore_select(s_sched *s, s_tasklet *t, const n_choice *choice)
 {
     PyObject *result = NULL;
     int at, code;
-    n_selection *selection = n_selection_new(t, cases, count);
-    code = selection != NULL ? s_deadline_set(s, t, until) : S_E_MEMORY;
+    n_selection *selection = n_selection_new(t, choice);
+    code = selection != NULL ? s_deadline_set(s, t, choice->until) : S_E_MEMORY;
     if (code == S_OK) {
         t->kind = &n_selecting;
         t->on = selection;
         t->state = S_BLOCKED;
-        if (n_selection_queue(s, selection, cases, &result, &at, &code))
+        if (n_selection_queue(s, selection, choice, &result, &at, &code))
             return S_OK;
         t->state = S_PAUSED;
         s_deadline_drop(s, t);
         if (result == NULL && code == S_OK)
             code = S_E_SET;
         if (result != NULL || code == S_E_CLOSED) {
-            make_ready_with(s, t, result, result ? NULL : channel_error(code, cases[at].channel));
+            make_ready_with(s, t, result,
+                            result ? NULL : channel_error(code, choice->cases[at].channel));
             code = S_OK;
         }
     }
@@ -146,12 +147,18 @@ PyObject *n_select_cases(const s_tasklet *t)
     for (int i = 0; cases != NULL && i < selection->count; i++) {
         n_select_node *node = &selection->nodes[i];
         PyObject *value = node->wait.value;
-        PyObject *item = Py_BuildValue("(OOO)", (PyObject *)node->channel,
-                                       value ? Py_True : Py_False, value ? value : Py_None);
+        PyObject *channel = node->channel != NULL ? (PyObject *)node->channel : Py_None;
+        PyObject *item =
+            Py_BuildValue("(OOO)", channel, value ? Py_True : Py_False, value ? value : Py_None);
         if (item == NULL)
             Py_CLEAR(cases);
         else
             PyTuple_SET_ITEM(cases, i, item);
     }
     return cases;
+}
+
+PyObject *n_select_closed_value(const s_tasklet *t)
+{
+    return ((n_selection *)t->on)->closed;
 }

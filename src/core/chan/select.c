@@ -34,6 +34,7 @@ void n_selection_free(n_selection *selection)
         Py_XDECREF(selection->nodes[i].wait.value);
         Py_XDECREF((PyObject *)selection->nodes[i].channel);
     }
+    Py_XDECREF(selection->closed);
     PyMem_Free(selection);
 }
 
@@ -47,6 +48,11 @@ static int win_claim(n_selection *selection)
 int n_select_claim(s_wait *wait)
 {
     return win_claim(B_CONTAINER(wait, n_select_node, wait)->selection);
+}
+
+PyObject *n_select_closed(const s_wait *wait)
+{
+    return B_CONTAINER(wait, n_select_node, wait)->selection->closed;
 }
 
 /* Drops the reference of a node whose select was done by another channel.  This runs under the
@@ -98,9 +104,14 @@ static int select_detach(s_tasklet *t)
 PyObject *n_select_channels(s_tasklet *t)
 {
     n_selection *selection = t->on;
-    PyObject *channels = PyTuple_New(selection->count);
-    for (int i = 0; channels != NULL && i < selection->count; i++)
-        PyTuple_SET_ITEM(channels, i, Py_NewRef((PyObject *)selection->nodes[i].channel));
+    PyObject *found = PyList_New(0);
+    for (int i = 0; found != NULL && i < selection->count; i++) {
+        n_channel *ch = selection->nodes[i].channel;
+        if (ch != NULL && PyList_Append(found, (PyObject *)ch) < 0)
+            Py_CLEAR(found);
+    }
+    PyObject *channels = found != NULL ? PyList_AsTuple(found) : NULL;
+    Py_XDECREF(found);
     return channels;
 }
 
@@ -111,17 +122,22 @@ static int select_visit(s_tasklet *t, visitproc visit, void *arg)
         Py_VISIT(selection->nodes[i].wait.value);
         Py_VISIT(selection->nodes[i].channel);
     }
+    Py_VISIT(selection->closed);
     return 0;
 }
 
 static int select_target(const s_tasklet *t, int i, s_target *found)
 {
     const n_selection *selection = t->on;
-    if (selection == NULL || i >= selection->count)
-        return 0;
-    found->object = (PyObject *)selection->nodes[i].channel;
-    found->name = selection->nodes[i].channel->name;
-    return 1;
+    for (int at = 0; selection != NULL && at < selection->count; at++) {
+        n_channel *ch = selection->nodes[at].channel;
+        if (ch == NULL || i-- > 0)
+            continue;
+        found->object = (PyObject *)ch;
+        found->name = ch->name;
+        return 1;
+    }
+    return 0;
 }
 
 const s_wait_kind n_selecting = {.name = "select",
@@ -133,6 +149,9 @@ const s_wait_kind n_selecting = {.name = "select",
 
 static int try_case(const n_case *c, PyObject **value, s_wait **partner)
 {
+    *partner = NULL;
+    if (c->channel == NULL)
+        return 0;
     if (c->value == NULL)
         return n_take(c->channel, value, partner);
     int done = n_give(c->channel, c->value, partner);
@@ -164,44 +183,59 @@ static int first_case(s_sched *s, int count)
     return (int)(bits % (uint64_t)count);
 }
 
-/* Does one case that need not wait.  NULL with S_OK if all would wait, or with the error of case
- * *at.
- */
-static PyObject *select_now(s_sched *s, const n_case *cases, int count, int *at, int *code)
+/* Tries a case under the lock of its channel. */
+static int try_case_alone(const n_case *c, PyObject **value, s_wait **partner)
 {
-    int first = first_case(s, count);
-    *code = S_OK;
-    for (int i = 0; i < count; i++) {
-        *at = (first + i) % count;
-        const n_case *c = &cases[*at];
-        PyObject *value = NULL;
-        s_wait *partner;
-        c_lock_take(&c->channel->lock);
-        int done = try_case(c, &value, &partner);
-        c_lock_give(&c->channel->lock);
-        if (done > 0)
-            return finish_case(s, c, *at, value, partner);
-        if (done < 0) {
-            *code = done;
-            return NULL;
-        }
-    }
+    if (c->channel == NULL)
+        return 0;
+    c_lock_take(&c->channel->lock);
+    int done = try_case(c, value, partner);
+    c_lock_give(&c->channel->lock);
+    return done;
+}
+
+/* What has been done with case *at, as result or code. */
+static PyObject *end_with_case(s_sched *s, const n_choice *choice, int at, int done,
+                               PyObject *value, s_wait *partner, int *code)
+{
+    if (done > 0)
+        return finish_case(s, &choice->cases[at], at, value, partner);
+    if (done == S_E_CLOSED && choice->closed != NULL)
+        return index_and_value(at, Py_NewRef(choice->closed));
+    *code = done;
     return NULL;
 }
 
-n_selection *n_selection_new(s_tasklet *me, const n_case *cases, int count)
+/* Does one case that need not wait.  NULL with S_OK if all would wait, or with the error of case
+ * *at. */
+static PyObject *select_now(s_sched *s, const n_choice *choice, int *at, int *code)
 {
+    int first = first_case(s, choice->count), done = 0;
+    PyObject *value = NULL;
+    s_wait *partner = NULL;
+    *code = S_OK;
+    for (int i = 0; i < choice->count && done == 0; i++) {
+        *at = (first + i) % choice->count;
+        done = try_case_alone(&choice->cases[*at], &value, &partner);
+    }
+    return done != 0 ? end_with_case(s, choice, *at, done, value, partner, code) : NULL;
+}
+
+n_selection *n_selection_new(s_tasklet *me, const n_choice *choice)
+{
+    int count = choice->count;
     size_t size = sizeof(n_selection) + (size_t)count * sizeof(n_select_node);
     n_selection *selection = c_calloc(size);
     if (selection == NULL)
         return NULL;
     selection->count = count;
+    selection->closed = Py_XNewRef(choice->closed);
     for (int i = 0; i < count; i++) {
         n_select_node *node = &selection->nodes[i];
         node->selection = selection;
-        node->channel = (n_channel *)Py_NewRef((PyObject *)cases[i].channel);
+        node->channel = (n_channel *)Py_XNewRef((PyObject *)choice->cases[i].channel);
         node->wait.task = me;
-        node->wait.value = Py_XNewRef(cases[i].value);
+        node->wait.value = Py_XNewRef(choice->cases[i].value);
     }
     return selection;
 }
@@ -228,12 +262,13 @@ static void lock_channels(const n_case *cases, int count, int take)
     }
 }
 
-int n_selection_queue(s_sched *s, n_selection *selection, const n_case *cases, PyObject **result,
+int n_selection_queue(s_sched *s, n_selection *selection, const n_choice *choice, PyObject **result,
                       int *at, int *code)
 {
+    const n_case *cases = choice->cases;
     int done = 0, count = selection->count;
     PyObject *value = NULL;
-    s_wait *partner;
+    s_wait *partner = NULL;
     lock_channels(cases, count, 1);
     for (int i = 0; i < count && done == 0; i++) {
         *at = i;
@@ -241,25 +276,26 @@ int n_selection_queue(s_sched *s, n_selection *selection, const n_case *cases, P
     }
     for (int i = 0; i < count && done == 0; i++) {
         n_channel *ch = cases[i].channel;
+        if (ch == NULL)
+            continue;
         Py_INCREF((PyObject *)selection->nodes[i].wait.task);
         b_append(cases[i].value ? &ch->senders : &ch->receivers, &selection->nodes[i].wait.link);
     }
     lock_channels(cases, count, 0);
-    *code = done < 0 ? done : S_OK;
-    if (done > 0)
-        *result = finish_case(s, &cases[*at], *at, value, partner);
+    *code = S_OK;
+    if (done != 0)
+        *result = end_with_case(s, choice, *at, done, value, partner, code);
     return done == 0;
 }
 
 /* Begins to wait for the cases: 1.  0 if a case was done meanwhile, as select_now. */
-static int select_wait(s_sched *s, const n_case *cases, int count, int64_t until, PyObject **result,
-                       int *at, int *code)
+static int select_wait(s_sched *s, const n_choice *choice, PyObject **result, int *at, int *code)
 {
     s_tasklet *me = s->current;
     if ((*code = s_may_block(s)) < 0)
         return 0;
-    n_selection *selection = n_selection_new(me, cases, count);
-    *code = selection ? s_deadline_set(s, me, until) : S_E_MEMORY;
+    n_selection *selection = n_selection_new(me, choice);
+    *code = selection ? s_deadline_set(s, me, choice->until) : S_E_MEMORY;
     if (*code < 0) {
         if (selection != NULL)
             n_selection_free(selection);
@@ -268,8 +304,8 @@ static int select_wait(s_sched *s, const n_case *cases, int count, int64_t until
     me->kind = &n_selecting;
     me->on = selection;
     me->state = S_BLOCKED;
-    if (n_selection_queue(s, selection, cases, result, at, code)) {
-        Py_DECREF((PyObject *)me); /* the nodes own it now */
+    if (n_selection_queue(s, selection, choice, result, at, code)) {
+        Py_DECREF((PyObject *)me); /* the nodes own it now, or its deadline does */
         return 1;
     }
     me->state = S_RUNNING;
@@ -278,14 +314,13 @@ static int select_wait(s_sched *s, const n_case *cases, int count, int64_t until
     return 0;
 }
 
-int n_select(s_sched *s, const n_case *cases, int count, int64_t until, PyObject **result, int *at,
-             int *code)
+int n_select(s_sched *s, const n_choice *choice, PyObject **result, int *at, int *code)
 {
-    *result = select_now(s, cases, count, at, code);
+    *result = select_now(s, choice, at, code);
     if (*result != NULL || *code != S_OK)
         return 0;
-    if (until > s_now(s))
-        return select_wait(s, cases, count, until, result, at, code);
+    if (choice->until > s_now(s))
+        return select_wait(s, choice, result, at, code);
     *code = S_E_TIMEOUT;
     return 0;
 }

@@ -1,27 +1,45 @@
 /* loomlet.Channel */
 #include <stddef.h>
 
+#include "base/b_check.h"
 #include "bind/native/native.h"
 #include "bind/pickling.h"
 
 #define SELF ((n_channel *)self)
 
-static PyObject *channel_send(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *channel_send(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                              PyObject *kwnames)
 {
     s_sched *s = s_self();
-    int code;
-    if (s == NULL || (nargs != 1 && bind_check_count("send", nargs, 1) < 0))
+    int64_t until = S_FOREVER;
+    int code, limited = nargs != 1 || kwnames != NULL;
+    if (s == NULL ||
+        (B_UNLIKELY(limited) && bind_read_timeout(s, "send", args, nargs, kwnames, 1, &until) < 0))
         return NULL;
-    c_call_site site = BIND_SITE(self, args, nargs, channel_send);
-    PyObject *done = n_send(s, SELF, args[0], &site, &code);
+    c_call_site site = BIND_SITE(self, args, bind_argument_count(nargs, kwnames), channel_send);
+    PyObject *done = B_UNLIKELY(limited) ? n_send_until(s, SELF, args[0], until, &site, &code)
+                                         : n_send(s, SELF, args[0], &site, &code);
     return bind_result(done, code, self);
 }
 
-static PyObject *channel_receive(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+static B_COLD PyObject *receive_with_limit(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                                           PyObject *kwnames, const c_call_site *site)
 {
-    if (nargs != 0 && bind_check_count("receive", nargs, 0) < 0)
+    int64_t until;
+    int code;
+    s_sched *s = s_self();
+    if (s == NULL || bind_read_timeout(s, "receive", args, nargs, kwnames, 0, &until) < 0)
         return NULL;
-    c_call_site site = BIND_SITE(self, args, nargs, channel_receive);
+    PyObject *value = n_receive_until(s, SELF, until, site, &code);
+    return bind_result(value, code, self);
+}
+
+static PyObject *channel_receive(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                                 PyObject *kwnames)
+{
+    c_call_site site = BIND_SITE(self, args, bind_argument_count(nargs, kwnames), channel_receive);
+    if (B_UNLIKELY(nargs != 0 || kwnames != NULL))
+        return receive_with_limit(self, args, nargs, kwnames, &site);
     return bind_receive_with(self, &site, n_receive, bind_fail);
 }
 
@@ -183,16 +201,18 @@ static void channel_dealloc(PyObject *self)
 }
 
 static PyMethodDef methods[] = {
-    {"send", BIND_FN(channel_send), METH_FASTCALL,
-     PyDoc_STR("send($self, value, /)\n--\n\n"
+    {"send", BIND_FN(channel_send), METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("send($self, value, /, timeout=None)\n--\n\n"
                "Passes a value to a receiver or puts it into the buffer; waits while there is no\n"
                "receiver and no room in the buffer.\n\n"
-               "Raises ChannelClosed when the channel is closed, Cancelled in a cancelled scope.\n"
+               "Raises ChannelClosed when the channel is closed, TimeoutError when it has waited\n"
+               "`timeout` seconds, Cancelled in a cancelled scope.\n"
                "Any thread; one without tasklets sleeps with the GIL released.")},
-    {"receive", BIND_FN(channel_receive), METH_FASTCALL,
-     PyDoc_STR("receive($self, /)\n--\n\n"
+    {"receive", BIND_FN(channel_receive), METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("receive($self, /, timeout=None)\n--\n\n"
                "Returns the oldest value; waits until there is one.\n\n"
-               "Raises ChannelClosed when the channel is closed and drained.")},
+               "Raises ChannelClosed when the channel is closed and drained, TimeoutError when it\n"
+               "has waited `timeout` seconds.")},
     {"try_send", channel_try_send, METH_O,
      PyDoc_STR("try_send($self, value, /)\n--\n\n"
                "Sends without waiting; returns whether it could.  Raises ChannelClosed.")},
@@ -204,6 +224,8 @@ static PyMethodDef methods[] = {
      PyDoc_STR("close($self, /)\n--\n\n"
                "Ends the channel: waiting receivers get ChannelClosed, iterations end, new sends\n"
                "raise.  Buffered values and senders already waiting are still delivered.")},
+    {"__class_getitem__", Py_GenericAlias, METH_O | METH_CLASS,
+     PyDoc_STR("Channel[T] and Tasklet[T] are for type checkers.")},
     {"__reduce__", bind_reduce, METH_NOARGS, NULL},
     {"__setstate__", bind_set_state, METH_O, NULL},
     {NULL, NULL, 0, NULL},

@@ -254,12 +254,14 @@ PyMethodDef bind_native_functions[] = {
      PyDoc_STR("sleep(seconds, /)\n--\n\n"
                "Lets others run for at least that long (int or float; 0 or less: as schedule()).")},
     {"select", BIND_FN(bind_select), METH_FASTCALL | METH_KEYWORDS,
-     PyDoc_STR("select(cases, /, timeout=None)\n--\n\n"
-               "Waits until one of several channel operations is possible and does that one.\n\n"
-               "cases: a list or tuple; a Channel is a receive, (Channel, value) a send.\n"
-               "Returns (index of the case, received value or None).  Chooses fairly.  Raises\n"
-               "TimeoutError when the time (seconds) is over, ChannelClosed (with the channel as\n"
-               "its `channel`) when a case is chosen whose channel is closed.")},
+     PyDoc_STR(
+         "select(cases, /, timeout=None, *, closed=...)\n--\n\n"
+         "Waits until one of several channel operations is possible and does that one.\n\n"
+         "cases: a list or tuple; a Channel is a receive, (Channel, value) a send, None\n"
+         "never happens.  Returns (index of the case, received value or None).  Chooses\n"
+         "fairly.  closed: the value of a case whose channel is closed.  Raises TimeoutError\n"
+         "when the time (seconds) is over and, without `closed`, ChannelClosed (with the\n"
+         "channel as its `channel`) when such a case is chosen.")},
     {"current", native_current, METH_NOARGS,
      PyDoc_STR("current()\n--\n\nThe running Tasklet of the calling thread.")},
     {"now", native_now, METH_NOARGS,

@@ -6,15 +6,19 @@
 static int read_case(PyObject *item, n_case *out)
 {
     PyObject *channel = item, *value = NULL;
+    *out = (n_case){NULL, NULL};
+    if (item == Py_None)
+        return 0;
     if (PyTuple_Check(item) && PyTuple_GET_SIZE(item) == 2) {
         channel = PyTuple_GET_ITEM(item, 0);
         value = PyTuple_GET_ITEM(item, 1);
     }
     if (!bind_is_channel(channel)) {
-        PyErr_Format(
-            PyExc_TypeError,
-            "a select case is a Channel (receive) or (Channel, value) (send), found %.100s",
-            Py_TYPE(item)->tp_name);
+        PyErr_Format(PyExc_TypeError,
+                     "a select case is a Channel (receive), (Channel, value) (send) or None (never "
+                     "happens), "
+                     "found %.100s",
+                     Py_TYPE(item)->tp_name);
         return -1;
     }
     out->channel = (n_channel *)channel;
@@ -48,21 +52,34 @@ static PyObject *closed_channel(const n_case *cases, int at, int code)
     return code == S_E_CLOSED ? Py_NewRef((PyObject *)cases[at].channel) : NULL;
 }
 
-/* This function owns nothing when it suspends, because its C frame may be abandoned then; a waiting
- * select has references of its own to the channels. */
-static PyObject *select_cases(s_sched *s, PyObject *fast, int64_t until, const c_call_site *site)
+/* A select that can neither happen nor end is a mistake. */
+static int check_for_ever(const n_choice *choice)
 {
-    n_case room[ON_STACK], *cases = read_cases(fast, room);
-    int code, at = 0, count = (int)PySequence_Fast_GET_SIZE(fast);
-    if (cases == NULL) {
-        Py_DECREF(fast);
-        return NULL;
+    for (int i = 0; i < choice->count; i++)
+        if (choice->cases[i].channel != NULL)
+            return 0;
+    if (choice->until != S_FOREVER)
+        return 0;
+    PyErr_SetString(PyExc_ValueError, "select() takes at least one case that may happen, or a "
+                                      "timeout; all cases are None");
+    return -1;
+}
+
+/* This function owns nothing when it suspends, because its C frame may be abandoned then; a waiting
+ * select has references of its own. */
+static PyObject *select_cases(s_sched *s, PyObject *fast, n_choice *choice, const c_call_site *site)
+{
+    n_case room[ON_STACK];
+    PyObject *result = NULL, *about = NULL;
+    int code = S_E_SET, at = 0, waits = 0;
+    choice->count = (int)PySequence_Fast_GET_SIZE(fast);
+    choice->cases = read_cases(fast, room);
+    if (choice->cases != NULL && check_for_ever(choice) == 0) {
+        waits = n_select(s, choice, &result, &at, &code);
+        about = closed_channel(choice->cases, at, code);
     }
-    PyObject *result;
-    int waits = n_select(s, cases, count, until, &result, &at, &code);
-    PyObject *about = closed_channel(cases, at, code);
-    if (cases != room)
-        PyMem_Free(cases);
+    if (choice->cases != room)
+        PyMem_Free(choice->cases);
     Py_DECREF(fast);
     if (waits)
         return s_suspend(s, site);
@@ -83,12 +100,32 @@ static int refuse_bare_channel(PyObject *const *args, Py_ssize_t nargs)
     return -1;
 }
 
+/* select(cases, timeout=None, *, closed=...) */
+static int read_arguments(s_sched *s, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
+                          n_choice *choice)
+{
+    static const char *const names[] = {"cases", "timeout", "closed", NULL};
+    PyObject *values[3] = {NULL, NULL, NULL};
+    int64_t nanoseconds;
+    if (bind_check_most("select", nargs, 2) < 0 ||
+        bind_parse_arguments("select", names, 1, args, nargs, kwnames, values) < 0)
+        return -1;
+    choice->closed = values[2];
+    choice->until = S_FOREVER;
+    if (values[1] == NULL || values[1] == Py_None)
+        return 0;
+    if (bind_read_seconds(values[1], &nanoseconds) < 0)
+        return -1;
+    choice->until = s_now(s) + nanoseconds;
+    return 0;
+}
+
 PyObject *bind_select(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
-    int64_t until;
+    n_choice choice;
     s_sched *s = s_self();
     if (s == NULL || refuse_bare_channel(args, nargs) < 0 ||
-        bind_read_timeout(s, "select", args, nargs, kwnames, 1, &until) < 0)
+        read_arguments(s, args, nargs, kwnames, &choice) < 0)
         return NULL;
     if (s->current->cancelled) /* before Python code of the argument can run */
         return bind_fail(S_E_CANCELLED, (PyObject *)s->current);
@@ -96,5 +133,5 @@ PyObject *bind_select(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
     if (fast == NULL)
         return NULL;
     c_call_site site = BIND_SITE(module, args, bind_argument_count(nargs, kwnames), bind_select);
-    return select_cases(s, fast, until, &site);
+    return select_cases(s, fast, &choice, &site);
 }
