@@ -58,14 +58,18 @@ Rejected.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, TypeVar, overload
 
 from loomlet import _core
 from loomlet._core import CancelScope, timeout
 from loomlet.errors import Cancelled, Deadlock, ScopeError, TaskletExit, TaskletKilled, killed
 
-__all__ = ["CancelScope", "TaskGroup", "timeout"]
+__all__ = ["CancelScope", "TaskGroup", "TaskStatus", "fail_after", "move_on_after", "timeout"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _Failures = list[tuple[_core.Tasklet, BaseException]]
 
@@ -162,6 +166,8 @@ class TaskGroup(_core.Group):
     one that fails cancels the others and the body; then all failures, the body's included, are
     raised as one ExceptionGroup.
 
+    `limit`: so many children run at once; spawn() waits while there are more.
+
     A group is a cancel scope: group.cancel() ends the body and all children.
     """
 
@@ -172,8 +178,28 @@ class TaskGroup(_core.Group):
         """The scope around the body and the children: the group itself."""
         return self
 
-    if not TYPE_CHECKING:
+    if TYPE_CHECKING:
+        _limited: ClassVar[type[TaskGroup]]
+
+        def __exit__(self, *exception: object) -> bool | None: ...  # type: ignore[override]
+    else:
         __exit__ = _Leaving()
+
+    def start(self, func: Callable[..., object], /, *args: Any, **kwargs: Any) -> Any:
+        """Spawns func(*args, task_status=status, **kwargs) and waits until that has called
+        status.started(value); returns the value.
+
+        An exception that it raises before that is raised here and is no failure of the group.
+        RuntimeError when it ends without that call.  If this wait is ended, so is the child.
+        """
+        status = TaskStatus[Any]()
+        child = self.spawn(_run_with_status, status, func, args, kwargs)
+        try:
+            status._known.wait()
+        except BaseException:
+            child.kill()
+            raise
+        return status._outcome()
 
     def _wind_up(self, met: list[BaseException]) -> bool | ScopeError:
         """Waits until the last child has ended and leaves; adds what is raised meanwhile to `met`.
@@ -250,6 +276,110 @@ class TaskGroup(_core.Group):
         names = ", ".join(child.name for child in children[:_NAMED])
         more = f", and {len(children) - _NAMED} more" if len(children) > _NAMED else ""
         return f"{super().__repr__()[:-1]}: {names}{more}>" if names else super().__repr__()
+
+
+def spawn_or_stop(
+    group: TaskGroup, func: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
+) -> _core.Tasklet[T]:
+    """group.spawn(), for a block that spawns until the group is cancelled: Cancelled then."""
+    try:
+        return TaskGroup.spawn(group, func, *args, **kwargs)
+    except ScopeError:
+        _core.schedule()  # raises Cancelled inside the group
+        raise
+
+
+class _LimitedGroup(TaskGroup):
+    """A child takes a permit before it is made; the core gives it back when the child has ended."""
+
+    __slots__ = ("_permits",)
+
+    def __init__(self, limit: int) -> None:
+        if not isinstance(limit, int):
+            raise TypeError(f"expected a limit as int, found {limit!r}")
+        if limit < 1:
+            raise ValueError(f"expected a limit of at least 1, found {limit}")
+        self._permits = _core.Semaphore(limit, limit)
+        self._use(self._permits)
+
+    def spawn(self, func: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> _core.Tasklet[T]:
+        self._permits.acquire()
+        try:
+            return spawn_or_stop(self, func, *args, **kwargs)
+        except BaseException:
+            self._permits.release()
+            raise
+
+
+TaskGroup._limited = _LimitedGroup
+
+
+class TaskStatus(Generic[T]):
+    """What a function that is started by TaskGroup.start() gets as `task_status`."""
+
+    __slots__ = ("_error", "_known", "_value")
+
+    def __init__(self) -> None:
+        self._known = _core.Event()
+        self._value: Any = None
+        self._error: BaseException | None = None
+
+    @overload
+    def started(self: TaskStatus[None]) -> None: ...
+
+    @overload
+    def started(self, value: T) -> None: ...
+
+    def started(self, value: Any = None) -> None:
+        """start() returns this value.  RuntimeError the second time."""
+        if self._known.is_set():
+            raise RuntimeError("started() was called before")
+        self._value = value
+        self._known.set()
+
+    def _fail(self, error: BaseException) -> bool:
+        """Whether start() raises it; not if the function has started."""
+        if self._known.is_set():
+            return False
+        self._error = error
+        self._known.set()
+        return True
+
+    def _outcome(self) -> Any:
+        if self._error is None:
+            return self._value
+        try:
+            raise self._error
+        finally:
+            self._error = None
+
+
+def _run_with_status(
+    status: TaskStatus[Any], func: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> T | None:
+    try:
+        result = func(*args, task_status=status, **kwargs)
+    except Exception as error:
+        if status._fail(error):
+            return None
+        raise
+    except BaseException:
+        status._fail(RuntimeError(f"{func!r} was ended before it called task_status.started()"))
+        raise
+    status._fail(RuntimeError(f"{func!r} has ended without calling task_status.started()"))
+    return result
+
+
+def move_on_after(seconds: float | None, *, shield: bool = False) -> CancelScope:
+    """A scope that cancels itself `seconds` from now; None: never.
+
+    As timeout(), but nothing is raised then: `scope.cancelled_caught` says whether that happened.
+    """
+    return CancelScope(None if seconds is None else _core.now() + seconds, shield)
+
+
+fail_after = timeout
+"""timeout, under the name that trio and anyio have for it."""
 
 
 def _first(

@@ -196,6 +196,9 @@ void c_call_on_frames(PyThreadState *ts, c_state *state);
 void c_leave_frames(PyThreadState *ts, c_state *state);
 /* Destroys the frames of a softly suspended tasklet; no `finally` runs. */
 void c_drop_frames(PyThreadState *ts, c_state *state);
+/* The same; what is suspended in a generator or coroutine that dies with them is not run either.
+ * See discard.c. */
+void c_discard_frames(PyThreadState *ts, c_state *state);
 
 /* ---- `with` (with_statement.c) ------------------------------------------------ */
 

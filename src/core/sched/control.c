@@ -274,6 +274,43 @@ PyObject *s_throw(s_sched *s, s_tasklet *t, PyObject *error, int how, const c_ca
     return run_claimed(s, t, behind, how, site);
 }
 
+/* The claimed `t` forgets its frames and ends with `error`, which is stolen, at its next step. */
+static void discard_claimed(s_sched *s, s_tasklet *t, PyObject *error)
+{
+    s_refuse(s, t);
+    t->kind = NULL;
+    s_forget_frames(s, t);
+    Py_XSETREF(t->error, error);
+    s_ready(s, t);
+}
+
+static void handle_discard(s_sched *s, s_tasklet *t, PyObject *error)
+{
+    b_link *behind;
+    if (t->state != S_DONE && s_may_discard(s, t) == S_OK && claim_to_run(s, t, &behind))
+        discard_claimed(s, t, error);
+    else
+        s_handle_throw(s, t, error);
+}
+
+int s_may_discard(const s_sched *s, const s_tasklet *t)
+{
+    if (t == s->current)
+        return S_E_CURRENT;
+    if (t->owner != s)
+        return S_E_THREAD;
+    return s_is_soft(t) || t->saved_as == S_NOT_STARTED ? S_OK : S_E_KEPT;
+}
+
+int s_discard_later(s_sched *s, s_tasklet *t, PyObject *error)
+{
+    b_link *behind;
+    if (!claim_to_run(s, t, &behind)) /* its wake-up is on the way: this follows it */
+        return s_post_message(s, handle_discard, t, error);
+    discard_claimed(s, t, error);
+    return S_OK;
+}
+
 int s_throw_later(s_sched *s, s_tasklet *t, PyObject *error)
 {
     if (t->owner == s)

@@ -39,6 +39,17 @@ int s_call_init(PyThreadState *ts, s_tasklet *t, PyObject *func, PyObject *args,
 int s_make_call(PyThreadState *ts, s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames);
 /* Frees what an execution is kept in: data stack and context. */
 void s_free_state(s_tasklet *t);
+/* A suspended tasklet without C frames is as if it had not started: its frames are dropped, as by
+ * c_discard_frames.  It passes for running meanwhile. */
+void s_forget_frames(s_sched *s, s_tasklet *t);
+/* One that can be bound again keeps nothing of a run but the name of its function. */
+static inline void s_forget_run(s_tasklet *t)
+{
+    Py_CLEAR(t->result);
+    Py_CLEAR(t->failure);
+    t->cancelled = t->owned = t->due = t->round = 0;
+}
+
 /* The base of the C stack that runs; NULL: the thread's own, whose base is the thread's. */
 static inline const void *s_stack_base(const s_sched *s)
 {

@@ -126,11 +126,9 @@ void s_unbind(s_tasklet *t)
         t->kind = NULL;
         s_registry_list_again(t);
     }
-    Py_CLEAR(t->result);
-    Py_CLEAR(t->failure);
+    s_forget_run(t);
     Py_CLEAR(t->func);
     Py_CLEAR(t->error);
-    t->cancelled = t->owned = t->due = t->round = 0;
 }
 
 typedef struct {

@@ -153,6 +153,10 @@ PyObject *s_throw(s_sched *s, s_tasklet *t, PyObject *error, int how, const c_ca
 /* The exception is raised when it runs again; it becomes runnable, the caller continues.  Steals.
  */
 int s_throw_later(s_sched *s, s_tasklet *t, PyObject *error);
+/* S_OK when the tasklet can be discarded: it is suspended in Python code only, on this thread. */
+int s_may_discard(const s_sched *s, const s_tasklet *t);
+/* Its frames are dropped and nothing of it runs any more: it ends with `error` (stolen) soon. */
+int s_discard_later(s_sched *s, s_tasklet *t, PyObject *error);
 /* A tasklet of s_new_for runs on its thread soon: 0, or S_E_THREAD when that has ended. */
 int s_start_for(s_sched *to, s_tasklet *t);
 /* The innermost Python function of a tasklet of this thread, as a new reference, and its line: 1,

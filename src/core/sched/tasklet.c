@@ -246,14 +246,6 @@ void s_become_idle(s_sched *s)
     c_state_load(s->ts, &s->idler->c);
 }
 
-/* A Stackless tasklet can be bound again: its run leaves nothing but the name of its function. */
-static void forget_run(s_tasklet *t)
-{
-    Py_CLEAR(t->result);
-    Py_CLEAR(t->failure);
-    t->cancelled = t->owned = t->due = t->round = 0;
-}
-
 static B_COLD void drop_guests(s_sched *s, s_tasklet *t)
 {
     if (c_trace_is_set(s->ts))
@@ -293,7 +285,7 @@ void s_finish(s_sched *s, s_tasklet *t, PyObject *result)
     Py_XSETREF(t->func, Py_XNewRef(c_function_name(t->func))); /* what its name is made of */
     Py_CLEAR(t->scope);
     if (t->stackless_rules)
-        forget_run(t);
+        s_forget_run(t);
     else
         Py_CLEAR(t->spawner);
     if (B_UNLIKELY(s_announcing))
@@ -327,6 +319,21 @@ static B_INLINE void clear_execution(s_tasklet *t, int listed)
     Py_CLEAR(t->error);
     Py_CLEAR(t->scope);
     Py_CLEAR(t->wait.value);
+}
+
+void s_forget_frames(s_sched *s, s_tasklet *t)
+{
+    if (s_is_soft(t)) {
+        c_discard_frames(s->ts, &t->c);
+        void *root = t->c.root;
+        size_t size = c_chunk_size(&t->c);
+        c_state_clear(&t->c);
+        c_state_init(s->ts, &t->c, root, size);
+    }
+    t->saved_as = S_NOT_STARTED;
+    t->started = 0;
+    t->pinned = 0;
+    t->nopreempt = 0;
 }
 
 /* A wait queue owns its tasklets and releases only those that are still blocked, so a blocked one

@@ -1,12 +1,35 @@
 /* loomlet._core.Group, the base of TaskGroup, which decides in Python which exception leaves it. */
 #include "bind/native/native.h"
 #include "sched/guests/scope.h"
+#include "sync/sync.h"
 
 #define SELF ((s_scope *)self)
 
+/* The type of a group with a limit, in which spawn() waits. */
+static PyTypeObject *limited_type(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"limit", NULL};
+    PyObject *limit = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$O:TaskGroup", names, &limit))
+        return NULL;
+    if (limit == Py_None)
+        return type;
+    PyObject *limited = PyObject_GetAttrString((PyObject *)type, "_limited");
+    Py_XDECREF(limited);
+    if (limited != NULL && ((PyTypeObject *)limited)->tp_base != type &&
+        limited != (PyObject *)type) {
+        PyErr_Format(PyExc_TypeError, "%.100s takes no limit; only TaskGroup does", type->tp_name);
+        return NULL;
+    }
+    return (PyTypeObject *)limited;
+}
+
 static PyObject *group_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    PyObject *self = bind_new_empty(type, args, kwargs);
+    int plain = PyTuple_GET_SIZE(args) == 0 && (kwargs == NULL || PyDict_GET_SIZE(kwargs) == 0);
+    if (!plain && (type = limited_type(type, args, kwargs)) == NULL)
+        return NULL;
+    PyObject *self = type->tp_alloc(type, 0);
     if (self == NULL)
         return NULL;
     s_scope_init(SELF);
@@ -115,6 +138,21 @@ static PyObject *group_caught(PyObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+static void give_permit_back(s_sched *s, PyObject *permits)
+{
+    y_semaphore_release(s, (y_semaphore *)permits, 1);
+}
+
+/* _use(semaphore): each child gives a permit of it back when it ends. */
+static PyObject *group_use(PyObject *self, PyObject *semaphore)
+{
+    if (!Py_IS_TYPE(semaphore, &bind_semaphore_type))
+        return PyErr_Format(PyExc_TypeError, "expected a semaphore, found %R", semaphore);
+    s_as_group(SELF)->give_back = give_permit_back;
+    Py_XSETREF(s_as_group(SELF)->permits, Py_NewRef(semaphore));
+    Py_RETURN_NONE;
+}
+
 static PyObject *group_get_children(PyObject *self, void *unused)
 {
     (void)unused;
@@ -152,6 +190,7 @@ static PyMethodDef methods[] = {
     {"_report", BIND_FN(group_report), METH_FASTCALL, NULL},
     {"_take_failed", group_take_failed, METH_NOARGS, NULL},
     {"_caught", group_caught, METH_NOARGS, NULL},
+    {"_use", group_use, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 

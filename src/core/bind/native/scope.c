@@ -281,6 +281,12 @@ PyTypeObject bind_scope_type = {
     .tp_dealloc = scope_dealloc,
 };
 
+/* Once more, for type checkers: it never suppresses an exception. */
+static PyMethodDef timeout_methods[] = {
+    {"__exit__", BIND_FN(scope_exit), METH_FASTCALL, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
 PyTypeObject bind_timeout_type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "loomlet.timeout",
     .tp_doc = PyDoc_STR(
@@ -292,5 +298,6 @@ PyTypeObject bind_timeout_type = {
     .tp_basicsize = sizeof(s_scope),
     .tp_flags = Py_TPFLAGS_DEFAULT,
     .tp_new = timeout_new,
+    .tp_methods = timeout_methods,
     .tp_vectorcall = timeout_call,
 };

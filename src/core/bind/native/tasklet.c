@@ -3,6 +3,7 @@
 
 #include "bind/native/native.h"
 #include "bind/pickling.h"
+#include "sched/guests/scope.h"
 
 #define SELF ((s_tasklet *)self)
 
@@ -32,6 +33,15 @@ static PyObject *tasklet_result(PyObject *self, PyObject *const *args, Py_ssize_
     return join_tasklet(self, args, nargs, kwnames, 1, (void *)tasklet_result);
 }
 
+/* What kill() raises in `t`: new, or NULL with an exception. */
+static PyObject *new_kill(s_sched *s, s_tasklet *t)
+{
+    PyObject *error = s_hook.error(S_E_KILLED, (PyObject *)t);
+    if (error != NULL && bind_mark_kill(s, t, error) < 0)
+        Py_CLEAR(error);
+    return error;
+}
+
 static PyObject *tasklet_kill(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     s_sched *s = s_self();
@@ -40,14 +50,30 @@ static PyObject *tasklet_kill(PyObject *self, PyObject *const *args, Py_ssize_t 
         return NULL;
     if (SELF->state == S_DONE)
         Py_RETURN_NONE;
-    PyObject *error = s_hook.error(S_E_KILLED, self);
-    if (error != NULL && bind_mark_kill(s, SELF, error) < 0)
-        Py_CLEAR(error);
+    PyObject *error = new_kill(s, SELF);
     if (error == NULL)
         return NULL;
     c_call_site site = BIND_SITE(self, args, nargs, tasklet_kill);
     PyObject *done = s_throw(s, SELF, error, S_STAY, &site, &code);
     if (code == S_E_DEAD) /* it has ended meanwhile */
+        Py_RETURN_NONE;
+    return bind_result(done, code, self);
+}
+
+static PyObject *tasklet_discard(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    s_sched *s = s_self();
+    s_tasklet *which;
+    if (s == NULL || bind_check_count("discard", nargs, 0) < 0)
+        return NULL;
+    int code = s_discard(s, SELF, new_kill, &which);
+    if (code < 0)
+        return bind_fail(code, (PyObject *)which);
+    if (SELF->state == S_DONE)
+        Py_RETURN_NONE;
+    c_call_site site = BIND_SITE(self, args, nargs, tasklet_discard);
+    PyObject *done = s_run_now(s, SELF, S_STAY, &site, &code);
+    if (code == S_E_DEAD)
         Py_RETURN_NONE;
     return bind_result(done, code, self);
 }
@@ -380,6 +406,14 @@ static PyMethodDef methods[] = {
          "Raises TaskletExit in this tasklet, now: it leaves whatever it waits for, its\n"
          "`finally` blocks run, and the caller continues when it has ended or blocked again.\n"
          "A tasklet that has ended is left alone.  From another thread: it happens there, soon.")},
+    {"discard", BIND_FN(tasklet_discard), METH_FASTCALL,
+     PyDoc_STR(
+         "discard($self, /)\n--\n\n"
+         "Ends this suspended tasklet, and the children of its groups, without running anything\n"
+         "of them: no `finally` block, no `except`, no `__exit__`, also in generators.  For one\n"
+         "that was frozen and goes on elsewhere.  A tasklet that has ended is left alone.\n"
+         "TaskletError for the running one, one of another thread, and one with a C function on\n"
+         "its stack.")},
     {"throw", BIND_FN(tasklet_throw), METH_FASTCALL,
      PyDoc_STR("throw($self, exception, /)\n--\n\n"
                "Raises an exception (class or instance) in this tasklet as kill() does.\n"
@@ -404,6 +438,8 @@ static PyMethodDef methods[] = {
          "calling one.  The tasklet is new, paused, or waits for a channel, lock or tasklet\n"
          "without a timeout.  TaskletError if it is runnable or C code is on its stack,\n"
          "WrongThread if there is no such thread.")},
+    {"__class_getitem__", Py_GenericAlias, METH_O | METH_CLASS,
+     PyDoc_STR("Channel[T] and Tasklet[T] are for type checkers.")},
     {"__reduce__", bind_reduce, METH_NOARGS, NULL},
     {"__setstate__", bind_set_state, METH_O, NULL},
     {"_interrupt", tasklet_interrupt, METH_O, NULL},

@@ -160,6 +160,21 @@ static void leave_with_inner(s_sched *s, s_tasklet *t, s_scope *scope)
     leave_innermost(s, t, scope);
 }
 
+void s_scope_leave_all(s_sched *s, s_tasklet *t)
+{
+    s_scope *scope = innermost_scope(t);
+    for (; scope != NULL && scope->task == t; scope = innermost_scope(t))
+        leave_innermost(s, t, scope);
+}
+
+PyObject *s_scope_children(s_scope *scope)
+{
+    c_lock_take(&scope->lock);
+    PyObject *children = scope->children != NULL ? c_list_of_keys(scope->children) : PyList_New(0);
+    c_lock_give(&scope->lock);
+    return children;
+}
+
 static int has_children(s_scope *scope)
 {
     return scope->children != NULL && PyDict_GET_SIZE(scope->children) > 0;
@@ -254,12 +269,8 @@ static int note_failure(s_scope *group, s_tasklet *t)
 
 /* The waiter is woken before the cancel can reach it: the last child's failure then
  * costs it one wake, not two. */
-static void child_ended(s_sched *s, s_tasklet *t)
+static void end_child(s_sched *s, s_scope *group, s_tasklet *t)
 {
-    s_scope *group = s_scope_group_of(t);
-    if (group == NULL || group->children == NULL)
-        return;
-    Py_INCREF((PyObject *)group);
     int failed = note_failure(group, t);
     s_tasklet *waiter = NULL;
     c_lock_take(&group->lock);
@@ -274,13 +285,23 @@ static void child_ended(s_sched *s, s_tasklet *t)
         s_wake(s, waiter);
     if (failed)
         s_scope_cancel(s, group);
+}
+
+static void child_ended(s_sched *s, s_tasklet *t)
+{
+    s_scope *group = s_scope_group_of(t);
+    if (group == NULL || group->children == NULL)
+        return;
+    Py_INCREF((PyObject *)group);
+    end_child(s, group, t);
+    if (s_as_group(group)->permits != NULL)
+        s_as_group(group)->give_back(s, s_as_group(group)->permits);
     Py_DECREF((PyObject *)group);
 }
 
-/* What child_ended does, for a child that has never run. */
 void s_scope_disown(s_tasklet *t)
 {
-    child_ended(s_self_here(), t);
+    end_child(s_self_here(), s_scope_group_of(t), t);
 }
 
 s_sched *s_scope_owner(s_scope *scope)
@@ -442,6 +463,7 @@ int s_scope_visit(s_scope *scope, visitproc visit, void *arg)
     Py_VISIT(scope->words);
     if (scope->children != NULL) {
         Py_VISIT(s_as_group(scope)->failed);
+        Py_VISIT(s_as_group(scope)->permits);
         Py_VISIT((PyObject *)s_as_group(scope)->waiter);
     }
     return 0;
@@ -456,6 +478,7 @@ static void clear_group(s_group *group)
         Py_DECREF((PyObject *)waiter);
     }
     Py_CLEAR(group->failed);
+    Py_CLEAR(group->permits);
     Py_CLEAR(group->scope.children);
 }
 

@@ -60,6 +60,9 @@ typedef struct {
     s_scope scope;
     PyObject *failed;  /* list of the children that failed, in order, or NULL */
     s_tasklet *waiter; /* waits in s_scope_wait until there are no children */
+    /* Of a group with a limit: what a child gives back when it ends, and how; else NULL. */
+    PyObject *permits;
+    void (*give_back)(s_sched *s, PyObject *permits);
 } s_group;
 
 static inline s_group *s_as_group(const s_scope *scope)
@@ -102,6 +105,15 @@ int s_scope_enter_as(s_sched *s, s_tasklet *t, s_scope *scope);
 /* ... and waits for a group's children, if there are any. */
 int s_scope_wait_as(s_sched *s, s_tasklet *t, s_scope *group);
 int s_scope_leave(s_sched *s, s_scope *scope, int force);
+/* A suspended tasklet of this thread leaves all scopes that it has entered, whatever is in them. */
+void s_scope_leave_all(s_sched *s, s_tasklet *t);
+/* Discards a suspended tasklet, with the children of the groups that it has open (discard.c): each
+ * ends soon, with the exception that `end` makes for it.  S_E_CURRENT, S_E_THREAD or S_E_KEPT, with
+ * the one that cannot be discarded (borrowed): nothing has happened. */
+int s_discard(s_sched *s, s_tasklet *t, PyObject *(*end)(s_sched *, s_tasklet *),
+              s_tasklet **which);
+/* Those of a group: a new list, or NULL with an exception. */
+PyObject *s_scope_children(s_scope *scope);
 void s_scope_cancel(s_sched *s, s_scope *scope);
 int s_scope_set_deadline(s_sched *s, s_scope *scope, int64_t deadline);
 void s_scope_set_shield(s_sched *s, s_scope *scope, int shield);
