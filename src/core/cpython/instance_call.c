@@ -33,7 +33,7 @@ static PyObject *probe_call(PyObject *self, PyObject *args)
     if (layout.probes == PROBES || PyTuple_GET_SIZE(args) != GIVEN || !c_probe_find(&upper, &words))
         Py_RETURN_NONE;
     const c_memory_part tuple = {((PyTupleObject *)args)->ob_item, GIVEN * sizeof(PyObject *),
-                                 offsetof(PyTupleObject, ob_item)};
+                                 offsetof(PyTupleObject, ob_item), NULL};
     c_layout_note(&layout, words, FUNC, slot_object(upper->f_funcobj));
     c_layout_note_memory(&layout, words, TUPLE, &tuple);
     c_layout_end_probe(&layout, words);

@@ -34,7 +34,7 @@ typedef struct {
     c_frame *upper, *lower;
     int top, offset, advance;
     int count;
-    PyObject *owned[2];     /* references that the C code owned, to be dropped */
+    PyObject *owned[3];     /* references that the C code owned, to be dropped */
     PyObject *made;         /* one that it owned, to be kept in slot `spare` */
     void *spare, *borrowed; /* slots; `borrowed` holds a borrowed reference and must be emptied */
     c_star_call call;

@@ -12,6 +12,7 @@
  *   partial_object(...)           functools.partial of a Python function
  *   Class(...)                    __init__; the value is the new object
  *   object(...)                   __call__ written in Python (instance_call.c)
+ *   the same with name=value      (keyword_call.c)
  *   method(*args, **kwargs)       the function of a bound method (star_call.c)
  *   context.run(function, ...)    leave the context; the value is the function's
  *   with manager:                 __enter__ and __exit__ written in Python (with_call.c)
@@ -33,8 +34,8 @@
  * In any doubt the switch is hard.  Refused, among others: a property of a type with __getattr__
  * (which sees its AttributeError), __getattr__ of a type that has its own __getattribute__ too,
  * more positional arguments than the C code keeps on its stack (it owns a block of memory), keyword
- * arguments of a class or a partial object (a dictionary), a temporary generator on 3.12 and 3.13
- * (part 2: next(gen()) looks like the end of gen()).
+ * arguments of a partial object (a dictionary), a temporary generator on 3.12 and 3.13 (part 2:
+ * next(gen()) looks like the end of gen()).
  *
  * How an instruction is finished is kept in the waiting frame's return_offset, so it needs nothing
  * on any C stack: kind << 8 | operands.
@@ -264,14 +265,19 @@ static int holds_arguments(PyObject *tuple, const slot *args, int given)
     return 1;
 }
 
+static int has_init(const join *j, PyTypeObject *type)
+{
+    return Py_TYPE(type)->tp_call == PyType_Type.tp_call && type->tp_vectorcall == NULL &&
+           type->tp_new == PyBaseObject_Type.tp_new && type->tp_init == c_facts.init &&
+           _PyType_Lookup(type, c_facts.name_init) == j->func;
+}
+
 /* Where the C code of Class(...) keeps the new object and the tuple of arguments was learned when
  * loomlet was imported; the stack must look the same now. */
 static int runs_init(join *j, PyTypeObject *type, slot *base, int given)
 {
     PyObject *object, *tuple = NULL;
-    if (Py_TYPE(type)->tp_call != PyType_Type.tp_call || type->tp_vectorcall != NULL ||
-        type->tp_new != PyBaseObject_Type.tp_new || type->tp_init != c_facts.init ||
-        given >= C_MAX_ARRAY_ARGUMENTS || _PyType_Lookup(type, c_facts.name_init) != j->func)
+    if (given >= C_MAX_ARRAY_ARGUMENTS || !has_init(j, type))
         return 0;
     c_stack_words words = c_stack_words_between(j->upper, j->lower);
     if (!c_find_new_object(words, j->func, &object, given > 0 ? &tuple : NULL) ||
@@ -297,6 +303,38 @@ static int runs_call(join *j, PyObject *callable, slot *base, int given)
     if (given > 0)
         j->to->owned[j->to->count++] = tuple;
     return 1;
+}
+
+static int is_object_with_call(PyObject *callable)
+{
+    return c_facts.call != NULL && Py_TYPE(callable)->tp_call == c_facts.call;
+}
+
+/* What these two own, and an array of all arguments with a dictionary of some. */
+static int runs_with_keywords(join *j, PyObject *callable, slot *base, int count, PyObject *names)
+{
+    c_keyword_call call;
+    int hooked = is_object_with_call(callable);
+    Py_ssize_t given = count - PyTuple_GET_SIZE(names);
+    if (given < 0 || given >= C_MAX_ARRAY_ARGUMENTS || C_CALL_SELF(base) != NULL ||
+        (hooked ? _PyType_Lookup(Py_TYPE(callable), c_facts.name_call) != j->func
+                : !PyType_Check(callable) || !has_init(j, (PyTypeObject *)callable)))
+        return 0;
+    c_keyword_query wanted = {j->func, hooked ? callable : NULL, names, base + 2, given};
+    if (!c_keyword_call_find(c_stack_words_between(j->upper, j->lower), &wanted, &call) ||
+        (given > 0 && !holds_arguments(call.tuple, base + 2, (int)given)) ||
+        (!hooked && !Py_IS_TYPE(call.object, (PyTypeObject *)callable)) ||
+        !plan_release(j, j->func))
+        return 0;
+    j->to->owned[j->to->count++] = call.dict;
+    if (given > 0)
+        j->to->owned[j->to->count++] = call.tuple;
+    j->to->call = call.array;
+    if (hooked)
+        return C_KIND_CALL;
+    j->to->made = call.object;
+    j->to->spare = &C_EMPTY_SLOT(base);
+    return C_KIND_INIT;
 }
 
 /* context.run(function, ...) or such a bound `run`: the context, or NULL. */
@@ -326,8 +364,7 @@ static int runs_function(join *j, PyObject *callable, slot *base, int given)
 {
     if (c_facts.partial != NULL && Py_IS_TYPE(callable, c_facts.partial))
         return runs_partial(j, callable, base, given) ? C_KIND_CALL : 0;
-    if (c_facts.call != NULL && Py_TYPE(callable)->tp_call == c_facts.call &&
-        C_CALL_SELF(base) == NULL)
+    if (is_object_with_call(callable) && C_CALL_SELF(base) == NULL)
         return runs_call(j, callable, base, given) ? C_KIND_CALL : 0;
     if (PyType_Check(callable) && C_CALL_SELF(base) == NULL)
         return runs_init(j, (PyTypeObject *)callable, base, given) ? C_KIND_INIT : 0;
@@ -336,21 +373,39 @@ static int runs_function(join *j, PyObject *callable, slot *base, int given)
     return 0;
 }
 
+/* The names of keyword arguments, which are the last operand, or a constant that the instruction in
+ * front has named.  NULL: none, or not known. */
+static PyObject *keyword_names(const join *j, int named)
+{
+    PyObject *constants = j->code->co_consts;
+    if (ip_opcode(j->ip) == C_OP_CALL_KW)
+        return slot_object(j->end[-1]);
+    return named && PyTuple_GET_SIZE(constants) < 256
+               ? PyTuple_GET_ITEM(constants, ip_oparg(j->ip - 1))
+               : NULL;
+}
+
 static int splice_call(join *j)
 {
-    int arg = ip_oparg(j->ip), operands = arg + 2;
+    int in_front = C_OP_KW_NAMES >= 0 && is_preceded_by(j, C_OP_KW_NAMES);
+    int named = in_front || ip_opcode(j->ip) == C_OP_CALL_KW;
+    int arg = ip_oparg(j->ip), operands = named ? C_KW_OPERANDS(arg) : arg + 2, kind = 0;
     slot *base = j->end - operands;
-    if (operands > 255 || base < j->lower->localsplus + j->code->co_nlocalsplus ||
-        !fits_one_unit(j, j->code->co_stacksize) ||
-        (C_OP_KW_NAMES >= 0 && is_preceded_by(j, C_OP_KW_NAMES)) ||
-        !call_is_in_progress(j, operands))
+    if (operands > 255 || (named && operands > C_MAX_OPERANDS) ||
+        base < j->lower->localsplus + j->code->co_nlocalsplus ||
+        !fits_one_unit(j, j->code->co_stacksize) || !call_is_in_progress(j, operands))
         return 0;
     PyObject *callable = C_CALL_TARGET(base), *self = C_CALL_SELF(base);
     PyObject *first = self != NULL ? self : arg > 0 ? slot_object(base[2]) : NULL;
+    PyObject *names = keyword_names(j, in_front);
     if (callable == NULL)
         return 0;
-    int kind = j->gen != NULL ? runs_generator(j, callable, first, arg + (self != NULL))
-                              : runs_function(j, callable, base, arg);
+    if (named)
+        kind = j->func && names ? runs_with_keywords(j, callable, base, arg, names) : 0;
+    else if (j->gen != NULL)
+        kind = runs_generator(j, callable, first, arg + (self != NULL));
+    else
+        kind = runs_function(j, callable, base, arg);
     return kind != 0 && plan_splice(j, kind, operands);
 }
 
@@ -453,6 +508,9 @@ typedef int (*splice_function)(join *j);
 static const splice_function rules[256] = {
     [C_OP_FOR_ITER] = splice_for_iter,
     [C_OP_CALL] = splice_exit_or_call,
+#if C_OP_CALL_KW >= 0
+    [C_OP_CALL_KW] = splice_call,
+#endif
     [C_OP_CALL_EX] = splice_star_call,
     [C_OP_SUBSCRIPT] = splice_subscript,
     [SEND] = splice_send,

@@ -67,7 +67,7 @@ typedef struct {
 c_stack_words c_stack_words_between(const c_frame *upper, const c_frame *lower);
 
 /* Where one chain of C functions keeps what it uses (stack_layout.c). */
-#define C_LAYOUT_KINDS 3
+#define C_LAYOUT_KINDS 6
 #define C_LAYOUT_OFFSETS 16
 typedef struct {
     size_t words; /* between the activations; 0: not known */
@@ -83,6 +83,7 @@ void *c_layout_read(const c_stack_layout *layout, c_stack_words words, int kind)
 typedef struct {
     const void *bytes;
     size_t size, offset;
+    const void *besides; /* an address that is not meant, or NULL */
 } c_memory_part;
 #define C_MOST_BYTES (8 * sizeof(void *))
 /* In each probe, as c_layout_note: the address at which these bytes are found, anywhere on the
@@ -114,6 +115,22 @@ int c_star_call_init(void);
  * it is not. */
 int c_star_call_find(c_stack_words words, PyObject *args, PyObject *kwargs, c_star_call *found);
 void c_star_call_release(const c_star_call *call);
+
+/* Class(..., name=value) and object(..., name=value): keyword_call.c.  `func` is its __init__ or
+ * __call__; `object` is NULL for a class.  In `args` `given` positional arguments and one for each
+ * of the names. */
+typedef struct {
+    PyObject *func, *object, *names;
+    const slot *args;
+    Py_ssize_t given;
+} c_keyword_query;
+/* What the C code owns beside the function; of an object that is called, not the object. */
+typedef struct {
+    PyObject *object, *tuple, *dict;
+    c_star_call array;
+} c_keyword_call;
+int c_keyword_call_init(void);
+int c_keyword_call_find(c_stack_words words, const c_keyword_query *wanted, c_keyword_call *found);
 
 /* `with manager:` on 3.12 and 3.13 (with_call.c). */
 int c_with_call_init(void);

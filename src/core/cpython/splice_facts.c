@@ -226,6 +226,8 @@ int c_splice_init(void)
         code = c_with_call_init();
     if (code == 0)
         code = c_instance_call_init();
+    if (code == 0)
+        code = c_keyword_call_init();
     Py_XDECREF(any);
     Py_XDECREF(builtins);
     c_facts.send = method_function(&PyGen_Type, "send");

@@ -44,6 +44,8 @@ int c_splice_is_valid(PyCodeObject *code, int op, int arg, int offset, int depth
     if (op == C_OP_CALL)
         return operands == arg + 2 && (generator || kind == C_KIND_CALL || kind == C_KIND_INIT ||
                                        (kind == C_KIND_RUN && arg > 0));
+    if (op == C_OP_CALL_KW)
+        return operands == C_KW_OPERANDS(arg) && (kind == C_KIND_CALL || kind == C_KIND_INIT);
     if (op == C_OP_CALL_EX)
         return operands == C_EX_OPERANDS(arg) && kind == C_KIND_STAR;
     if (op == WITH_EXCEPT_START)
@@ -155,7 +157,7 @@ static int finish_send(c_frame *f, PyObject **result)
     return _PyGen_FetchStopIterationValue(result) == 0 ? C_STEP_OVER(SEND) + jump : 0;
 }
 
-static int units_of_kind(int kind)
+static int units_of_kind(int kind, int op)
 {
     switch (kind) {
     case C_KIND_ITEM:
@@ -169,7 +171,7 @@ static int units_of_kind(int kind)
     case C_KIND_EXCEPT:
         return C_STEP_OVER(WITH_EXCEPT_START); /* as BEFORE_WITH, without caches */
     default:
-        return C_STEP_OVER(C_OP_CALL);
+        return op == C_OP_CALL_KW ? C_STEP_OVER(op) : C_STEP_OVER(C_OP_CALL);
     }
 }
 
@@ -187,8 +189,8 @@ int c_splice_finish(c_frame *f, PyObject *result, int yielded)
         result = leave_context(f, operands, result);
     if (kind == C_KIND_STEP)
         result = c_step_end(step_of_frame(f, operands), result, yielded);
-    int units =
-        kind == C_KIND_STEP && operands == 1 ? finish_send(f, &result) : units_of_kind(kind);
+    int units = kind == C_KIND_STEP && operands == 1 ? finish_send(f, &result)
+                                                     : units_of_kind(kind, ip_opcode(frame_ip(f)));
     if (result == NULL || kind != C_KIND_ENTER) /* the __exit__ stays */
         pop_operands(f, operands);
     if (result == NULL)

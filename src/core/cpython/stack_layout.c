@@ -71,7 +71,8 @@ C_READS_STACK static const void *find_memory(void *const *at, size_t count, c_st
         const char *address = at[i];
         int on_stack =
             address >= (const char *)stack.at && address < (const char *)(stack.at + stack.count);
-        if (address == found || on_stack || (uintptr_t)address % sizeof(void *) != 0 ||
+        if (address == found || address == wanted->besides || on_stack ||
+            (uintptr_t)address % sizeof(void *) != 0 ||
             p_memory_read(address + wanted->offset, there, wanted->size) < 0 ||
             memcmp(there, wanted->bytes, wanted->size) != 0)
             continue;

@@ -135,9 +135,9 @@ static void note_block(c_stack_words words)
         *value++ = PyTuple_GET_ITEM(probe.args, i);
     while (PyDict_Next(probe.kwargs, &position, name, value))
         name++, value++;
-    c_memory_part block = {values, (size_t)(value - values) * sizeof(*value), 0};
+    c_memory_part block = {values, (size_t)(value - values) * sizeof(*value), 0, NULL};
     c_memory_part tuple = {names, (size_t)(name - names) * sizeof(*name),
-                           offsetof(PyTupleObject, ob_item)};
+                           offsetof(PyTupleObject, ob_item), NULL};
     c_layout_note_memory(&probe.trail->layout, words, BLOCK, &block);
     c_layout_note_memory(&probe.trail->layout, words, NAMES, &tuple);
 }

@@ -91,6 +91,34 @@ def with_keywords(ch):
     return tool(a=1)
 
 
+def with_keywords_alone(ch):
+    call = Slotted()
+    return call(second=[], ch=ch)
+
+
+def with_some_and_keywords(ch):
+    return Tool(ch)(1, [], 3, a=[], b=2, c=ch)
+
+
+def of_a_class_with_keywords(ch):
+    return Made(ch=ch)
+
+
+def with_names_of_a_dictionary(ch):
+    tool = Tool(ch)
+    return tool(**{"a": 1})
+
+
+def with_many_keywords(ch):
+    tool = Tool(ch)
+    return tool(1, a=1, b=2, c=3, d=4, e=5, f=6, g=7, h=8, i=9, j=10, k=[])
+
+
+def with_five_and_keywords(ch):
+    tool = Tool(ch)
+    return tool(1, 2, 3, 4, 5, a=1)
+
+
 def with_five_arguments(ch):
     tool = Tool(ch)
     return tool(1, 2, 3, 4, 5)
@@ -110,8 +138,18 @@ SOFT = [
     as_an_attribute,
     one_in_another,
     of_a_class_by_a_metaclass,
+    with_keywords,
+    with_keywords_alone,
+    with_some_and_keywords,
+    of_a_class_with_keywords,
 ]
-OTHERS = [with_keywords, with_five_arguments, of_a_static_method]
+OTHERS = [
+    with_many_keywords,
+    with_names_of_a_dictionary,
+    with_five_arguments,
+    with_five_and_keywords,
+    of_a_static_method,
+]
 
 
 @pytest.mark.parametrize("body", SOFT)

@@ -110,8 +110,23 @@ def in_an_expression(ch):
     return (1, [2, One(ch).value], 3)[1][1]
 
 
+def with_keywords(ch):
+    return Named(ch, name="name").value
+
+
+def with_keywords_alone(ch):
+    return WithMeta(ch=ch).value
+
+
+def rebound_with_keywords(ch):
+    other = Rebound.__new__(Rebound)
+    made = Rebound(other=other, ch=ch)
+    assert made is not other
+    return made.value
+
+
 BODIES = [one, slots, four, derived, captured, with_meta, rebound, forgetful, no_arguments,
-          in_an_expression]  # fmt: skip
+          in_an_expression, with_keywords, with_keywords_alone, rebound_with_keywords]  # fmt: skip
 CLASSES = [One, Slots, Named, Captured, WithMeta, Rebound, Forgetful, NoArguments]
 
 
@@ -194,7 +209,7 @@ Hidden = type(
 )
 
 REFUSED = {
-    "keywords": lambda ch: Named(ch, name="name").value,
+    "names of a dictionary": lambda ch: Named(**{"ch": ch, "name": "name"}).value,
     "five arguments": lambda ch: Slots(ch, 2, 3, 4, 5).value,
     "exception": lambda ch: Error(ch).value,
     "__new__": lambda ch: New(ch).value,
@@ -211,7 +226,10 @@ def test_other_ways_to_make_an_object(body, ends, mode):
     ends.leave_nothing(body, *CLASSES, soft=False)
 
 
-def test_a_destructor_is_not_taken_for_init(mode):
+@pytest.mark.parametrize(
+    "body", [lambda cls: cls(cls()).value, lambda cls: cls(ch=cls(ch=None)).value]
+)
+def test_a_destructor_is_not_taken_for_init(mode, body):
     """An argument that dies after the call may run the function that the call ran."""
 
     class Both:
@@ -221,7 +239,7 @@ def test_a_destructor_is_not_taken_for_init(mode):
         __del__ = __init__
 
     channel = Channel()
-    task = loomlet.spawn(lambda: Both(Both()).value)
+    task = loomlet.spawn(body, Both)
     for value in range(4):
         loomlet.schedule()
         channel.send(value)

@@ -44,8 +44,8 @@ def test_a_wrong_number_of_arguments_is_a_type_error(mode):
     ch = Channel()
     for call in (
         lambda: ch.send(),
-        lambda: ch.send(1, 2),
-        lambda: ch.receive(1),
+        lambda: ch.send(1, 2, 3),
+        lambda: ch.receive(1, 2),
         lambda: ch.send(value=1),
         lambda: loomlet.schedule(1),
         lambda: loomlet.sleep(),
