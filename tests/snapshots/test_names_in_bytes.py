@@ -30,7 +30,6 @@ PUBLIC = {
     "loomlet.testing",
 }
 PRIVATE = {
-    "loomlet._debug.stalls": "Stall, which the callback of on_stall() gets",
     "loomlet._scopes": "the function that leaves a group, and the globals that it uses",
     "loomlet._sequence": "send_sequence(), which goes by value",
     "loomlet.snapshot._builders": "what is called while bytes are read",

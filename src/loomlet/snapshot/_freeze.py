@@ -13,24 +13,42 @@ from loomlet.snapshot._progress import CURRENT, CodeMap, Loading, Saving
 
 __all__ = ["clone", "freeze", "thaw", "why_not_freezable"]
 
+_GOES_ON = ("runnable", "running")
+
 Tasklets = _core.Tasklet | Iterable[_core.Tasklet]
 
 
-def freeze(tasklet: Tasklets, *, with_partners: bool = False, key: bytes | None = None) -> bytes:
+def freeze(
+    tasklet: Tasklets,
+    *,
+    with_partners: bool = False,
+    key: bytes | None = None,
+    wait: bool = False,
+) -> bytes:
     """A suspended tasklet, or several, as bytes for thaw().
 
     Objects that several tasklets share stay shared.  Functions that can be imported are saved by
     name, others by value.  The tasklet is not changed.  `with_partners`: tasklets that wait for the
     same channels are frozen too.  `key`: the bytes are signed with HMAC-SHA256.  FreezeError names
     the value that cannot be saved; a FreezeWarning lists context variables that were left out
-    because no module holds them.
+    because no module holds them.  `wait`: lets others run until each of them has blocked, is paused
+    or has ended; a scope limits the time.
     """
     roots = _checked(tasklet)
     saving = Saving(with_partners)
     with _core.nopreempt():
+        if wait:
+            _wait_until_blocked(roots if isinstance(roots, list) else [roots])
         payload = _dump(roots, saving)
     saving.warn_of_dropped()
     return _envelope.seal(payload, key)
+
+
+def _wait_until_blocked(tasklets: list[_core.Tasklet]) -> None:
+    if _core.current() in tasklets:
+        raise FreezeError("a tasklet cannot wait for itself to block; use checkpoint()")
+    while any(each.state in _GOES_ON for each in tasklets):
+        _core.schedule()
 
 
 def _checked(tasklet: object) -> Any:

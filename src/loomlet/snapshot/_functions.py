@@ -4,7 +4,10 @@ A function is saved by name if possible, with the digest of its code; else by va
 cells are separate objects, so that variables shared by a closure and a frame stay shared, and a
 recursive function refers to itself through its cell, which is created empty and filled later.  The
 globals of an importable module are those of the module in the thawing process; of other modules
-(`__main__`) the globals that the code uses are saved, once for each freeze.  Code by value is
+(`__main__`) the globals that the code uses are saved, once for each freeze.  Where the same program
+runs, `__main__` is its own module again, and what was saved only adds names that it lacks: so a
+script that thaws finds its own lists and its own functions.  It is the same program if its file has
+the same path, or (without a file: a notebook, `-c`) if it is the same process.  Code by value is
 marshalled: the envelope guarantees that the same CPython minor version reads it.
 
 Modules that cannot be imported and a few odd types are left to cloudpickle.  Its reducers of cells
@@ -16,6 +19,7 @@ from __future__ import annotations
 import builtins
 import importlib
 import marshal
+import os
 import sys
 from collections.abc import Callable
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
@@ -173,9 +177,30 @@ def reduce_cell(saving: Saving, cell: CellType) -> Any:
 
 
 @named_in_bytes
-def new_namespace(name: str | None, more: dict[str, Any] | None = None) -> dict[str, Any]:
-    """New globals, with the name of their module."""
+def new_namespace(
+    name: str | None, more: dict[str, Any] | None = None, process: bytes | None = None
+) -> dict[str, Any]:
+    """New globals, with the name of their module; or those of the running program, if it is the
+    same."""
+    main = _main_globals()
+    if name == "__main__" and (process == _PROCESS or _same_file(main, more or {})):
+        return main
     return {"__name__": name, "__builtins__": builtins, **(more or {})}
+
+
+_PROCESS = os.urandom(8)
+"""What tells this process from others; a fork is the same program."""
+
+
+def _main_globals() -> dict[str, Any]:
+    main = sys.modules.get("__main__")
+    return {} if main is None else main.__dict__
+
+
+def _same_file(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    files = (one.get("__file__"), other.get("__file__"))
+    known = [os.path.abspath(file) for file in files if file is not None]
+    return len(known) == len(files) and len(set(known)) == 1
 
 
 def reduce_namespace(saving: Saving, namespace: Namespace) -> Any:
@@ -183,8 +208,11 @@ def reduce_namespace(saving: Saving, namespace: Namespace) -> Any:
     values = namespace.globals
     if saving.shared is not None:
         return shared(saving, values)
-    more = {name: values[name] for name in CARRIED if values.get(name) is not None}
-    return new_namespace, (values.get("__name__"), more) if more else (values.get("__name__"),)
+    name = values.get("__name__")
+    more = {word: values[word] for word in CARRIED if values.get(word) is not None}
+    if name == "__main__" and "__file__" not in more and values is _main_globals():
+        return new_namespace, (name, more, _PROCESS)
+    return new_namespace, (name, more) if more else (name,)
 
 
 @named_in_bytes
@@ -201,12 +229,17 @@ def function_by_value(
 def fill_function(function: FunctionType, state: tuple[Any, ...]) -> None:
     """The second step: everything that FunctionType() does not set."""
     values, modules, attributes, own = state
-    function.__globals__.update(values)
+    space = function.__globals__
+    space.update(values if space is not _main_globals() else _missing_in(space, values))
     for name in modules:
         importlib.import_module(name)
     function.__dict__.update(own)
     for name, value in attributes.items():
         setattr(function, name, value)
+
+
+def _missing_in(space: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name not in space}
 
 
 def reduce_function(saving: Saving, function: FunctionType) -> Any:

@@ -24,10 +24,14 @@ from loomlet.snapshot._progress import CURRENT, Loading, Saving
 
 __all__ = [
     "check_wait",
+    "fill_event",
     "fill_lock",
     "fill_scope",
+    "reduce_condition",
+    "reduce_event",
     "reduce_lock",
     "reduce_scope",
+    "reduce_semaphore",
     "reduce_with_method",
     "scopes_of",
     "tie",
@@ -77,6 +81,34 @@ def reduce_lock(saving: Saving, lock: _core.Lock) -> Any:
         f"{lock!r} is held by a tasklet that is not frozen with it; "
         "freeze both together, or use with_partners=True"
     )
+
+
+def reduce_event(saving: Saving, event: _core.Event) -> Any:
+    """A new one, then set if this one is."""
+    if saving.shared is not None:
+        return shared(saving, event)
+    return type(event), (), event.is_set(), None, None, fill_event
+
+
+@named_in_bytes
+def fill_event(event: _core.Event, is_set: bool) -> None:
+    """The event is set again."""
+    if is_set:
+        event.set()
+
+
+def reduce_semaphore(saving: Saving, semaphore: _core.Semaphore) -> Any:
+    """One with the permits that are free; those that were taken are given back to it."""
+    if saving.shared is not None:
+        return shared(saving, semaphore)
+    return type(semaphore), (semaphore.value, semaphore.max_value)
+
+
+def reduce_condition(saving: Saving, condition: _core.Condition) -> Any:
+    """One of the same lock; who waits for it waits again when it is thawed."""
+    if saving.shared is not None:
+        return shared(saving, condition)
+    return type(condition), (condition._lock,)
 
 
 def reduce_with_method(saving: Saving, method: Any) -> Any:

@@ -35,6 +35,7 @@ from typing import Any
 from cloudpickle import cloudpickle
 
 from loomlet import _core
+from loomlet._conditions import Condition
 from loomlet.errors import FreezeError
 from loomlet.snapshot import (
     _channels,
@@ -44,6 +45,7 @@ from loomlet.snapshot import (
     _generators,
     _importable,
     _iterators,
+    _library_objects,
     _linked,
     _tasklets,
     _tracebacks,
@@ -131,6 +133,7 @@ def _from_cloudpickle() -> dict[type, Handler]:
 HANDLERS: dict[type, Handler] = {
     **_from_cloudpickle(),
     **_iterators.HANDLERS,
+    **_library_objects.HANDLERS,
     **_generator_step.HANDLERS,
     FunctionType: _functions.reduce_function,
     CellType: _functions.reduce_cell,
@@ -150,6 +153,9 @@ HANDLERS: dict[type, Handler] = {
     _core.Channel: _channels.reduce_channel,
     _core.StacklessChannel: _channels.reduce_channel,
     _core.Lock: _linked.reduce_lock,
+    _core.Event: _linked.reduce_event,
+    _core.Semaphore: _linked.reduce_semaphore,
+    Condition: _linked.reduce_condition,
     type(_core.Lock.__exit__): _linked.reduce_with_method,
     _core.CancelScope: _linked.reduce_scope,
     _core.timeout: _linked.reduce_scope,
@@ -169,7 +175,7 @@ BASES: tuple[tuple[type, Handler], ...] = (
 
 def handler_of(kind: type) -> Handler | None:
     """The reducer of objects of that type; None: pickle saves them."""
-    found = HANDLERS.get(kind)
+    found = HANDLERS.get(kind) or _library_objects.LATE.get((kind.__module__, kind.__name__))
     if found is None:
         found = next((handler for base, handler in BASES if issubclass(kind, base)), None)
     return found

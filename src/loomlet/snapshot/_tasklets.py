@@ -38,7 +38,7 @@ __all__ = [
     "unpack_wait",
 ]
 
-KINDS = ("receive", "iterate", "send", "select", "sleep", "join", "group", "acquire")
+KINDS = ("receive", "iterate", "send", "select", "sleep", "join", "group", "acquire", "wait")
 """The operations in which a tasklet can wait; their index in this tuple stands in the bytes."""
 STATE = 12
 """frames wait variables value error exception name func args kwnames attributes scopes"""

@@ -23,5 +23,6 @@ PyObject *bind_read_wait(s_sched *s, s_tasklet *t);
 int bind_restore_wait(s_sched *s, s_tasklet *t, PyObject *wait, PyObject *value);
 
 extern PyMethodDef bind_snapshot_functions[], bind_snapshot_part_functions[];
+extern PyMethodDef bind_checkpoint_functions[];
 
 #endif

@@ -1,11 +1,14 @@
 /* What a tasklet waits for, as a tuple, and waiting for it again.
  *
  *   ("send" | "receive" | "iterate", channel, seconds or None)
- *   ("select", ((channel, is_send, value), ...), seconds or None)
+ *   ("select", ((channel or None, is_send, value), ...), seconds or None), and, with a value for
+ *       closed channels, a tuple of that value
  *   ("sleep", seconds)
  *   ("join", tasklet, seconds or None, wants its result)
  *   ("group", group)                          for the end of its children
- *   ("acquire", lock, seconds or None)        a loomlet.Lock
+ *   ("acquire", lock or semaphore, seconds or None)    a loomlet.Lock, a loomlet.Semaphore
+ *   ("wait", event, seconds or None)          a loomlet.Event
+ *   ("wait", condition, seconds or None, has been notified)    a loomlet.Condition
  *   ("other", the name of the wait, object or None)    read only
  */
 #include "bind/snapshot/snapshot.h"
@@ -24,6 +27,12 @@ static int is_wait_kind(const s_tasklet *t, const char *name)
     return strcmp(t->kind->name, name) == 0;
 }
 
+static int is_gate(PyObject *object)
+{
+    return Py_IS_TYPE(object, &bind_lock_type) || Py_IS_TYPE(object, &bind_semaphore_type) ||
+           Py_IS_TYPE(object, &bind_event_type);
+}
+
 /* A wait for one object, whose reference is stolen. */
 static PyObject *read_wait_for_object(s_sched *s, s_tasklet *t, PyObject *object)
 {
@@ -34,9 +43,19 @@ static PyObject *read_wait_for_object(s_sched *s, s_tasklet *t, PyObject *object
         return Py_BuildValue("(sNNi)", name, object, seconds_left(s, t), t->wait.value != NULL);
     if (is_wait_kind(t, "join") && PyObject_TypeCheck(object, &bind_group_type))
         return Py_BuildValue("(sN)", "group", object);
-    if (is_wait_kind(t, "acquire") && Py_IS_TYPE(object, &bind_lock_type))
+    if (is_gate(object) && (is_wait_kind(t, "acquire") || is_wait_kind(t, "wait")))
         return Py_BuildValue("(sNN)", name, object, seconds_left(s, t));
+    if (PyObject_TypeCheck(object, &bind_condition_type))
+        return Py_BuildValue("(sNNi)", name, object, seconds_left(s, t), t->wait.value != NULL);
     return Py_BuildValue("(ssN)", "other", name, object);
+}
+
+static PyObject *read_select(s_sched *s, s_tasklet *t)
+{
+    PyObject *closed = n_select_closed_value(t);
+    if (closed == NULL)
+        return Py_BuildValue("(sNN)", "select", n_select_cases(t), seconds_left(s, t));
+    return Py_BuildValue("(sNN(O))", "select", n_select_cases(t), seconds_left(s, t), closed);
 }
 
 PyObject *bind_read_wait(s_sched *s, s_tasklet *t)
@@ -46,7 +65,7 @@ PyObject *bind_read_wait(s_sched *s, s_tasklet *t)
     if (is_wait_kind(t, "sleep"))
         return Py_BuildValue("(sN)", "sleep", seconds_left(s, t));
     if (is_wait_kind(t, "select"))
-        return Py_BuildValue("(sNN)", "select", n_select_cases(t), seconds_left(s, t));
+        return read_select(s, t);
     PyObject *object = s_waited_object(t);
     if (object == NULL && PyErr_Occurred())
         return NULL;
@@ -65,7 +84,8 @@ static int read_deadline(s_sched *s, PyObject *seconds, int64_t *until)
     return 0;
 }
 
-static int restore_select(s_sched *s, s_tasklet *t, PyObject *items, int64_t until)
+/* `rest`: NULL, or a tuple with what is given for a closed channel. */
+static int restore_select(s_sched *s, s_tasklet *t, PyObject *items, int64_t until, PyObject *rest)
 {
     Py_ssize_t count = PyTuple_CheckExact(items) ? PyTuple_GET_SIZE(items) : 0;
     n_case *cases = count > 0 ? c_malloc((size_t)count * sizeof(*cases)) : NULL;
@@ -74,13 +94,18 @@ static int restore_select(s_sched *s, s_tasklet *t, PyObject *items, int64_t unt
         PyObject *item = PyTuple_GET_ITEM(items, i), *channel, *value;
         int sends;
         if (!PyTuple_CheckExact(item) || !PyArg_ParseTuple(item, "OpO", &channel, &sends, &value) ||
-            !bind_is_channel(channel))
+            !(channel == Py_None || bind_is_channel(channel)))
             code = S_E_SNAPSHOT;
+        else if (channel == Py_None)
+            cases[i] = (n_case){NULL, NULL};
         else
             cases[i] = (n_case){(n_channel *)channel, sends ? value : NULL};
     }
+    n_choice choice = {cases, (int)count, NULL, until};
+    if (rest != NULL && PyTuple_CheckExact(rest) && PyTuple_GET_SIZE(rest) == 1)
+        choice.closed = PyTuple_GET_ITEM(rest, 0);
     if (code == S_OK)
-        code = n_restore_select(s, t, cases, (int)count, until);
+        code = n_restore_select(s, t, &choice);
     PyMem_Free(cases);
     return code;
 }
@@ -101,22 +126,29 @@ static int restore_wait(s_sched *s, s_tasklet *t, PyObject *wait, PyObject *valu
 {
     const char *kind;
     PyObject *seconds = Py_None;
+    PyObject *rest = NULL;
     int64_t until, left;
-    int wants = 0;
-    if (!PyTuple_CheckExact(wait) || !PyArg_ParseTuple(wait, "sO|Op", &kind, on, &seconds, &wants))
+    if (!PyTuple_CheckExact(wait) || !PyArg_ParseTuple(wait, "sO|OO", &kind, on, &seconds, &rest))
         return S_E_SNAPSHOT;
     if (strcmp(kind, "sleep") == 0)
         return bind_read_seconds(*on, &left) < 0 ? S_E_SET : s_sleep_again(s, t, left);
     if (read_deadline(s, seconds, &until) < 0)
         return S_E_SET;
     if (strcmp(kind, "select") == 0)
-        return restore_select(s, t, *on, until);
+        return restore_select(s, t, *on, until, rest);
     if (strcmp(kind, "join") == 0 && bind_is_tasklet(*on))
-        return s_join_again(s, t, (s_tasklet *)*on, wants, until);
+        return s_join_again(s, t, (s_tasklet *)*on, rest != NULL && PyObject_IsTrue(rest), until);
     if (strcmp(kind, "group") == 0 && PyObject_TypeCheck(*on, &bind_group_type))
         return s_scope_wait_as(s, t, (s_scope *)*on);
     if (strcmp(kind, "acquire") == 0 && Py_IS_TYPE(*on, &bind_lock_type))
         return y_lock_acquire_as(s, t, (y_lock *)*on, until);
+    if (strcmp(kind, "acquire") == 0 && Py_IS_TYPE(*on, &bind_semaphore_type))
+        return y_semaphore_acquire_as(s, t, (y_semaphore *)*on, until);
+    if (strcmp(kind, "wait") == 0 && Py_IS_TYPE(*on, &bind_event_type))
+        return y_event_wait_as(s, t, (y_event *)*on, until);
+    if (strcmp(kind, "wait") == 0 && PyObject_TypeCheck(*on, &bind_condition_type))
+        return y_condition_wait_as(s, t, (y_condition *)*on, until,
+                                   rest != NULL && PyObject_IsTrue(rest));
     return restore_channel_wait(s, t, kind, *on, value, until);
 }
 
