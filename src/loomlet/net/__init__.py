@@ -1,18 +1,12 @@
 """Sockets for tasklets: plain blocking calls that cost a parked tasklet, not a thread.
 
-    from loomlet import net, run, spawn, timeout
+    from loomlet import net, run
 
     def answer(stream):
-        with stream:
-            for data in stream:
-                stream.send_all(data)
+        for data in stream:
+            stream.send_all(data)
 
-    def main():
-        with net.listen(("127.0.0.1", 7777)) as listener:
-            for stream in listener:
-                spawn(answer, stream)
-
-    run(main)
+    run(net.serve, answer, ("127.0.0.1", 7777))
 
 Time limits work as for every wait: `with timeout(5): ...`, a cancel scope, kill().  No function
 here takes a `timeout`, so none can forget to pass it on.
@@ -35,6 +29,7 @@ from loomlet._public import show_in
 from loomlet.errors import DescriptorClosed, EndOfStream
 from loomlet.net._addresses import resolve
 from loomlet.net._connecting import connect, listen, pair
+from loomlet.net._serving import serve
 from loomlet.net._streams import Listener, Stream
 
 if TYPE_CHECKING:
@@ -51,9 +46,10 @@ __all__ = [
     "listen",
     "pair",
     "resolve",
+    "serve",
 ]
 
-show_in(__name__, Listener, Stream, connect, listen, pair, resolve)
+show_in(__name__, Listener, Stream, connect, listen, pair, resolve, serve)
 
 
 def __getattr__(name: str) -> Any:

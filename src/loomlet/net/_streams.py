@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from loomlet import _core
+from loomlet.net._lines import LONGEST, split_lines
 
 __all__ = ["Listener", "Stream"]
 
@@ -31,6 +32,13 @@ class Stream(_core.Stream):
     """
 
     __slots__ = ()
+
+    def lines(self, max_bytes: int = LONGEST) -> Iterator[bytes]:
+        """The lines that arrive, without their b"\\n" or b"\\r\\n", until nothing more comes.
+
+        The last one may have no end.  ValueError if one is longer than `max_bytes`.
+        """
+        return split_lines(self, max_bytes)
 
     @property
     def local(self) -> Any:

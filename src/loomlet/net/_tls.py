@@ -48,6 +48,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 from loomlet._core import Descriptor, Lock
 from loomlet._public import show_in
 from loomlet.errors import DescriptorClosed, end_of_stream
+from loomlet.net._lines import LONGEST, split_lines
 from loomlet.net._streams import Listener, Stream
 
 if TYPE_CHECKING:
@@ -228,6 +229,13 @@ class TLSStream(_Wrapper[Stream]):
         with suppress(DescriptorClosed):
             while data := self.receive_some():
                 yield data
+
+    def lines(self, max_bytes: int = LONGEST) -> Iterator[bytes]:
+        """The lines that arrive, without their b"\\n" or b"\\r\\n", until nothing more comes.
+
+        The last one may have no end.  ValueError if one is longer than `max_bytes`.
+        """
+        return split_lines(self, max_bytes)
 
     def send_all(self, data: _Buffer, /) -> None:
         """Sends all of it; waits while the peer does not read.
