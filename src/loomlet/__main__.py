@@ -7,8 +7,10 @@ parsed options and returns the exit status.
 from __future__ import annotations
 
 import argparse
+import platform
 import sys
 from collections.abc import Sequence
+from importlib import metadata
 
 from loomlet import _run_cli
 from loomlet._debug import cli as observe
@@ -22,6 +24,8 @@ def parser() -> argparse.ArgumentParser:
         prog="python -m loomlet",
         description="Tools that come with loomlet: tasklets, channels and a scheduler.",
     )
+    version = f"loomlet {metadata.version('loomlet')}, Python {platform.python_version()}"
+    whole.add_argument("--version", action="version", version=version)
     commands = whole.add_subparsers(metavar="COMMAND", required=True)
     bench.add_parser(commands)
     doctor.add_parser(commands)

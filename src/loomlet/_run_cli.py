@@ -1,13 +1,14 @@
-"""`python -m loomlet run script.py` or `-m module`: an unmodified program inside loomlet.run().
+"""`python -m loomlet run script.py`, `-m module` or `-c program`: it runs inside loomlet.run().
 
 The program becomes the module `__main__`, with its own folder at the head of `sys.path` and its own
-`sys.argv`, as under `python script.py`; or with the current folder there and a spec, as under
-`python -m module`.  It runs as the main tasklet with time slices and with the
-blocking calls of the standard library cooperative (loomlet.patch).  It stays `__main__` until the
-process ends, because exit functions run after it.  Its threads are tasklets, unless --os-threads is
-given; non-daemon threads of either kind are joined before exit.  An exception that leaves the
-program is shown at once, without our frames; SystemExit, when the threads have ended, and
-KeyboardInterrupt propagate to the interpreter, which turns them into the exit status.
+`sys.argv`, as under `python script.py`; or with the current folder there, and a spec, as under
+`python -m module`; or without a file, as under `python -c program`.  It runs as the main tasklet
+with time slices and with the blocking calls of the standard library cooperative (loomlet.patch).
+It stays `__main__` until the process ends, because exit functions run after it.  Its threads are
+tasklets, unless --os-threads is given; non-daemon threads of either kind are joined before exit.
+An exception that leaves the program is shown at once, without our frames; SystemExit, when the
+threads have ended, and KeyboardInterrupt propagate to the interpreter, which turns them into the
+exit status.
 
 SIGUSR1, unless it has a handler already, prints a dump of the process on stderr.  A handler in C
 runs that command, so it works while Python is stuck.
@@ -21,8 +22,10 @@ import argparse
 import builtins
 import importlib.util
 import io
+import linecache
 import os
 import sys
+from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from types import CodeType, FunctionType, ModuleType, TracebackType
 
@@ -55,6 +58,8 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     parser.add_argument("--handoff", action=argparse.BooleanOptionalAction, help=words)
     words = "the program is a module, found as by `python -m module`; all that follows is for it"
     parser.add_argument("-m", dest="module", nargs=argparse.REMAINDER, metavar="module", help=words)
+    words = "the program itself; all that follows is for it"
+    parser.add_argument("-c", dest="text", nargs=argparse.REMAINDER, metavar="program", help=words)
     parser.add_argument("script", nargs="?", metavar="script.py", help="the program")
     words = "its arguments, in sys.argv"
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help=words)
@@ -69,35 +74,40 @@ def _seconds(text: str) -> float:
     return value
 
 
+@dataclass
+class Program:
+    """What becomes `__main__`: its code, its sys.argv, its file and its spec, if it has them."""
+
+    code: CodeType
+    argv: list[str]
+    file: str | None = None
+    spec: ModuleSpec | None = None
+
+
 def launch(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """Runs the program; returns the exit status, unless the program exits by itself."""
-    spec = None
-    if options.module:
-        name, *options.arguments = options.module
-    elif options.script is None or options.module is not None:
-        parser.error("expected script.py or -m module")
+    given = options.text or options.module or [options.script, *options.arguments]
+    if given[0] is None or options.text == [] or options.module == []:
+        parser.error("expected script.py, -m module or -c program")
+    read = _compile if options.text else _find_module if options.module else _read
     try:
-        if options.module:
-            spec, code = _find_module(name)
-            options.script = spec.origin
-        else:
-            code = _read(options.script)
+        program = read(*given)
     except ImportError as error:
         print(f"loomlet run: {error}", file=sys.stderr)
         return FAILED
     except OSError as error:
-        print(f"loomlet run: cannot open {options.script}: {error.strerror}", file=sys.stderr)
+        print(f"loomlet run: cannot open {given[0]}: {error.strerror}", file=sys.stderr)
         return NOT_FOUND
     except (SyntaxError, ValueError) as error:
         sys.excepthook(type(error), error.with_traceback(None), None)
         return FAILED
     prepare(threads=not options.os_threads)
-    module = _become_main(options.script, options.arguments, spec)
+    module = _become_main(program)
     ended: list[BaseException | None] = []
     try:
         loomlet.run(
             _outcome,
-            code,
+            program.code,
             module,
             ended,
             slice=options.slice,
@@ -148,12 +158,25 @@ def prepare(*, threads: bool) -> None:
         _core._dump_at_signal((sys.executable, "-P", "-m", "loomlet", "dump"))
 
 
-def _read(script: str) -> CodeType:
-    with io.open_code(os.path.abspath(script)) as file:
-        return compile(file.read(), script, "exec", dont_inherit=True)
+def _read(script: str, *arguments: str) -> Program:
+    path = os.path.abspath(script)
+    with io.open_code(path) as file:
+        code = compile(file.read(), path, "exec", dont_inherit=True)
+    if not sys.flags.safe_path:
+        sys.path[0] = os.path.dirname(os.path.realpath(script))
+    return Program(code, [script, *arguments], path)
 
 
-def _find_module(name: str) -> tuple[ModuleSpec, CodeType]:
+def _compile(text: str, *arguments: str) -> Program:
+    name = "<string>"
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    code = compile(text, name, "exec", dont_inherit=True)
+    if not sys.flags.safe_path:
+        sys.path[0] = ""
+    return Program(code, ["-c", *arguments])
+
+
+def _find_module(name: str, *arguments: str) -> Program:
     """What `python -m name` runs: a module, or the `__main__` of a package."""
     if not sys.flags.safe_path:
         sys.path[0] = os.getcwd()
@@ -167,7 +190,7 @@ def _find_module(name: str) -> tuple[ModuleSpec, CodeType]:
     code = getattr(spec.loader, "get_code", lambda name: None)(spec.name)
     if code is None:
         raise ImportError(f"no code for module {name!r}")
-    return spec, code
+    return Program(code, [str(spec.origin), *arguments], spec.origin, spec)
 
 
 def _find_spec(name: str) -> ModuleSpec:
@@ -180,17 +203,17 @@ def _find_spec(name: str) -> ModuleSpec:
     return spec
 
 
-def _become_main(script: str, arguments: list[str], spec: ModuleSpec | None) -> ModuleType:
+def _become_main(program: Program) -> ModuleType:
     """The module that the program runs in; from now on `__main__`."""
     module = ModuleType("__main__")
-    module.__dict__.update(__file__=script, __builtins__=builtins, __annotations__={})
-    if spec is not None:
+    module.__dict__.update(__builtins__=builtins, __annotations__={})
+    if program.file is not None:
+        module.__dict__.update(__file__=program.file)
+    if (spec := program.spec) is not None:
         module.__dict__.update(__cached__=spec.cached, __loader__=spec.loader)
         module.__dict__.update(__package__=spec.parent, __spec__=spec)
-    elif not sys.flags.safe_path:
-        sys.path[0] = os.path.dirname(os.path.realpath(script))
     sys.modules["__main__"] = module
-    sys.argv = [script, *arguments]
+    sys.argv = program.argv
     return module
 
 

@@ -11,7 +11,6 @@ import atexit
 import os
 import sys
 import threading
-import traceback
 import warnings
 from collections.abc import Callable, Coroutine
 from typing import Any, NoReturn, ParamSpec, TypeVar
@@ -298,7 +297,7 @@ def report(tasklet: _core.Tasklet, exception: BaseException) -> None:
     origin = _origin(tasklet)
     who = f"{tasklet.name}, {origin}," if origin else tasklet.name
     print(f"loomlet: tasklet {who} ended with an exception:", file=sys.stderr)
-    traceback.print_exception(exception, file=sys.stderr)
+    sys.__excepthook__(type(exception), exception, exception.__traceback__)
 
 
 _handler: Handler = report

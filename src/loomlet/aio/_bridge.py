@@ -9,6 +9,10 @@ its result is returned instead of raising Cancelled, because it would be lost ot
 connection from a pool, for example); the scope raises again at the next operation.  A kill or a
 throw comes once and takes precedence.
 
+Below the running loop of somebody else, a notebook's, the coroutine runs in the loop of this thread
+as always, in a tasklet of its own, which sees no other loop.  The loop of the notebook waits as for
+any call that blocks.  A coroutine of our own loop would wait for itself, so it is refused.
+
 A coroutine that waits for a tasklet waits for a future, which a second tasklet sets: only a tasklet
 can wait for another one in any state.  If it is cancelled, it kills the tasklet and waits for its
 end; a second cancel ends that wait too.
@@ -134,9 +138,11 @@ def await_(awaitable: Awaitable[T], /) -> T:
     variables of the tasklet; the tasklet does not see what the coroutine sets.
 
     kill(), throw(), a cancelled scope and a timeout cancel the coroutine and wait for its end; a
-    second kill() or throw() does not wait.  TaskletError in a coroutine: use `await` there.
+    second kill() or throw() does not wait.  TaskletError in a coroutine of such a loop: use `await`
+    there.  Below another running loop, as in the cell of a notebook, that loop stands still
+    meanwhile, and what belongs to it cannot be awaited here.
     """
-    if asyncio._get_running_loop() is not None:
+    if isinstance(asyncio._get_running_loop(), EventLoop):
         raise TaskletError(
             "await_() cannot be called in a coroutine; use `await` there, and to_tasklet() for "
             "plain functions that call await_()"

@@ -1,27 +1,31 @@
-"""A kernel of Jupyter whose threads are tasklets: it waits in ZeroMQ, which is C code."""
+"""Kernels of Jupyter: one whose threads are tasklets, which waits in ZeroMQ, C code; and a plain
+one, in which the cells of the page on notebooks do what the page says."""
 
+import contextlib
+import json
 import os
+import re
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from loomlet import _core
 
-KERNEL = [sys.executable, "-m", "loomlet", "run", "--handoff", "-m", "ipykernel_launcher", "-f"]
+PLAIN = [sys.executable, "-m", "ipykernel_launcher", "-f"]
+KERNEL = [sys.executable, "-m", "loomlet", "run", "--handoff", *PLAIN[1:]]
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "how-to" / "notebooks.md"
 
 
-@pytest.fixture
-def kernel(tmp_path):
+@contextlib.contextmanager
+def started(command, folder):
     """Its process and the file that says how to reach it."""
-    pytest.importorskip("ipykernel")
-    if not _core._can_hand_over():
-        pytest.skip("handoff needs 3.12 or later")
-    file = tmp_path / "connection.json"
-    env = {**os.environ, "JUPYTER_RUNTIME_DIR": str(tmp_path), "IPYTHONDIR": str(tmp_path)}
+    file = folder / "connection.json"
+    env = {**os.environ, "JUPYTER_RUNTIME_DIR": str(folder), "IPYTHONDIR": str(folder)}
     with subprocess.Popen(
-        [*KERNEL, str(file)], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [*command, str(file)], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:
         try:
             while not (file.exists() and file.stat().st_size):
@@ -30,6 +34,24 @@ def kernel(tmp_path):
             yield process, str(file)
         finally:
             process.kill()
+
+
+@pytest.fixture
+def kernel(tmp_path):
+    """One whose threads are tasklets."""
+    pytest.importorskip("ipykernel")
+    if not _core._can_hand_over():
+        pytest.skip("handoff needs 3.12 or later")
+    with started(KERNEL, tmp_path) as found:
+        yield found
+
+
+@pytest.fixture
+def plain_kernel(tmp_path):
+    """One as Jupyter starts it."""
+    pytest.importorskip("ipykernel")
+    with started(PLAIN, tmp_path) as found:
+        yield found
 
 
 ASK = """
@@ -67,3 +89,40 @@ def test_a_kernel_answers(kernel):
         what_it_does = [sys.executable, "-m", "loomlet", "dump", str(process.pid)]
         subprocess.run(what_it_does, stderr=subprocess.STDOUT, check=False)
         raise
+
+
+RUN_CELLS = """
+    import json, sys
+    from jupyter_client import BlockingKernelClient
+
+    client = BlockingKernelClient(connection_file=sys.argv[1])
+    client.load_connection_file()
+    client.start_channels()
+    client.wait_for_ready(timeout=60)
+    for cell in json.load(sys.stdin):
+        said = []
+        client.execute_interactive(cell, timeout=60, output_hook=said.append)
+        for each in (each["content"] for each in said):
+            text = each.get("text") or "".join(each.get("traceback", []))
+            print(text, end="")
+    client.shutdown(timeout=60)
+    client.stop_channels()
+"""
+
+
+def test_the_cells_of_the_page(plain_kernel):
+    """They print what the page says, one after the other in one kernel, below its event loop."""
+    pytest.importorskip("jupyter_client")
+    _, file = plain_kernel
+    page = PAGE.read_text()
+    cells = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    client = subprocess.run(
+        [sys.executable, "-c", f"if True:{RUN_CELLS}", file],
+        input=json.dumps(cells),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    words = re.findall(r"^print\(.*\)  # (.*)$", page, re.MULTILINE)
+    assert (client.stdout.splitlines(), client.returncode) == (words, 0), client.stderr

@@ -219,9 +219,38 @@ def test_a_module_that_cannot_be_run_is_named(command, words, expected):
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("words", [[], ["-m"]])
+@pytest.mark.parametrize("words", [[], ["-m"], ["-c"]])
 def test_a_program_must_be_named(command, words):
-    """Neither a script nor a module is a mistake in the command line."""
+    """No script, module or text is a mistake in the command line."""
     done = command("run", *words)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "expected script.py or -m module" in done.stderr
+    assert "expected script.py, -m module or -c program" in done.stderr
+
+
+def test_a_program_in_the_command_line(command, tmp_path):
+    """It sees what it sees under `python -c`, and is run inside run()."""
+    text = """if 1:
+        import sys, __main__, loomlet
+        print(sys.argv, __name__, sys.path[0] == "", hasattr(__main__, "__file__"))
+        print(__spec__, loomlet.current().is_main, __main__.__dict__ is globals())
+    """
+    done = command("run", "-c", text, "a", "-h")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "['-c', 'a', '-h'] __main__ True False\nNone True True\n"
+
+
+def test_a_traceback_of_a_program_in_the_command_line(command):
+    """That of `python -c`, which has the lines themselves from 3.13 on."""
+    text = "def f():\n    raise KeyError(1)\nf()"
+    done = command("run", "-c", text)
+    plain = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == plain.stderr
+
+
+def test_a_program_in_the_command_line_that_is_no_python(command):
+    done = command("run", "-c", "print(")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "SyntaxError" in done.stderr

@@ -110,6 +110,53 @@ def test_await_in_a_coroutine_is_refused(mode):
     assert aio.await_(main()) == 1
 
 
+def test_await_below_another_loop(mode):
+    """As in the cell of a notebook: it runs in the loop of this thread, the other one stands."""
+    seen = []
+
+    async def inner():
+        await asyncio.sleep(0)
+        seen.append(asyncio.get_running_loop())
+        return 1
+
+    def plain():
+        return aio.await_(inner()) + aio.await_(inner())
+
+    async def main():
+        outer = asyncio.get_running_loop()
+        assert plain() == 2
+        assert asyncio.get_running_loop() is outer
+        await asyncio.sleep(0)
+        return plain()
+
+    assert asyncio.run(main()) == 2
+    assert set(seen) == {aio.get_loop()}
+
+
+def test_what_belongs_to_another_loop_cannot_be_awaited(mode):
+    """It says so instead of waiting for ever."""
+
+    async def main():
+        with pytest.raises(RuntimeError, match="attached to a different loop"):
+            aio.await_(asyncio.get_running_loop().create_future())
+
+    asyncio.run(main())
+
+
+def test_an_exception_comes_out_below_another_loop(mode):
+    async def fail():
+        await asyncio.sleep(0)
+        raise KeyError("fail")
+
+    async def main():
+        with pytest.raises(KeyError, match="fail"):
+            aio.await_(fail())
+        with pytest.raises(TimeoutError), loomlet.timeout(0.01):
+            aio.await_(asyncio.sleep(60))
+
+    asyncio.run(main())
+
+
 def test_close_in_a_coroutine_is_refused(mode):
     """The loop cannot end inside itself."""
 
