@@ -125,15 +125,19 @@ def test_a_cell_that_lacks_something_is_named_and_not_run(monkeypatch: pytest.Mo
     assert watch.announced == watch.ended == 2
 
 
-def test_a_failure_of_loomlet_itself_ends_the_benchmark(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(BenchError, match=r"fake \(case\) on loomlet: ended with status 3"):
-        run(monkeypatch, 1, Fake("loomlet", "raise SystemExit(3)"))
+def test_a_failure_of_loomlet_itself_is_named_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    peer = Fake("go", printing('{"value": 3}'))
+    document, _ = run(monkeypatch, 1, Fake("loomlet", "raise SystemExit(3)"), peer)
+    assert measure.own_failures(document) == [
+        Missing("loomlet", "ended with status 3: no message", "case")
+    ]
+    assert [row.system for row in document.rows] == ["go"]
 
 
 @pytest.mark.parametrize("line", ["pass", "print('[1]')", "print('{\"value\": -1}')"])
 def test_output_that_is_no_result_is_a_failure(monkeypatch: pytest.MonkeyPatch, line: str) -> None:
-    with pytest.raises(BenchError, match="expected"):
-        run(monkeypatch, 1, Fake("loomlet", line))
+    document, _ = run(monkeypatch, 1, Fake("loomlet", line))
+    assert "expected" in document.missing[0].how
 
 
 def test_a_job_that_does_not_fit_the_memory_is_not_started(monkeypatch: pytest.MonkeyPatch) -> None:

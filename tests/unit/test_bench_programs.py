@@ -19,6 +19,7 @@ OURS = {
     "handoff_switches.py",
     "handoff_waits.py",
     "on_loomlet.py",
+    "waiting_on_loomlet.py",
 }
 
 

@@ -19,6 +19,3 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         handoff.EXPERIMENT,
     )
 }
-
-# `demo` is for the first minutes with loomlet; handoff takes as long as the others together.
-DEMO = [each for each in EXPERIMENTS.values() if each is not handoff.EXPERIMENT]

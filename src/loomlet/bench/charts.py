@@ -2,7 +2,8 @@
 
 Needs `matplotlib`, which comes with the extra `loomlet[bench]`; nothing else imports it. A system
 has the same colour in every picture. The axes of the figures are logarithmic, since the systems lie
-up to a hundredfold apart; whiskers go from minimum to maximum.
+up to a hundredfold apart; whiskers go from minimum to maximum. Titles stand beside the pictures,
+in the page, where they are never cut.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from loomlet.bench import format
+from loomlet.bench.headlines import HEADLINES
 from loomlet.bench.model import Document, Row
 
 matplotlib.rcParams["svg.fonttype"] = "none"
@@ -25,10 +27,10 @@ matplotlib.rcParams["svg.hashsalt"] = "loomlet"
 matplotlib.rcParams["font.size"] = 10
 
 COLOURS = {
-    "loomlet": "#c1272d",
-    "go": "#0072b2",
-    "go-2": "#56b4e9",
-    "erlang": "#7b4397",
+    "loomlet": "#0b5cad",
+    "go": "#6a51a3",
+    "go-2": "#9e9ac8",
+    "erlang": "#b5459c",
     "greenlet": "#009e73",
     "tealet": "#66c2a5",
     "gevent": "#1b7837",
@@ -38,15 +40,18 @@ COLOURS = {
     "threads": "#555555",
     "no-handoff": "#999999",
     "process": "#bbbbbb",
+    "cloudpickle": "#8c6d31",
+    "dill": "#bd9e39",
 }
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A picture with its title."""
+    """A picture with its title, and the experiment that it belongs to."""
 
     title: str
     svg: str
+    experiment: str
 
 
 @dataclass(frozen=True)
@@ -108,13 +113,35 @@ def draw(documents: Sequence[Document]) -> list[Chart]:
     for plot in PLOTS:
         document = by_name.get(plot.experiment)
         found += _plot(plot, document) if document else []
+    drawn = {chart.experiment for chart in found}
+    for document in documents:
+        if document.experiment not in drawn:
+            found += _cases(document)
     return found
 
 
 def _switch_table(document: Document) -> Chart:
     rows = sorted(document.rows, key=lambda row: row.median)
     labels = [f"{row.system}: {row.case}" for row in rows]
-    return _bars("The switch table: nanoseconds each", rows, labels)
+    return _bars("The switch table", rows, labels, document.experiment)
+
+
+def _cases(document: Document) -> list[Chart]:
+    """A picture for each case in which others than loomlet took part."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in document.rows:
+        groups.setdefault((row.case, row.unit), []).append(row)
+    for headline in HEADLINES:  # whose peer has another case
+        if headline.experiment == document.experiment and headline.beside:
+            beside = groups.pop((headline.beside, headline.unit), [])
+            groups.setdefault((headline.case, headline.unit), []).extend(beside)
+    found = []
+    for (case, _), rows in groups.items():
+        if len({row.system for row in rows}) > 1:
+            rows.sort(key=lambda row: row.median)
+            labels = [format.system(row) for row in rows]
+            found.append(_bars(case, rows, labels, document.experiment))
+    return found
 
 
 def _plot(plot: Plot, document: Document) -> list[Chart]:
@@ -132,7 +159,8 @@ def _plot(plot: Plot, document: Document) -> list[Chart]:
     best = max(sizes, key=lambda size: (sizes[size], size))
     rows = [row for line in points.values() for size, row in line if size == best]
     rows.sort(key=lambda row: row.median)
-    return [_bars(f"{plot.title} ({rows[0].case})", rows, [format.system(row) for row in rows])]
+    labels = [format.system(row) for row in rows]
+    return [_bars(f"{plot.title} ({rows[0].case})", rows, labels, plot.experiment)]
 
 
 def _lines(plot: Plot, points: Mapping[str, Sequence[tuple[int, Row]]]) -> Chart:
@@ -161,10 +189,10 @@ def _lines(plot: Plot, points: Mapping[str, Sequence[tuple[int, Row]]]) -> Chart
     axes.set_ylabel(UNIT_NAMES[plot.unit])
     axes.grid(alpha=0.3)
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
-    return _chart(plot.title, figure, axes)
+    return _chart(plot.title, plot.experiment, figure, axes)
 
 
-def _bars(title: str, rows: Sequence[Row], labels: Sequence[str]) -> Chart:
+def _bars(title: str, rows: Sequence[Row], labels: Sequence[str], experiment: str) -> Chart:
     """Horizontal bars of rows sorted by median, with the figure at the end of each."""
     figure, axes = _figure(0.9 + 0.3 * len(rows))
     places = range(len(rows), 0, -1)
@@ -183,7 +211,7 @@ def _bars(title: str, rows: Sequence[Row], labels: Sequence[str]) -> Chart:
         axes.set_xlim(right=most * 1.15)
     axes.xaxis.set_major_formatter("{x:,g}")
     axes.set_xlabel(UNIT_NAMES[rows[0].unit] + (", logarithmic" if wide else ""))
-    return _chart(title, figure, axes)
+    return _chart(title, experiment, figure, axes)
 
 
 def _figure(height: float) -> tuple[Figure, Axes]:
@@ -191,9 +219,8 @@ def _figure(height: float) -> tuple[Figure, Axes]:
     return figure, figure.add_subplot()
 
 
-def _chart(title: str, figure: Figure, axes: Axes) -> Chart:
-    axes.set_title(title, loc="left", fontweight="bold")
+def _chart(title: str, experiment: str, figure: Figure, axes: Axes) -> Chart:
     axes.spines[["top", "right"]].set_visible(False)
     picture = io.StringIO()
     figure.savefig(picture, format="svg", metadata={"Date": None})
-    return Chart(title, picture.getvalue())
+    return Chart(title, picture.getvalue(), experiment)

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loomlet.bench import document, machine, measure
-from loomlet.bench.catalogue import DEMO, EXPERIMENTS
+from loomlet.bench.catalogue import EXPERIMENTS
+from loomlet.bench.headlines import DEMO, cells, compare
 from loomlet.bench.model import BenchError, Cell, Document, Experiment
 from loomlet.bench.peers import SYSTEMS
 from loomlet.bench.targets import judge
@@ -75,18 +76,20 @@ def _add_experiment(names: Commands[argparse.ArgumentParser], experiment: Experi
 def _add_together(names: Commands[argparse.ArgumentParser]) -> None:
     every = names.add_parser("all", help="every experiment, one after the other")
     every.add_argument("--quick", action="store_true", help="a few sizes, a few runs")
-    demo = names.add_parser("demo", help="all experiments but handoff, quick, and a report page")
+    demo = names.add_parser("demo", help="two minutes: a dozen comparisons, and a report page")
     words = "write the page there (default: report.html in the folder of the latest results)"
     demo.add_argument("--report", metavar="PATH", type=Path, help=words)
     for parser in (every, demo):
         _add_common(parser)
-        parser.set_defaults(run=_guarded(run_all), case=[], json=None)
-    every.set_defaults(report=None, page=False)
-    demo.set_defaults(quick=True, page=True)
+        parser.set_defaults(case=[], json=None)
+    every.set_defaults(run=_guarded(run_all))
+    demo.set_defaults(run=_guarded(run_demo), quick=True)
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--systems", metavar="A,B", help="only these systems")
+    words = "show the numbers that loomlet promises, and which were reached"
+    parser.add_argument("--targets", action="store_true", help=words)
     words = "how often each system takes its turn"
     parser.add_argument("--runs", metavar="R", type=_positive, help=words)
 
@@ -143,10 +146,45 @@ def run_one(options: argparse.Namespace) -> None:
 
 
 def run_all(options: argparse.Namespace) -> None:
-    """Run every experiment, or those of the demo, which then writes the page."""
-    found = _run(DEMO if options.page else list(EXPERIMENTS.values()), options)
-    if options.page:
-        _write_page(found, options.report or machine.cache() / "report.html")
+    """Run every experiment."""
+    _run(list(EXPERIMENTS.values()), options)
+
+
+INTRODUCTION = """\
+Loomlet runs plain Python functions as light tasklets that talk over channels.
+Here it does a dozen things beside the other systems on this machine ({systems}); this takes about
+two minutes. A longer bar is worse; the best other system in Python is shown, or else Go or Erlang.
+"""
+
+
+def run_demo(options: argparse.Namespace) -> None:
+    """Run the comparisons, draw each as it ends, and write the page."""
+    need_extra()
+    from loomlet.bench import terminal
+
+    console = terminal.console()
+    names = dict.fromkeys(name for each in DEMO for name in each.systems)
+    present = [name for name in names if name != "loomlet" and SYSTEMS[name].version()]
+    console.print(INTRODUCTION.format(systems=", ".join(present)))
+    found = []
+    with terminal.Bar(console) as bar:
+        for experiment in DEMO:
+            work = _work(experiment, options, cells(experiment))
+            found.append(measure.measure(experiment, *work, bar))
+            console.print(terminal.bars(list(compare(found[-1])), console.width))
+    for each in found:
+        document.keep(each)
+    _print_targets(found, console, options)
+    _print_absent(found, console)
+    _write_page(found, options.report or machine.cache() / "report.html")
+    _fail_where_ours_failed(found)
+
+
+def _print_absent(found: Sequence[Document], console: Console) -> None:
+    """One line for all that was not here, and how to get most of it."""
+    absent = dict.fromkeys(entry.system for each in found for entry in each.missing)
+    if absent:
+        console.print(f"Not measured: {', '.join(absent)}. `make peers` gets those in Python.")
 
 
 def need_extra() -> None:
@@ -174,17 +212,30 @@ def _run(experiments: Sequence[Experiment], options: argparse.Namespace) -> list
         found = [measure.measure(*each, bar) for each in work]
     for each in found:
         document.keep(each)
-    _print(found, console)
+    _print(found, console, options)
+    _fail_where_ours_failed(found)
     return found
 
 
-def _work(experiment: Experiment, options: argparse.Namespace) -> tuple[list[Cell], list[str]]:
-    """The cells that the options ask for, and the systems."""
-    cells = experiment.cells(options.quick, options.case)
+def _fail_where_ours_failed(found: Sequence[Document]) -> None:
+    failed = [
+        f"{each.experiment} ({entry.case}): {entry.how}"
+        for each in found
+        for entry in measure.own_failures(each)
+    ]
+    if failed:
+        raise BenchError(f"loomlet itself was not measured in {'; '.join(failed)}")
+
+
+def _work(
+    experiment: Experiment, options: argparse.Namespace, work: list[Cell] | None = None
+) -> tuple[list[Cell], list[str]]:
+    """The cells that the options ask for, or these, and the systems."""
+    found = experiment.cells(options.quick, options.case) if work is None else work
     if options.runs:
-        cells = [replace(cell, runs=options.runs) for cell in cells]
+        found = [replace(cell, runs=options.runs) for cell in found]
     if not options.systems:
-        return cells, list(experiment.systems)
+        return found, list(experiment.systems)
     chosen = options.systems.split(",")
     unknown = sorted(set(chosen) - set(SYSTEMS))
     if unknown:
@@ -192,10 +243,10 @@ def _work(experiment: Experiment, options: argparse.Namespace) -> tuple[list[Cel
     known = [name for name in experiment.systems if name in chosen]
     if not known:
         raise BenchError(f"{experiment.name} knows only {', '.join(experiment.systems)}")
-    return cells, known
+    return found, known
 
 
-def _print(found: Sequence[Document], console: Console) -> None:
+def _print(found: Sequence[Document], console: Console, options: argparse.Namespace) -> None:
     from loomlet.bench import format, terminal
 
     for each in found:
@@ -203,7 +254,16 @@ def _print(found: Sequence[Document], console: Console) -> None:
     absent = [entry for each in found for entry in each.missing]
     if absent:
         console.print(terminal.missing(list(dict.fromkeys(absent))))
-    console.print(terminal.verdicts([verdict for each in found for verdict in judge(each)]))
+    _print_targets(found, console, options)
     if any(row.scaled > 1 for each in found for row in each.rows):
         console.print(format.SCALED)
     console.print("Medians. Ratios count: absolute times belong to this machine and this hour.")
+
+
+def _print_targets(
+    found: Sequence[Document], console: Console, options: argparse.Namespace
+) -> None:
+    from loomlet.bench import terminal
+
+    if options.targets:
+        console.print(terminal.verdicts([verdict for each in found for verdict in judge(each)]))

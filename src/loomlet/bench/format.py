@@ -16,6 +16,8 @@ def amount(value: float, unit: str) -> str:
         return f"{value:,.1f} /s"
     if unit == "s":
         return f"{value:,.3f} s"
+    if value >= 1_000_000:
+        return f"{value / 1_000_000:,.2f} ms"
     return f"{value:,.1f} ns" if value < 1_000 else f"{value / 1_000:,.2f} µs"
 
 

@@ -1,7 +1,7 @@
 """Runs jobs: the systems of a cell take turns, and what they print becomes samples and rows.
 
-A failure of loomlet ends the benchmark; a failure of a peer takes it out of that cell and is named
-in the result. Only the caller's thread is used: two measurements never run at once.
+What fails is taken out of its cell and named in the result, a peer or loomlet itself; nothing ends
+the benchmark but its end. Only the caller's thread is used: two measurements never run at once.
 """
 
 from __future__ import annotations
@@ -45,9 +45,7 @@ class _Outcome:
 
     def leave_out(self, job: Job, why: str) -> None:
         """Note that the job's system is not measured in the job's case."""
-        if job.system == OURS:
-            raise BenchError(f"{job.experiment} ({job.case}) on loomlet: {why}")
-        entry = Missing(job.system, why, job.case)
+        entry = Missing(job.system, why, job.case or job.experiment)
         if entry not in self.missing:
             self.missing.append(entry)
 
@@ -57,8 +55,7 @@ def measure(
 ) -> Document:
     """Run the cells on those chosen systems that are installed.
 
-    Raises BenchError if loomlet's own measurement fails. `chosen` holds names from the
-    experiment's `systems`.
+    `chosen` holds names from the experiment's `systems`.
     """
     versions = {name: SYSTEMS[name].version() for name in chosen}
     present = {name: version for name, version in versions.items() if version is not None}
@@ -92,7 +89,15 @@ def _run_cell(experiment: Experiment, cell: Cell, outcome: _Outcome, watch: Watc
             except BenchError as error:
                 failed.add(job.system)
                 outcome.leave_out(job, str(error))
+            except ArithmeticError as error:  # figures that nobody expected
+                failed.add(job.system)
+                outcome.leave_out(job, f"its figures make no sense: {error}")
         watch.done()
+
+
+def own_failures(document: Document) -> list[Missing]:
+    """Where loomlet itself failed; what this interpreter cannot do at all has no case."""
+    return [entry for entry in document.missing if entry.system == OURS and entry.case]
 
 
 def turns(cell: Cell) -> Iterator[Job]:

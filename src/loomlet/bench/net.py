@@ -128,7 +128,10 @@ def samples(job: Job, output: Mapping[str, Any]) -> list[Sample]:
             Sample(job.system, f"{job.case} {word}", "ns", number(output, word))
             for word in ("set", "cancel")
         ]
-    each = number(output, "seconds") * 1e9 / number(output, "requests")
+    requests = number(output, "requests")
+    if not requests:
+        raise BenchError("no request was answered in time; let nothing else run, or give it longer")
+    each = number(output, "seconds") * 1e9 / requests
     return [Sample(job.system, job.case, "ns", each)]
 
 

@@ -1,6 +1,8 @@
-"""The report: one HTML page that needs nothing else, with the pictures and every number.
+"""The report: one HTML page that needs nothing else.
 
-Pictures are embedded as SVG; the page loads no script, font or style from anywhere.
+First what somebody looks at who has never seen loomlet: a sentence, and a bar for each of a dozen
+comparisons.  Then a picture for every experiment, the promises, and every number.  Pictures are
+embedded as SVG; the page loads no script, font or style from anywhere.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from pathlib import Path
 
 from loomlet.bench import charts, format
 from loomlet.bench.catalogue import EXPERIMENTS
+from loomlet.bench.headlines import Comparison, compare
 from loomlet.bench.model import Document
 from loomlet.bench.targets import judge
 
@@ -24,6 +27,10 @@ table { border-collapse: collapse; font-size: 13px; margin: 1rem 0; }
 th, td { padding: .2rem .7rem; text-align: right; border-bottom: 1px solid #ddd; }
 th:nth-child(-n+2), td:nth-child(-n+2) { text-align: left; }
 tr.ours { font-weight: 600; } .yes { color: #17692b; } .no { color: #b3261e; }
+.lead { font-size: 18px; } .bars td { border: 0; padding: .1rem .5rem; white-space: nowrap; }
+.bars td:first-child { padding-top: .55rem; } .bars td.wide { width: 26rem; }
+.bar { height: .95rem; border-radius: 2px; min-width: 2px; background: #b9b9b9; }
+.bar.ours { background: #0b5cad; } h3 { margin: 2rem 0 0; font-size: 16px; }
 .setting, .missing { color: #555; }
 """
 
@@ -36,14 +43,55 @@ def write(documents: Sequence[Document], path: Path) -> None:
 
 def page(documents: Sequence[Document]) -> str:
     """The page as text."""
-    body = ["<h1>loomlet bench</h1>", *_settings(documents)]
-    body += ["<h2>Numbers to reach</h2>", _verdicts(documents), "<h2>Pictures</h2>"]
-    body += [_picture(chart) for chart in charts.draw(documents)]
+    found = [each for document in documents for each in compare(document)]
+    body = ["<h1>Loomlet beside its peers</h1>", f'<p class="lead">{escape(_lead(found))}</p>']
+    body += [_bars(found), *_settings(documents)]
+    pictures = charts.draw(documents)
+    for document in documents:
+        experiment = EXPERIMENTS[document.experiment]
+        body.append(f"<h2>{escape(experiment.summary[:1].upper() + experiment.summary[1:])}</h2>")
+        body += [_picture(each) for each in pictures if each.experiment == document.experiment]
+    body += ["<h2>Numbers to reach</h2>", _verdicts(documents), "<h2>Every number</h2>"]
     for document in documents:
         body += _section(document)
     head = f'<meta charset="utf-8"><title>loomlet bench</title><style>{STYLE}</style>'
     return (
         f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(body)}</body></html>\n'
+    )
+
+
+def _lead(found: Sequence[Comparison]) -> str:
+    """The sentence at the top: what loomlet is, and how it did."""
+    ratios = sorted(each.ratio for each in found if each.ratio is not None)
+    words = "Plain Python functions as light tasklets that talk over channels."
+    if not ratios:
+        return words
+    ahead = sum(ratio > 1 for ratio in ratios)
+    middle = ratios[len(ratios) // 2]
+    return (
+        f"{words} In {ahead} of {len(ratios)} comparisons loomlet needs less time or memory than "
+        f"the best other system in Python; the median is {middle:,.1f} times less."
+    )
+
+
+def _bars(found: Sequence[Comparison]) -> str:
+    """Two lines for each comparison; a longer bar is worse."""
+    lines = []
+    for each in found:
+        rows = [row for row in (each.ours, each.peer or each.compiled) if row is not None]
+        longest = max(row.median for row in rows) or 1
+        for row in rows:
+            mine = row is each.ours
+            width = f"width:{100 * row.median / longest:.1f}%"
+            times = f"{row.median / each.ours.median:,.1f} x" if each.ours.median else ""
+            lines.append(
+                f"<tr><td>{escape(each.headline.words) if mine else ''}</td>"
+                f"<td>{escape(row.system)}</td><td>{format.amount(row.median, row.unit)}</td>"
+                f'<td class="wide"><div class="bar{" ours" if mine else ""}" style="{width}">'
+                f"</div></td><td>{'' if mine else times}</td></tr>"
+            )
+    return (
+        f'<table class="bars">{"".join(lines)}</table><p class="setting">A longer bar is worse.</p>'
     )
 
 
@@ -64,12 +112,13 @@ def _settings(documents: Sequence[Document]) -> Iterable[str]:
 
 def _picture(chart: charts.Chart) -> str:
     data = base64.b64encode(chart.svg.encode()).decode()
-    return f'<img alt="{escape(chart.title)}" src="data:image/svg+xml;base64,{data}">'
+    title = escape(chart.title)
+    return f'<h3>{title}</h3><img alt="{title}" src="data:image/svg+xml;base64,{data}">'
 
 
 def _section(document: Document) -> Iterable[str]:
     experiment = EXPERIMENTS[document.experiment]
-    yield f"<h2>{escape(experiment.name)}</h2><p>{escape(experiment.summary)}.</p>"
+    yield f"<h3>{escape(experiment.name)}</h3><p>{escape(experiment.summary)}.</p>"
     headings = ("case", "system", "median", "min - max", "runs", "x loomlet", "rate")
     lines = [_line(headings, "th")]
     for row in document.rows:
@@ -95,8 +144,9 @@ def _verdicts(documents: Sequence[Document]) -> str:
     lines = [_line(("what", "reached", "measured", "must", "aim"), "th")]
     for document in documents:
         for verdict in judge(document):
-            target = verdict.target
-            measured = "-" if verdict.measured is None else f"{verdict.measured:,.2f}"
+            if verdict.measured is None:
+                continue
+            target, measured = verdict.target, f"{verdict.measured:,.2f}"
             bounds = target.bound(target.must), target.bound(target.aim)
             lines.append(_line((target.what, verdict.word, measured, *bounds), "td", verdict.word))
     return f"<table>{''.join(lines)}</table>"

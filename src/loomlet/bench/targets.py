@@ -177,6 +177,12 @@ TARGETS: Sequence[Target] = (
     _speed("channel hop / no-op C call", _HOP, _NOOP, 3.5, 2.6),
     _speed("stackless hop / channel hop", _STACKLESS, _HOP, 1.05, 1.0),
     _speed("stackless create and run / native", _STACKLESS_NEW, _NEW, 1.1, 1.0),
+    *(
+        _speed(
+            f"{what}: asyncio / loomlet", ("asyncio", what, "ns"), ("loomlet", what, "ns"), 10, 20
+        )
+        for what in ("event", "semaphore", "condition")
+    ),
     _speed("call across chunks / call", _ACROSS, _CALL, 1.5, 1.1),
     _ring("go", "N=100 M=10000", 2.5, 4),
     _ring("erlang", "N=100 M=10000", 3.5, 5),

@@ -14,6 +14,8 @@ The rows, all in nanoseconds:
                             to its end
     stackless create and run
                             the same by a tasklet of loomlet.compat.stackless
+    event, semaphore, condition
+                            a wait that another tasklet ends, two tasklets taking turns
     switch from C           the bare exchange of two C stacks, no Python in between
     hard switch 100 words   the same with 100 machine words of stack in use below it
     hard switch 1000 words  and with 1000
@@ -42,6 +44,9 @@ CASES = (
     "stackless hop",
     "create and run",
     "stackless create and run",
+    "event",
+    "semaphore",
+    "condition",
     "switch from C",
     "hard switch 100 words",
     "hard switch 1000 words",

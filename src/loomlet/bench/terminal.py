@@ -1,4 +1,4 @@
-"""What the bench shows in the terminal: a progress bar while it runs, tables at the end.
+"""What the bench shows in the terminal: progress while it runs, then bars (demo) or tables.
 
 Needs `rich`, which comes with the extra `loomlet[bench]`; nothing else in the bench imports it.
 """
@@ -20,6 +20,7 @@ from rich.progress import (
 from rich.table import Table
 
 from loomlet.bench import format
+from loomlet.bench.headlines import Comparison
 from loomlet.bench.model import Document, Experiment, Job, Missing, Row
 from loomlet.bench.targets import Verdict
 
@@ -106,19 +107,51 @@ def rows(document: Document, experiment: Experiment) -> Table:
     return table
 
 
+BAR = 30
+"""Cells of the longest bar."""
+
+
+def bars(found: list[Comparison], width: int) -> Table:
+    """Two lines for each comparison, ours and the best peer's; less is better."""
+    words = 41 if width >= WIDTH else 29
+    room = max(6, min(BAR, width - words - 35))
+    table = Table(box=None, show_header=False, padding=(0, 1, 0, 0))
+    table.add_column(width=words)
+    table.add_column(width=11, no_wrap=True)
+    table.add_column(justify="right", width=10, no_wrap=True)
+    table.add_column(width=room, no_wrap=True)
+    table.add_column(justify="right", width=8, no_wrap=True)
+    for each in found:
+        rows = [row for row in (each.ours, each.peer or each.compiled) if row is not None]
+        longest = max(row.median for row in rows) or 1
+        lines = []
+        for row in rows:
+            mine = row is each.ours
+            style = "bold green" if mine else "dim"
+            length = max(1, round(room * row.median / longest))
+            times = f"{row.median / each.ours.median:,.1f} x" if each.ours.median else ""
+            value = format.amount(row.median, row.unit)
+            lines.append((row.system, value, f"[{style}]{'█' * length}[/]", "" if mine else times))
+        table.add_row(each.headline.words, *map("\n".join, zip(*lines, strict=True)))
+    return table
+
+
 def verdicts(found: list[Verdict]) -> Table:
     """The promises, what was measured, and whether they were kept."""
     table = _table("numbers to reach")
     table.add_column("what")
     for heading in ("must", "aim", "measured", "reached"):
         table.add_column(heading, justify="right")
-    colours = {"yes": "green", "no": "red", "not measured": "dim"}
+    colours = {"yes": "green", "no": "red"}
     for verdict in found:
-        target = verdict.target
-        measured = "-" if verdict.measured is None else f"{verdict.measured:,.2f}"
+        if verdict.measured is None:
+            continue
+        target, measured = verdict.target, f"{verdict.measured:,.2f}"
         word = f"[{colours[verdict.word]}]{verdict.word}[/]"
         bounds = target.bound(target.must), target.bound(target.aim)
         table.add_row(target.what, *bounds, measured, word)
+    left = len(found) - table.row_count
+    table.caption = f"{left} more were not measured" if left else None
     return table
 
 

@@ -62,12 +62,54 @@ async def timed(count: int, *work: Coroutine[Any, Any, None]) -> float:
     return (perf_counter_ns() - started) / (2 * count)
 
 
+async def by_event(count: int, mine: asyncio.Event, other: asyncio.Event) -> None:
+    """Waits for its event, clears it, sets the other one."""
+    for _ in range(count):
+        await mine.wait()
+        mine.clear()
+        other.set()
+
+
+async def by_semaphore(count: int, mine: asyncio.Semaphore, other: asyncio.Semaphore) -> None:
+    """Takes a permit of its own, gives one of the other."""
+    for _ in range(count):
+        await mine.acquire()
+        other.release()
+
+
+async def by_condition(
+    count: int, mine: list[asyncio.Condition], other: list[asyncio.Condition]
+) -> None:
+    """Waits until it is its turn, and says that it is the other one's."""
+    condition, *_ = mine
+    for _ in range(count):
+        async with condition:
+            while len(mine) == 1:
+                await condition.wait()
+            other.append(mine.pop())
+            condition.notify()
+
+
+async def in_turns(
+    count: int, side: Callable[..., Coroutine[Any, Any, None]], *things: Any
+) -> float:
+    """Nanoseconds per wait of two tasks that take turns, each `count` times."""
+    return await timed(count, side(count, *things), side(count, *reversed(things)))
+
+
 async def speeds(count: int) -> dict[str, float]:
     """The rows that asyncio answers to."""
     out, back = Queue(1), Queue(1)
+    first, condition = asyncio.Event(), asyncio.Condition()
+    first.set()
     return {
         "frame switch soft": await timed(count, yielding(count), yielding(count)),
         "channel hop": await timed(count, serve(count, out, back), answer(count, out, back)),
+        "event": await in_turns(count, by_event, first, asyncio.Event()),
+        "semaphore": await in_turns(
+            count, by_semaphore, asyncio.Semaphore(1), asyncio.Semaphore(0)
+        ),
+        "condition": await in_turns(count, by_condition, [condition] * 2, [condition]),
     }
 
 

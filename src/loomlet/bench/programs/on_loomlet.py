@@ -15,6 +15,7 @@ from typing import Any, TextIO
 
 import loomlet
 from loomlet import Channel, _core, net, patch, run_blocking, schedule, spawn, timeout
+from loomlet.bench.programs import waiting_on_loomlet
 
 Starter = Callable[..., loomlet.Tasklet]
 SETTING: ContextVar[str] = ContextVar("SETTING")
@@ -179,7 +180,7 @@ def speeds(switches: int) -> dict[str, float]:
         "hard switch 1000 words": _core.cswitch_ns(switches, 1000),
     }
     known = {case: value for case, value in rows.items() if value is not None}
-    return known | crossing()
+    return known | waiting_on_loomlet.waits(half) | crossing()
 
 
 def taskspeed(switches: int, repeats: int, flavour: str) -> list[dict[str, float]]:
