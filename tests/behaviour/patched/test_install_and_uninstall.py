@@ -209,6 +209,7 @@ def test_at_the_end_of_the_interpreter_nothing_hangs(python):
     assert (done.returncode, done.stdout) == (0, "good\n")
 
 
+@pytest.mark.busy_fork
 def test_a_forked_child_waits_by_itself(python):
     """Tasklets that wait at the fork continue in both processes."""
     done = python(

@@ -20,6 +20,14 @@ def freezing(tasklet: Tasklet) -> None:
     assert_type(loomlet.clone(tasklet), Tasklet)
 
 
+def pausing(store: list[bytes]) -> str:
+    """None where it goes on after it was thawed."""
+    saved = loomlet.checkpoint(key=b"k")
+    if saved is not None:
+        store.append(saved)
+    return "later"
+
+
 def thawing(data: bytes) -> None:
     """The result is like the argument of freeze(): one or a list."""
     assert_type(loomlet.thaw(data), Any)

@@ -44,7 +44,7 @@ def grouping() -> None:
     """A group makes children and is a scope."""
     with TaskGroup() as group:
         assert_type(group, TaskGroup)
-        assert_type(group.spawn(add, 1, other=2), Tasklet)
+        assert_type(group.spawn(add, 1, other=2), Tasklet[int])
         assert_type(group.cancel_scope, CancelScope)
         group.cancel()
     scope: CancelScope = group

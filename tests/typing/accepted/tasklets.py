@@ -27,11 +27,11 @@ def running() -> None:
 
 def spawning() -> None:
     """The arguments of spawn() are those of the function."""
-    assert_type(spawn(add, 1), Tasklet)
-    assert_type(spawn(add, 1, other=2), Tasklet)
-    assert_type(spawn(print, "x", end=""), Tasklet)
-    assert_type(spawn(lambda: None), Tasklet)
-    assert_type(loomlet.spawn_threadsafe(7, add, 1, other=2), Tasklet)
+    assert_type(spawn(add, 1), Tasklet[int])
+    assert_type(spawn(add, 1, other=2), Tasklet[int])
+    assert_type(spawn(print, "x", end=""), Tasklet[None])
+    assert_type(spawn(lambda: None), Tasklet[None])
+    assert_type(loomlet.spawn_threadsafe(7, add, 1, other=2), Tasklet[int])
     assert_type(current(), Tasklet)
     assert_type(loomlet.now(), float)
     schedule()

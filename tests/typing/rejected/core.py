@@ -15,7 +15,7 @@ def channels(channel: Channel) -> None:
     """Wrong arguments, a property that is set, and a result that is something else."""
     Channel("jobs")  # wrong: arg-type, reportArgumentType
     channel.send()  # wrong: call-arg, reportCallIssue
-    channel.send(1, 2)  # wrong: call-arg, reportCallIssue
+    channel.send(1, 2, 3)  # wrong: call-arg, reportCallIssue
     channel.closed = True  # wrong: misc, reportAttributeAccessIssue
     assert_type(channel.try_receive(), bool)  # wrong: assert-type, reportAssertTypeFailure
     select(channel)  # wrong: arg-type, reportArgumentType
