@@ -181,6 +181,24 @@ def test_a_cancel(mode):
     assert scope.cancelled_caught
 
 
+def test_a_wait_that_must_not_begin(mode):
+    """In a scope that is cancelled already: it is, and the lock is held until its block ends."""
+    condition, log = Condition(), []
+
+    def waits():
+        with CancelScope() as scope, condition:
+            scope.cancel()
+            try:
+                condition.wait()
+            finally:
+                log.append(condition._is_held())
+        log.append(scope.cancelled_caught)
+
+    spawn(waits).join()
+    assert log == [True, True]
+    assert not condition._lock.locked()
+
+
 def test_killed_while_it_takes_the_lock(mode):
     """The kill is raised when it has the lock."""
     condition, log = Condition(), []

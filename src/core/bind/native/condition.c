@@ -17,7 +17,8 @@ static PyObject *condition_wait(PyObject *self, PyObject *const *args, Py_ssize_
     if (s == NULL || bind_read_timeout(s, "wait", args, nargs, kwnames, 0, &until) < 0)
         return NULL;
     c_call_site site = BIND_SITE(self, args, bind_argument_count(nargs, kwnames), condition_wait);
-    return bind_result(y_condition_wait(s, SELF, until, &site, &code), code, self);
+    PyObject *done = y_condition_wait(s, SELF, until, &site, &code);
+    return bind_result(done, code, self);
 }
 
 static PyObject *condition_acquire(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
