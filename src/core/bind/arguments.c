@@ -93,22 +93,26 @@ static PyObject *find_timeout_argument(const char *function, PyObject *const *ar
     return args[nargs];
 }
 
-int bind_read_timeout(s_sched *s, const char *function, PyObject *const *args, Py_ssize_t nargs,
-                      PyObject *kwnames, Py_ssize_t at, int64_t *until)
+int bind_read_deadline(s_sched *s, PyObject *timeout, int64_t *until)
 {
     int64_t nanoseconds;
     *until = S_FOREVER;
-    if (nargs == at && kwnames == NULL)
-        return 0;
-    PyObject *timeout = find_timeout_argument(function, args, nargs, kwnames, at);
-    if (timeout == NULL)
-        return -1;
-    if (timeout == Py_None)
+    if (timeout == NULL || timeout == Py_None)
         return 0;
     if (bind_read_seconds(timeout, &nanoseconds) < 0)
         return -1;
     *until = s_now(s) + nanoseconds;
     return 0;
+}
+
+int bind_read_timeout(s_sched *s, const char *function, PyObject *const *args, Py_ssize_t nargs,
+                      PyObject *kwnames, Py_ssize_t at, int64_t *until)
+{
+    *until = S_FOREVER;
+    if (nargs == at && kwnames == NULL)
+        return 0;
+    PyObject *timeout = find_timeout_argument(function, args, nargs, kwnames, at);
+    return timeout != NULL ? bind_read_deadline(s, timeout, until) : -1;
 }
 
 static int position_of_name(const char *const *names, PyObject *name)

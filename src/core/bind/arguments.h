@@ -7,6 +7,8 @@
 /* The deadline for an optional `timeout` in seconds, the argument number `at` or given by name. */
 int bind_read_timeout(s_sched *s, const char *function, PyObject *const *args, Py_ssize_t nargs,
                       PyObject *kwnames, Py_ssize_t at, int64_t *until);
+/* The deadline for a timeout in seconds; none for None or NULL. */
+int bind_read_deadline(s_sched *s, PyObject *timeout, int64_t *until);
 /* Seconds (int or float) as nanoseconds, at least 0; -1 with an exception set. */
 int bind_read_seconds(PyObject *value, int64_t *nanoseconds);
 /* 0 when exactly `want` positional arguments were given. */

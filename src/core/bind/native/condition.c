@@ -24,33 +24,18 @@ static PyObject *condition_wait(PyObject *self, PyObject *const *args, Py_ssize_
 static PyObject *condition_acquire(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                                    PyObject *kwnames)
 {
-    int64_t until = S_FOREVER;
-    int code;
-    s_sched *s = s_self();
-    if (s == NULL || bind_read_acquire(s, args, nargs, kwnames, &until) < 0)
-        return NULL;
-    c_call_site site =
-        BIND_SITE(self, args, bind_argument_count(nargs, kwnames), condition_acquire);
-    PyObject *done = y_lock_acquire(s, SELF->lock, until, &site, &code);
-    return code == S_E_TIMEOUT ? Py_NewRef(Py_False) : bind_result(done, code, self);
+    return bind_acquire_lock(self, SELF->lock, args, nargs, kwnames, (void *)condition_acquire);
 }
 
 static PyObject *condition_release(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    s_sched *s = s_self();
-    if (s == NULL)
-        return NULL;
-    int code = y_lock_release(s, SELF->lock);
-    return code < 0 ? bind_fail(code, self) : Py_NewRef(Py_None);
+    return bind_release_lock(self, SELF->lock);
 }
 
 static PyObject *condition_enter(PyObject *self, const c_call_site *site)
 {
-    int code;
-    s_sched *s = s_self();
-    PyObject *done = s ? y_lock_acquire(s, SELF->lock, S_FOREVER, site, &code) : NULL;
-    return s ? bind_result(done, code, self) : NULL;
+    return bind_enter_lock(self, SELF->lock, site);
 }
 
 static PyObject *condition_exit(PyObject *self)

@@ -9,6 +9,38 @@
 int bind_read_acquire(s_sched *s, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
                       int64_t *until);
 
+/* acquire(), release() and entering `with`, of `self`, which is the lock or has it; `called` is the
+ * function that Python has called. */
+static inline PyObject *bind_acquire_lock(PyObject *self, y_lock *lock, PyObject *const *args,
+                                          Py_ssize_t nargs, PyObject *kwnames, void *called)
+{
+    int64_t until = S_FOREVER;
+    int code;
+    s_sched *s = s_self();
+    if (s == NULL || bind_read_acquire(s, args, nargs, kwnames, &until) < 0)
+        return NULL;
+    c_call_site site = BIND_SITE(self, args, bind_argument_count(nargs, kwnames), called);
+    PyObject *done = y_lock_acquire(s, lock, until, &site, &code);
+    return code == S_E_TIMEOUT ? Py_NewRef(Py_False) : bind_result(done, code, self);
+}
+
+static inline PyObject *bind_release_lock(PyObject *self, y_lock *lock)
+{
+    s_sched *s = s_self();
+    if (s == NULL)
+        return NULL;
+    int code = y_lock_release(s, lock);
+    return code < 0 ? bind_fail(code, self) : Py_NewRef(Py_None);
+}
+
+static inline PyObject *bind_enter_lock(PyObject *self, y_lock *lock, const c_call_site *site)
+{
+    int code;
+    s_sched *s = s_self();
+    PyObject *done = s ? y_lock_acquire(s, lock, S_FOREVER, site, &code) : NULL;
+    return s ? bind_result(done, code, self) : NULL;
+}
+
 int bind_gate_traverse(PyObject *self, visitproc visit, void *arg);
 int bind_gate_clear(PyObject *self);
 void bind_gate_dealloc(PyObject *self);

@@ -9,24 +9,13 @@
 static PyObject *lock_acquire(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                               PyObject *kwnames)
 {
-    int64_t until = S_FOREVER;
-    int code;
-    s_sched *s = s_self();
-    if (s == NULL || bind_read_acquire(s, args, nargs, kwnames, &until) < 0)
-        return NULL;
-    c_call_site site = BIND_SITE(self, args, bind_argument_count(nargs, kwnames), lock_acquire);
-    PyObject *done = y_lock_acquire(s, SELF, until, &site, &code);
-    return code == S_E_TIMEOUT ? Py_NewRef(Py_False) : bind_result(done, code, self);
+    return bind_acquire_lock(self, SELF, args, nargs, kwnames, (void *)lock_acquire);
 }
 
 static PyObject *lock_release(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    s_sched *s = s_self();
-    if (s == NULL)
-        return NULL;
-    int code = y_lock_release(s, SELF);
-    return code < 0 ? bind_fail(code, self) : Py_NewRef(Py_None);
+    return bind_release_lock(self, SELF);
 }
 
 static PyObject *lock_locked(PyObject *self, PyObject *unused)
@@ -37,10 +26,7 @@ static PyObject *lock_locked(PyObject *self, PyObject *unused)
 
 static PyObject *lock_enter(PyObject *self, const c_call_site *site)
 {
-    int code;
-    s_sched *s = s_self();
-    PyObject *done = s ? y_lock_acquire(s, SELF, S_FOREVER, site, &code) : NULL;
-    return s ? bind_result(done, code, self) : NULL;
+    return bind_enter_lock(self, SELF, site);
 }
 
 static PyObject *lock_exit(PyObject *self)

@@ -106,18 +106,11 @@ static int read_arguments(s_sched *s, PyObject *const *args, Py_ssize_t nargs, P
 {
     static const char *const names[] = {"cases", "timeout", "closed", NULL};
     PyObject *values[3] = {NULL, NULL, NULL};
-    int64_t nanoseconds;
     if (bind_check_most("select", nargs, 2) < 0 ||
         bind_parse_arguments("select", names, 1, args, nargs, kwnames, values) < 0)
         return -1;
     choice->closed = values[2];
-    choice->until = S_FOREVER;
-    if (values[1] == NULL || values[1] == Py_None)
-        return 0;
-    if (bind_read_seconds(values[1], &nanoseconds) < 0)
-        return -1;
-    choice->until = s_now(s) + nanoseconds;
-    return 0;
+    return bind_read_deadline(s, values[1], &choice->until);
 }
 
 PyObject *bind_select(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)

@@ -107,7 +107,7 @@ static PyMethodDef methods[] = {
     {"acquire", BIND_FN(semaphore_acquire), METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("acquire($self, /, blocking=True, timeout=None)\n--\n\n"
                "Takes a permit; waits for one, first come, first served.  Returns True, or False\n"
-               "when there is none at once, or within `timeout` seconds.\n"
+               "if no permit is free at once, or becomes free within `timeout` seconds.\n"
                "Tasklets and OS threads alike.")},
     {"release", BIND_FN(semaphore_release), METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("release($self, /, n=1)\n--\n\n"
