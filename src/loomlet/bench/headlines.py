@@ -44,6 +44,16 @@ class Comparison:
         """How many times our figure the peer's is."""
         return self.peer.median / self.ours.median if self.peer and self.ours.median else None
 
+    def bars(self) -> Iterator[tuple[Row, float, str]]:
+        """Ours and the best other one: the row, its part of the longest bar, and for the other one
+        how many times ours it is."""
+        rows = [row for row in (self.ours, self.peer or self.compiled) if row is not None]
+        longest = max(row.median for row in rows) or 1
+        for row in rows:
+            shown = row is not self.ours and self.ours.median
+            times = f"{row.median / self.ours.median:,.1f} x" if shown else ""
+            yield row, row.median / longest, times
+
 
 HEADLINES = (
     Headline("one switch between two tasklets", "taskspeed", "frame switch soft", "ns"),

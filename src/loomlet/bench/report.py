@@ -78,17 +78,14 @@ def _bars(found: Sequence[Comparison]) -> str:
     """Two lines for each comparison; a longer bar is worse."""
     lines = []
     for each in found:
-        rows = [row for row in (each.ours, each.peer or each.compiled) if row is not None]
-        longest = max(row.median for row in rows) or 1
-        for row in rows:
+        for row, part, times in each.bars():
             mine = row is each.ours
-            width = f"width:{100 * row.median / longest:.1f}%"
-            times = f"{row.median / each.ours.median:,.1f} x" if each.ours.median else ""
+            width = f"width:{100 * part:.1f}%"
             lines.append(
                 f"<tr><td>{escape(each.headline.words) if mine else ''}</td>"
                 f"<td>{escape(row.system)}</td><td>{format.amount(row.median, row.unit)}</td>"
                 f'<td class="wide"><div class="bar{" ours" if mine else ""}" style="{width}">'
-                f"</div></td><td>{'' if mine else times}</td></tr>"
+                f"</div></td><td>{times}</td></tr>"
             )
     return (
         f'<table class="bars">{"".join(lines)}</table><p class="setting">A longer bar is worse.</p>'

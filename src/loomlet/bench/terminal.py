@@ -122,16 +122,12 @@ def bars(found: list[Comparison], width: int) -> Table:
     table.add_column(width=room, no_wrap=True)
     table.add_column(justify="right", width=8, no_wrap=True)
     for each in found:
-        rows = [row for row in (each.ours, each.peer or each.compiled) if row is not None]
-        longest = max(row.median for row in rows) or 1
         lines = []
-        for row in rows:
-            mine = row is each.ours
-            style = "bold green" if mine else "dim"
-            length = max(1, round(room * row.median / longest))
-            times = f"{row.median / each.ours.median:,.1f} x" if each.ours.median else ""
+        for row, part, times in each.bars():
+            style = "bold green" if row is each.ours else "dim"
+            bar = "█" * max(1, round(room * part))
             value = format.amount(row.median, row.unit)
-            lines.append((row.system, value, f"[{style}]{'█' * length}[/]", "" if mine else times))
+            lines.append((row.system, value, f"[{style}]{bar}[/]", times))
         table.add_row(each.headline.words, *map("\n".join, zip(*lines, strict=True)))
     return table
 
