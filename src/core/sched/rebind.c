@@ -97,9 +97,9 @@ static B_NOINLINE int claim_elsewhere(s_tasklet *t, int alive, PyObject **func)
     return end_claim(&c);
 }
 
-static B_INLINE int claim_for_new_run(s_tasklet *t, int alive, PyObject **func)
+static B_INLINE int claim_for_new_run(const s_sched *here, s_tasklet *t, int alive, PyObject **func)
 {
-    if (B_UNLIKELY(t->owner != s_self_here()))
+    if (B_UNLIKELY(t->owner != here))
         return claim_elsewhere(t, alive, func);
     claim c = {t, alive, S_OK, 0, func};
     claim_if_free(&c);
@@ -108,7 +108,7 @@ static B_INLINE int claim_for_new_run(s_tasklet *t, int alive, PyObject **func)
 
 int s_claim_for_rebinding(s_tasklet *t, int alive, PyObject **func)
 {
-    return claim_for_new_run(t, alive, func);
+    return claim_for_new_run(s_self_here(), t, alive, func);
 }
 
 void s_release_claim(s_tasklet *t)
@@ -158,7 +158,7 @@ static B_NOINLINE int begin_elsewhere(s_tasklet *t)
     return b.code;
 }
 
-static B_INLINE int begin_new_run(s_tasklet *t)
+int s_begin_run(s_tasklet *t)
 {
     if (B_UNLIKELY(t->owner != s_self_here()))
         return begin_elsewhere(t);
@@ -169,54 +169,60 @@ static B_INLINE int begin_new_run(s_tasklet *t)
     return S_OK;
 }
 
-int s_begin_run(s_tasklet *t)
+/* Of a run that has ended nothing is left but the name of its function and how it ended. */
+static B_INLINE int make_call_of_claimed(s_sched *s, s_tasklet *t, PyObject *func, PyObject *args,
+                                         PyObject *kwnames)
 {
-    return begin_new_run(t);
-}
-
-/* Of a run that has ended nothing is left but the name of its function. */
-static B_INLINE int rebind_claimed(s_sched *s, s_tasklet *t, PyObject *func, PyObject *args,
-                                   PyObject *kwnames)
-{
-    Py_CLEAR(t->func);
-    Py_CLEAR(t->error);
-    Py_CLEAR(t->wait.value);
+    if (B_UNLIKELY(t->func != NULL || t->error != NULL)) {
+        Py_CLEAR(t->func);
+        Py_CLEAR(t->error);
+    }
     t->saved_as = S_NOT_STARTED;
     PyObject *context = t->c.context;
     int code = s_make_call(s->ts, t, func, args, kwnames);
     if (B_UNLIKELY(context != NULL))
         Py_XSETREF(t->c.context, context);
-    if (B_LIKELY(code == S_OK))
-        code = begin_new_run(t);
-    if (B_UNLIKELY(code < 0)) {
-        s_unbind(t);
-        Py_XSETREF(t->wait.value, Py_NewRef(func)); /* still bound to it */
-        s_release_claim(t);
-    }
+    return code;
+}
+
+/* Without the call it still is bound to the function.  Returns the code. */
+static B_COLD int give_claim_up(s_tasklet *t, PyObject *func, int code)
+{
+    s_unbind(t);
+    Py_XSETREF(t->wait.value, Py_NewRef(func));
+    s_release_claim(t);
     return code;
 }
 
 int s_rebind(s_sched *s, s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames)
 {
     s_unbind(t);
-    return rebind_claimed(s, t, func, args, kwnames);
+    Py_CLEAR(t->wait.value);
+    int code = make_call_of_claimed(s, t, func, args, kwnames);
+    if (B_LIKELY(code == S_OK))
+        code = s_begin_run(t);
+    return code < 0 ? give_claim_up(t, func, code) : S_OK;
 }
 
 int s_set_up(s_sched *s, s_tasklet *t, PyObject *args, PyObject *kwnames)
 {
     PyObject *func = NULL;
-    int code = claim_for_new_run(t, 0, &func);
+    int code = claim_for_new_run(s, t, 0, &func);
     if (B_UNLIKELY(code < 0))
         return code;
-    code = rebind_claimed(s, t, func, args, kwnames);
-    Py_DECREF(func);
-    if (B_UNLIKELY(code < 0))
-        return code;
-    if (B_LIKELY(t->owner == s && t->state == S_PAUSED)) {
+    code = make_call_of_claimed(s, t, func, args, kwnames);
+    if (B_LIKELY(code == S_OK && t->owner == s)) {
+        t->started = 0;
         t->wait.value = c_new_none();
         s_ready(s, (s_tasklet *)Py_NewRef((PyObject *)t));
+        s_registry_list_again(t);
+        s_release_claim(t);
+        Py_DECREF(func);
         return S_OK;
     }
-    code = s_insert(s, t);
+    if (code == S_OK)
+        code = s_begin_run(t);
+    code = code < 0 ? give_claim_up(t, func, code) : s_insert(s, t);
+    Py_DECREF(func);
     return code == S_E_DEAD || code == S_E_BLOCKED ? S_OK : code; /* another thread was faster */
 }

@@ -21,12 +21,11 @@ static PyObject *set_checkpoint(PyObject *module, PyObject *function)
 /* The helper, ready: borrowed from the run queue.  NULL and a code. */
 static s_tasklet *spawn_helper(s_sched *s, PyObject *key, int *code)
 {
-    PyObject *args = PyTuple_Pack(2, (PyObject *)s->current, key);
-    *code = S_E_SET;
-    s_tasklet *helper = args != NULL ? s_spawn(s, freeze_caller, args, NULL, code) : NULL;
-    Py_XDECREF(args);
-    Py_XDECREF((PyObject *)helper);
-    return helper;
+    PyObject *const call[] = {freeze_caller, (PyObject *)s->current, key};
+    PyObject *helper = bind_spawn(NULL, call, 3, NULL);
+    *code = helper != NULL ? S_OK : S_E_SET;
+    Py_XDECREF(helper);
+    return (s_tasklet *)helper;
 }
 
 static PyObject *freeze_itself(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
