@@ -144,22 +144,22 @@ def test_slices_end_softly(sitters):
     others have sat, and which are idle now, take no safepoint from it."""
 
     def main():
-        done = []
         with Gate() as gate:
             tasks = [spawn(sit, gate) for _ in range(sitters)]
             opens = spawn(lambda: [gate.open() for _ in tasks])
             for task in [opens, *tasks]:
                 task.join()
+        turns = [None]
 
-        def compute():
-            while not done:
+        def compute(name):
+            while len(turns) < 20:
+                if turns[-1] != name:
+                    turns.append(name)
                 int("5")
                 divmod(7, 2)
 
-        tasks = [spawn(compute) for _ in range(3)]
         before = _core.stats()
-        loomlet.sleep(0.1)  # dozens of slices
-        done.append(True)
+        tasks = [spawn(compute, name) for name in range(3)]
         for task in tasks:
             task.join()
         after = _core.stats()
