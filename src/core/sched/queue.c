@@ -1,7 +1,8 @@
 /* The run queue: which tasklet runs next.
  *
  * First in, first out.  The clock, the inbox and descriptors are looked at when the queue is empty
- * and after every 61 picks, so that a busy queue cannot hold back timers, other threads or peers.
+ * and after every 61 picks, so that a busy queue cannot hold back timers, other threads or peers;
+ * while descriptors are waited for, after fewer if the tasklets take long (poll.c).
  * With a seed the next one is picked at random instead, the same every time for the same seed: what
  * tests explore orders with.
  *
@@ -44,20 +45,40 @@ static s_tasklet *pick_ready(s_sched *s)
     return s_of_link(link);
 }
 
+/* At the clock, the inbox, timers and descriptors.  The trap is raised. */
+static B_INLINE void look_around(s_sched *s)
+{
+    s->budget = s->pace;
+    s->coarse_now = s_coarse_ms(p_now_coarse());
+    if (s->leaving != NULL && s->leaving != s->current)
+        Py_CLEAR(s->leaving);
+    s_read_inbox(s);
+    if (b_heap_first(&s->timers) != NULL)
+        s_timers_fire(s);
+    if (B_UNLIKELY(s->io_waits > 0) && !b_list_empty(&s->ready))
+        s_poll_if_due(s);
+    else if (B_UNLIKELY(s->pace < s->picks))
+        s->pace = s->pace < s->picks / 2 ? 2 * s->pace : s->picks;
+}
+
+void s_ready_after_all(s_sched *s, s_tasklet *t)
+{
+    s_ready(s, t);
+    s->trap++;
+    look_around(s);
+    s->trap--;
+    if (t->state == S_READY && b_linked(&t->wait.link)) {
+        b_unlink(&t->wait.link);
+        b_append(&s->ready, &t->wait.link);
+    }
+}
+
 s_tasklet *s_next_slow(s_sched *s)
 {
     s_tasklet *next;
     s->trap++;
     do {
-        s->budget = s->picks;
-        s->coarse_now = s_coarse_ms(p_now_coarse());
-        if (s->leaving != NULL && s->leaving != s->current)
-            Py_CLEAR(s->leaving);
-        s_read_inbox(s);
-        if (b_heap_first(&s->timers) != NULL)
-            s_timers_fire(s);
-        if (B_UNLIKELY(s->io_waits > 0) && !b_list_empty(&s->ready))
-            s_poll_if_due(s);
+        look_around(s);
         if (s->spares)
             s_stacks_trim(s);
         if (B_UNLIKELY(s->tasklet_waits != s->tasklet_waits_seen) &&

@@ -21,6 +21,10 @@ static inline s_tasklet *s_next(s_sched *s)
     return s_next_slow(s);
 }
 
+/* The current tasklet goes to the tail, also behind those that the clock, other threads or the
+ * world make ready just now. */
+void s_ready_after_all(s_sched *s, s_tasklet *t);
+
 /* Takes a ready tasklet out of the run queue: paused, our reference dropped. */
 void s_unqueue(s_tasklet *t);
 

@@ -131,7 +131,7 @@ static void refresh_modes(void *unused)
     for (s_sched *s = every; s != NULL; s = s->next) {
         s->soft = s_soft_mode(s, s->soft);
         s->budget = 1;
-        s->picks = s_picks(s);
+        s->picks = s->pace = s_picks(s);
     }
 }
 

@@ -37,7 +37,7 @@ static void reset_scheduler(s_sched *s, PyThreadState *ts)
     s->soft = s_soft_mode(s, s_soft_wanted);
     s->thread_id = PyThread_get_thread_ident();
     s->budget = 1;
-    s->picks = s_picks(s);
+    s->picks = s->pace = s_picks(s);
     s->spin = B_SPIN_BEGIN;
     s->virtual_now = -1;
     s_intervals_init(s);

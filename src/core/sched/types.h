@@ -266,6 +266,8 @@ struct s_sched {
     unsigned tasklet_waits_seen; /* ... when rings were last looked for (debug/ring_report.c) */
     uint32_t rings_due;          /* the earliest time for the next look, in coarse milliseconds */
     int64_t io_looked;           /* when the poller was last read */
+    int64_t io_asked;            /* ... or it was asked whether it is time for that */
+    int pace;                    /* picks from one look around to the next: at most s->picks */
     void *io_scratch;            /* of the io room; PyMem_RawFree'd with the thread */
     PyObject *io_spare;          /* ... and a bytes object that nothing else refers to, or NULL */
     int asleep;                  /* waits for ever inside loomlet */

@@ -104,7 +104,8 @@ static int must_move(const s_sched *s, const s_tasklet *t)
     return s_must_go_home(s, t) || (!t->is_main && s_must_leave(s, t));
 }
 
-/* The current tasklet goes to the tail; returns when it runs again, unless it is left softly.  What
+/* The current tasklet goes to the tail, behind what has become ready during its slice: else that
+ * waited for a slice more.  Returns when it runs again, unless it is left softly.  What
  * it was woken with is not ours: it is put away, which needs the C stack. */
 static int yield_to_next(s_preempt *p)
 {
@@ -116,7 +117,7 @@ static int yield_to_next(s_preempt *p)
     p->preempted_at = p_now();
     p->preempted = s->count_soft + before + 1;
     me->wait.value = me->error = NULL;
-    s_ready(s, me);
+    s_ready_after_all(s, me);
     int homewards = s_deliver_signals(s);
     s_tasklet *next = s_next_slow(s);
     if (homewards || (next == me && s->travels && must_move(s, me))) {
