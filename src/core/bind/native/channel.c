@@ -8,17 +8,32 @@
 #define SELF ((n_channel *)self)
 
 static PyObject *channel_send(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
-                              PyObject *kwnames)
+                              PyObject *kwnames);
+
+static B_COLD PyObject *send_with_limit(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                                        PyObject *kwnames)
 {
+    int64_t until;
+    int code;
     s_sched *s = s_self();
-    int64_t until = S_FOREVER;
-    int code, limited = nargs != 1 || kwnames != NULL;
-    if (s == NULL ||
-        (B_UNLIKELY(limited) && bind_read_timeout(s, "send", args, nargs, kwnames, 1, &until) < 0))
+    if (s == NULL || bind_read_timeout(s, "send", args, nargs, kwnames, 1, &until) < 0)
         return NULL;
     c_call_site site = BIND_SITE(self, args, bind_argument_count(nargs, kwnames), channel_send);
-    PyObject *done = B_UNLIKELY(limited) ? n_send_until(s, SELF, args[0], until, &site, &code)
-                                         : n_send(s, SELF, args[0], &site, &code);
+    PyObject *done = n_send_until(s, SELF, args[0], until, &site, &code);
+    return bind_result(done, code, self);
+}
+
+static PyObject *channel_send(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                              PyObject *kwnames)
+{
+    if (B_UNLIKELY(nargs != 1 || kwnames != NULL))
+        return send_with_limit(self, args, nargs, kwnames);
+    s_sched *s = s_self();
+    int code;
+    if (s == NULL)
+        return NULL;
+    c_call_site site = BIND_SITE(self, args, 1, channel_send);
+    PyObject *done = n_send(s, SELF, args[0], &site, &code);
     return bind_result(done, code, self);
 }
 
