@@ -54,7 +54,7 @@ TEST(a_closed_peer_is_reported_for_both_directions)
     open_pair(P_READ | P_WRITE);
     CHECK(poll_once() == 1);
     p_close(ends[1]);
-    CHECK(poll_once() == 1 && events[0].what == (P_READ | P_WRITE | P_ENDED));
+    CHECK(poll_once() == 1 && events[0].what == (P_READ | P_WRITE | P_ENDED | P_BROKEN));
     CHECK(p_send(ends[0], "x", 1) == -EPIPE);
 }
 

@@ -50,17 +50,11 @@ i_desc *i_desc_open(int fd, int tcp, PyObject *owner)
     d->registered = d->dry = d->ended = d->bulk = 0;
     d->tcp = (unsigned char)tcp;
     d->owner = owner;
+    d->ready = NULL;
     c_lock_take(&d->lock);
     d->fd = fd;
     c_lock_give(&d->lock);
     return d;
-}
-
-i_desc *i_desc_of_tag(uint64_t tag)
-{
-    uint32_t index = (uint32_t)tag;
-    i_desc *block = __atomic_load_n(&blocks[index / BLOCK], __ATOMIC_ACQUIRE);
-    return &block[index % BLOCK];
 }
 
 /* The number, which no operation uses from now on; -1 if it was closed before. */
@@ -72,6 +66,34 @@ static int take_fd(i_desc *d)
     d->generation++;
     c_lock_give(&d->lock);
     return fd;
+}
+
+int i_desc_follow(s_sched *s, int fd, int tcp, void (*ready)(s_sched *, i_desc *, unsigned),
+                  void *follower, i_desc **opened)
+{
+    int code = s_poll_begin(s);
+    i_desc *d = code == S_OK ? i_desc_open(fd, tcp, NULL) : NULL;
+    if (d == NULL)
+        return code < 0 ? code : S_E_MEMORY;
+    d->ready = ready;
+    d->follower = follower;
+    d->where = s->polls;
+    d->registered = P_READ | P_WRITE;
+    if (p_poller_add(&s->poller, fd, d->registered, i_desc_tag(d)) == 0) {
+        *opened = d;
+        return S_OK;
+    }
+    code = S_E_SYSTEM - errno;
+    take_fd(d);
+    i_desc_free(d);
+    return code;
+}
+
+i_desc *i_desc_of_tag(uint64_t tag)
+{
+    uint32_t index = (uint32_t)tag;
+    i_desc *block = __atomic_load_n(&blocks[index / BLOCK], __ATOMIC_ACQUIRE);
+    return &block[index % BLOCK];
 }
 
 static s_tasklet *claim_first_waiter(i_desc *d)

@@ -67,6 +67,9 @@ typedef struct i_desc {
     unsigned char tcp;
     unsigned char bulk; /* the last receive of unknown length got much; under lock */
     PyObject *owner;    /* the object of the user: borrowed */
+    /* Of one that is follower: told of each event, on the thread of its poller; or NULL. */
+    void (*ready)(s_sched *s, struct i_desc *d, unsigned what);
+    void *follower; /* the watcher's */
     struct i_desc *next;
     c_lock lock;
 } i_desc;
@@ -85,6 +88,10 @@ void i_reactor_init(void);
 
 /* Takes `fd` over as a descriptor; NULL without memory. */
 i_desc *i_desc_open(int fd, int tcp, PyObject *owner);
+/* Takes `fd` over as one that is follower from now on: `ready` is called for each event, also while
+ * tasklets wait for it.  0 with *opened, or a code; then `fd` is not taken over. */
+int i_desc_follow(s_sched *s, int fd, int tcp, void (*ready)(s_sched *, i_desc *, unsigned),
+                  void *follower, i_desc **opened);
 /* Closes it and wakes the tasklets that wait; nothing if it is closed already. */
 void i_desc_close(s_sched *s, i_desc *d);
 /* Gives the number back to the caller and wakes the tasklets that wait; -1 if it is closed. */

@@ -228,6 +228,14 @@ static void note_event(s_sched *s, const p_event *event)
     c_lock_give(&d->lock);
 }
 
+/* Its watcher may close it. */
+static void tell_watcher(s_sched *s, const p_event *event)
+{
+    i_desc *d = i_desc_of_tag(event->tag);
+    if (d->ready != NULL && i_desc_tag(d) == event->tag)
+        d->ready(s, d, event->what);
+}
+
 void i_reactor_ready(s_sched *s, const p_event *events, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -236,6 +244,7 @@ void i_reactor_ready(s_sched *s, const p_event *events, int count)
             continue;
         }
         note_event(s, &events[i]);
+        tell_watcher(s, &events[i]);
         if (events[i].what & P_READ)
             serve_waiters(s, events[i].tag, P_READ);
         if (events[i].what & P_WRITE)

@@ -7,11 +7,13 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -115,6 +117,11 @@ long p_send_with_flags(int fd, const void *from, size_t size, int flags)
     return result_or_error(done);
 }
 
+long p_send_more(int fd, const void *from, size_t size)
+{
+    return p_send_with_flags(fd, from, size, MSG_MORE);
+}
+
 int p_flags_wait_all(int flags)
 {
     return (flags & (MSG_WAITALL | MSG_PEEK)) == MSG_WAITALL;
@@ -139,9 +146,42 @@ int p_accept(int fd)
     return (int)result_or_error(done);
 }
 
+int p_accept_from(int fd, p_peer *peer)
+{
+    struct sockaddr_storage from;
+    socklen_t size = sizeof(from);
+    int done;
+    do
+        done = accept4(fd, (struct sockaddr *)&from, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    while (was_interrupted(done));
+    *peer = (p_peer){0};
+    if (done >= 0 && from.ss_family == AF_INET) {
+        const struct sockaddr_in *four = (const struct sockaddr_in *)&from;
+        *peer = (p_peer){.family = 4, .port = ntohs(four->sin_port)};
+        memcpy(peer->bytes, &four->sin_addr, 4);
+    } else if (done >= 0 && from.ss_family == AF_INET6) {
+        const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)&from;
+        *peer = (p_peer){.family = 6, .port = ntohs(six->sin6_port)};
+        memcpy(peer->bytes, &six->sin6_addr, 16);
+    }
+    return (int)result_or_error(done);
+}
+
+void p_peer_text(const p_peer *peer, char *text)
+{
+    text[0] = '\0';
+    if (peer->family != 0)
+        inet_ntop(peer->family == 4 ? AF_INET : AF_INET6, peer->bytes, text, P_PEER);
+}
+
 int p_send_end(int fd)
 {
     return (int)result_or_error(shutdown(fd, SHUT_WR));
+}
+
+int p_end_both(int fd)
+{
+    return (int)result_or_error(shutdown(fd, SHUT_RDWR));
 }
 
 int p_check_ready(int fd, unsigned what)

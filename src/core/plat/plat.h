@@ -104,6 +104,8 @@ void p_stack_words_after_fork(void);
 int64_t p_now(void);
 /* The same clock as p_now, some milliseconds coarse, at a quarter of the cost. */
 int64_t p_now_coarse(void);
+/* Seconds since 1970 by the system's clock, as coarse. */
+int64_t p_wall_seconds(void);
 
 /* How many threads wait for this pthread_cond_t, about; -1: unknown. */
 int p_condition_waiters(const void *condition);
@@ -245,7 +247,8 @@ typedef struct {
 enum {
     P_READ = 1,
     P_WRITE = 2,
-    P_ENDED = 4, /* the peer has ended its side, or the descriptor is broken */
+    P_ENDED = 4,  /* the peer has ended its side, or the descriptor is broken */
+    P_BROKEN = 8, /* ... it is broken, or both sides have ended */
 };
 
 typedef struct {
@@ -284,13 +287,35 @@ unsigned p_poll_interest(long events);
 /* Takes all reports: the set is not readable until the next one. */
 void p_pollset_drain(int set);
 
+/* ---- files of a folder (folder_linux.c) -------------------------------------------------- */
+
+typedef struct {
+    int64_t size, modified; /* bytes; seconds since 1970 */
+    uint64_t device, number;
+    int64_t nanoseconds; /* of `modified` */
+    int is_regular, is_folder;
+} p_file_facts;
+
+/* A folder, to find files below; or -errno. */
+int p_open_folder(const char *path);
+/* A file below a folder, for reading, wherever symbolic links inside of it lead, but not out of it:
+ * a descriptor, or -errno; -ELOOP or -EXDEV for what would leave it.  Never waits for a FIFO. */
+int p_open_below(int folder, const char *path);
+/* 0 or -errno. */
+int p_file_facts_of(int fd, p_file_facts *facts);
+int p_file_facts_below(int folder, const char *path, p_file_facts *facts);
+
 /* ---- operations on descriptors (descriptor_posix.c) --------------------- */
 
 /* All return at once, whatever mode the descriptor is in, but for p_accept and p_send_file, which
  * need p_set_nonblocking before.  A result of 0 or more, or -errno; never -EINTR.  Writing to a
  * peer that is gone is -EPIPE, never a signal. */
 long p_receive(int fd, void *to, size_t size);
+/* Of a file, from an offset on. */
+long p_read_at(int fd, void *to, size_t size, int64_t at);
 long p_send(int fd, const void *from, size_t size);
+/* The same; what follows soon goes out in the same packet. */
+long p_send_more(int fd, const void *from, size_t size);
 /* Sends up to `size` bytes of a file from `at` on; 0 at the end of the file. */
 long p_send_file(int fd, int file, int64_t at, size_t size);
 /* The same where the system can copy, from *at, which moves; NULL: from the file's own position. */
@@ -308,8 +333,20 @@ int p_flags_never_wait(int flags);
 int p_flags_nonblocking(int flags);
 /* A new descriptor, nonblocking, which children do not inherit. */
 int p_accept(int fd);
+/* Who has connected: an address of the internet, or nobody that has a name. */
+typedef struct {
+    unsigned char family; /* 4, 6, or 0 */
+    unsigned char bytes[16];
+    uint16_t port;
+} p_peer;
+int p_accept_from(int fd, p_peer *peer);
+#define P_PEER 46 /* bytes of the longest text, with the NUL */
+/* The address without the port; "" for nobody. */
+void p_peer_text(const p_peer *peer, char *text);
 /* Notifies the peer that no more data will come. */
 int p_send_end(int fd);
+/* Neither side sends any more; what waits for the descriptor is woken. */
+int p_end_both(int fd);
 /* How a connection attempt ended: 0 or -errno; -EAGAIN while it has not. */
 int p_connect_result(int fd);
 /* 0 when it can be read or written (P_READ, P_WRITE) without waiting, or has failed; -EAGAIN. */

@@ -135,6 +135,8 @@ static unsigned readiness_of(uint32_t events)
     unsigned what = 0;
     if (events & (EPOLLERR | EPOLLHUP | EPOLLRDHUP | EPOLLPRI))
         what = P_ENDED;
+    if (events & (EPOLLERR | EPOLLHUP))
+        what |= P_BROKEN;
     if (events & (EPOLLIN | EPOLLRDHUP | EPOLLPRI | EPOLLERR | EPOLLHUP))
         what |= P_READ;
     if (events & (EPOLLOUT | EPOLLERR | EPOLLHUP))

@@ -37,6 +37,11 @@ int64_t p_now_coarse(void)
     return read_clock(CLOCK_MONOTONIC_COARSE);
 }
 
+int64_t p_wall_seconds(void)
+{
+    return read_clock(CLOCK_REALTIME_COARSE) / 1000000000;
+}
+
 static void futex_wait(uint32_t *word, uint32_t expected, const struct timespec *until)
 {
     syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, expected, until, NULL,

@@ -179,6 +179,8 @@ int s_join_again(s_sched *s, s_tasklet *t, s_tasklet *target, int want_result, i
 int s_sleep_again(s_sched *s, s_tasklet *t, int64_t nanoseconds);
 
 int64_t s_now(s_sched *s);
+/* The same, some milliseconds coarse, at a quarter of the cost. */
+int64_t s_now_coarse(const s_sched *s);
 int s_timer_arm(s_sched *s, s_timer *timer, int64_t when);
 void s_timer_disarm(s_sched *s, s_timer *timer);
 void s_timers_fire(s_sched *s);

@@ -10,6 +10,11 @@ int64_t s_now(s_sched *s)
     return s->virtual_now >= 0 ? s->virtual_now : p_now();
 }
 
+int64_t s_now_coarse(const s_sched *s)
+{
+    return s->virtual_now >= 0 ? s->virtual_now : p_now_coarse();
+}
+
 int s_timer_arm(s_sched *s, s_timer *timer, int64_t when)
 {
     if (c_out_of_memory() || b_heap_push(&s->timers, &timer->node, when) < 0)
