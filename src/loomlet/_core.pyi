@@ -22,6 +22,9 @@ from typing import (
 
 from typing_extensions import TypeVar
 
+from loomlet._core_http import HttpRequest as HttpRequest
+from loomlet._core_http import HttpServer as HttpServer
+
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _Value = TypeVar("_Value", default=Any)

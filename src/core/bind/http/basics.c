@@ -1,0 +1,50 @@
+/* What the files of requests have in common: whose client it is, and how a request ends. */
+#include "bind/http/http.h"
+
+void bind_http_end(bind_http_request *r, int keep)
+{
+    v_connection *c = r->connection;
+    if (c != NULL && c->server->notes)
+        bind_http_note_request(r);
+    r->connection = NULL;
+    Py_CLEAR(r->task);
+    Py_CLEAR(r->gone);
+    t_release(&r->head);
+    if (c != NULL)
+        v_done(c, keep);
+}
+
+int bind_http_check_client(const bind_http_request *r)
+{
+    if (r->connection != NULL)
+        return 0;
+    PyErr_SetString(PyExc_ConnectionError, "the request has ended: there is no client any more");
+    return -1;
+}
+
+PyObject *bind_http_peer(const bind_http_request *r)
+{
+    char text[P_PEER];
+    v_connection *c = r->connection;
+    if (c == NULL)
+        return PyUnicode_FromString("");
+    if (c->peer_text == NULL) {
+        p_peer_text(&c->peer, text);
+        c->peer_text = PyUnicode_FromString(text);
+    }
+    return Py_XNewRef(c->peer_text);
+}
+
+int bind_http_read_text(PyObject *value, t_text *text)
+{
+    if (PyBytes_CheckExact(value)) {
+        *text = (t_text){PyBytes_AS_STRING(value), (size_t)PyBytes_GET_SIZE(value)};
+        return 0;
+    }
+    if (PyUnicode_Check(value) && PyUnicode_KIND(value) == PyUnicode_1BYTE_KIND) {
+        *text = (t_text){PyUnicode_DATA(value), (size_t)PyUnicode_GET_LENGTH(value)};
+        return 0;
+    }
+    PyErr_Format(PyExc_TypeError, "expected a str of Latin-1 or bytes, found %R", value);
+    return -1;
+}
