@@ -1,0 +1,91 @@
+"""Connections that are no longer HTTP/1: who serves one, and how it ends with the server.
+
+A request may take its connection over (a WebSocket, HTTP/2).  The engine forgets the connection
+then, so the server keeps who has it: such connections count as open, they are told when the server
+stops, and closed when it is closed.
+
+Invariant.  What is held was released when its stream is closed: whoever ends a connection calls
+release(), in every way in which it can end.
+
+Threads.  The server's own, as everything here.
+
+Rejected: leaving them to the engine, which would have to know when a WebSocket is idle.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from loomlet._scopes import move_on_after
+
+if TYPE_CHECKING:
+    from loomlet import _core
+
+__all__ = ["Takeover", "drain", "end_with", "take_stream"]
+
+MOST_DROPPED = 2**26
+"""Bytes: a client that sends a message which is too large has to read why."""
+
+
+class Takeover:
+    """One that serves a connection which was taken over from a server, `core`."""
+
+    __slots__ = ("core",)
+
+    def __init__(self, core: Any) -> None:
+        self.core = core
+        if core is not None:
+            core._hold(self)
+
+    def release(self) -> None:
+        """It has ended."""
+        if self.core is not None:
+            self.core._release(self)
+
+    def leave(self) -> None:
+        """The server stops: tells the client, and ends as soon as it can; does not wait."""
+        raise NotImplementedError
+
+    def drop(self) -> None:
+        """Ends it at once."""
+        raise NotImplementedError
+
+    def end(self, error: BaseException | None) -> None:
+        """The handler of its request has ended, with an exception or without; may wait."""
+        raise NotImplementedError
+
+
+def take_stream(request: _core.HttpRequest) -> tuple[Any, bytes]:
+    """The connection of a request: its stream, and what has come behind the head."""
+    from loomlet import net
+
+    fd, behind, tls = request._take_over()
+    stream = net.Stream(fd)
+    if tls is None:
+        return stream, behind
+    from loomlet.http._tls_streams import TlsStream
+
+    return TlsStream(stream, tls), behind
+
+
+def drain(stream: Any, seconds: float) -> None:
+    """Before a stream is closed: drops what the client still sends, until it ends as well.
+
+    Closing at once would make the system throw away what the client has not read yet.
+    """
+    send_eof = getattr(stream, "send_eof", None)
+    if send_eof is not None:
+        send_eof()
+    dropped = 0
+    with move_on_after(seconds):
+        while dropped < MOST_DROPPED and (data := stream.receive_some()):
+            dropped += len(data)
+
+
+def end_with(request: _core.HttpRequest, error: BaseException | None) -> bool:
+    """The handler has ended: whether its request had taken the connection over; then that ends."""
+    state = request._state
+    if not isinstance(state, Takeover):
+        return False
+    state.end(error)
+    return True
