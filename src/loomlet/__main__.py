@@ -1,42 +1,57 @@
 """The command line: `python -m loomlet COMMAND`.
 
 Each command adds its own parser (`add_parser`), which sets `run` to a function that takes the
-parsed options and returns the exit status.
+parsed options and returns the exit status.  Only the module of the command that is asked for is
+loaded, or all of them for the help: `serve` has to begin quickly, and `dump` must not load much.
 """
 
 from __future__ import annotations
 
 import argparse
-import platform
+import importlib
 import sys
 from collections.abc import Sequence
-from importlib import metadata
 
-from loomlet import _run_cli
-from loomlet._debug import cli as observe
-from loomlet.bench import cli as bench
-from loomlet.doctor import cli as doctor
+COMMANDS = {
+    "bench": "loomlet.bench.cli",
+    "doctor": "loomlet.doctor.cli",
+    "run": "loomlet._run_cli",
+    "dump": "loomlet._debug.cli",
+    "serve": "loomlet.serve.cli",
+}
+"""Where each is, in the order of the help."""
 
 
-def parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line."""
+class _Version(argparse.Action):
+    """Prints the versions and ends."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        import platform
+        from importlib import metadata
+
+        print(f"loomlet {metadata.version('loomlet')}, Python {platform.python_version()}")
+        parser.exit()
+
+
+def parser(command: str | None = None) -> argparse.ArgumentParser:
+    """The parser of the whole command line, or of that command alone."""
     whole = argparse.ArgumentParser(
         prog="python -m loomlet",
         description="Tools that come with loomlet: tasklets, channels and a scheduler.",
     )
-    version = f"loomlet {metadata.version('loomlet')}, Python {platform.python_version()}"
-    whole.add_argument("--version", action="version", version=version)
+    words = "show the versions of loomlet and Python, and exit"
+    whole.add_argument("--version", action=_Version, nargs=0, help=words)
     commands = whole.add_subparsers(metavar="COMMAND", required=True)
-    bench.add_parser(commands)
-    doctor.add_parser(commands)
-    _run_cli.add_parser(commands)
-    observe.add_parser(commands)
+    for name, module in COMMANDS.items():
+        if command is None or command == name:
+            importlib.import_module(module).add_parser(commands)
     return whole
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the given command line, or that of the process; returns the exit status."""
-    options = parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else [*arguments]
+    options = parser(given[0] if given and given[0] in COMMANDS else None).parse_args(given)
     status: int = options.run(options)
     return status
 

@@ -10,8 +10,8 @@ An exception that leaves the program is shown at once, without our frames; Syste
 threads have ended, and KeyboardInterrupt propagate to the interpreter, which turns them into the
 exit status.
 
-SIGUSR1, unless it has a handler already, prints a dump of the process on stderr.  A handler in C
-runs that command, so it works while Python is stuck.
+SIGUSR1, unless it has a handler already, prints a dump of the process on stderr
+(_debug/at_signal.py).
 
 Rejected: runpy.run_path and run_module, which remove the module when the program has ended.
 """
@@ -25,12 +25,13 @@ import io
 import linecache
 import os
 import sys
-from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from types import CodeType, FunctionType, ModuleType, TracebackType
+from typing import NamedTuple
 
 import loomlet
 from loomlet import _core, _greenlet_import, patch
+from loomlet._debug.at_signal import dump_at_signal
 from loomlet._runtime import SHORTEST_SLICE, UNJOINED
 from loomlet.errors import TaskletExit
 
@@ -74,8 +75,7 @@ def _seconds(text: str) -> float:
     return value
 
 
-@dataclass
-class Program:
+class Program(NamedTuple):
     """What becomes `__main__`: its code, its sys.argv, its file and its spec, if it has them."""
 
     code: CodeType
@@ -154,8 +154,7 @@ def prepare(*, threads: bool) -> None:
     """Sets up the process before the program begins."""
     patch.install(threads=threads)
     _greenlet_import.replace()
-    if sys.executable:
-        _core._dump_at_signal((sys.executable, "-P", "-m", "loomlet", "dump"))
+    dump_at_signal()
 
 
 def _read(script: str, *arguments: str) -> Program:

@@ -1,0 +1,1 @@
+"""`python -m loomlet serve`: the command, its parent process and its workers."""
