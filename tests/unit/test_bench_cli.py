@@ -69,6 +69,19 @@ def test_a_missing_peer_is_named_in_the_result_and_on_the_screen(
 
 
 @needs_extra
+def test_a_result_is_written_although_ours_failed(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = peers.Python("loomlet", "no_such_program", "loomlet")
+    monkeypatch.setattr("loomlet.bench.measure.SYSTEMS", {**SYSTEMS, "loomlet": broken})
+    path = folder / "memory.json"
+    command = ["bench", "memory", "--quick", "--case", "N=10", "--systems", "loomlet,asyncio"]
+    assert main([*command, "--json", str(path)]) == 1
+    assert {row["system"] for row in json.loads(path.read_text())["rows"]} == {"asyncio"}
+    assert "loomlet itself was not measured in memory (N=10)" in capsys.readouterr().err
+
+
+@needs_extra
 def test_the_report_holds_the_charts_and_every_number(folder: Path) -> None:
     sizes = ["N=100 M=1000", "N=100 M=2000", "N=1000 M=100", "N=2000 M=100"]
     ring = [

@@ -18,6 +18,7 @@ OURS = {
     "handoff_echo.py",
     "handoff_switches.py",
     "handoff_waits.py",
+    "http_loomlet.py",
     "on_loomlet.py",
     "waiting_on_loomlet.py",
 }

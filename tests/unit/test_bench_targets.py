@@ -82,7 +82,8 @@ def test_every_target_names_rows_that_a_full_run_measures() -> None:
         name: {cell.case for cell in EXPERIMENTS[name].cells(False, [])} for name in EXPERIMENTS
     }
     for target in TARGETS:
-        for system, case, _ in filter(None, (target.over, target.under)):
+        keys = [key for pair in target.variants() for key in pair if key]
+        for system, case, _ in keys:
             assert system in EXPERIMENTS[target.experiment].systems
             if target.experiment != "taskspeed":
                 plain = case.split(" round=")[0].removeprefix("finish ")

@@ -20,14 +20,18 @@ PUBLIC = (
     "loomlet.compat.greenlet",
     "loomlet.compat.stackless",
     "loomlet.errors",
+    "loomlet.http",
     "loomlet.net",
     "loomlet.observe",
     "loomlet.patch",
     "loomlet.snapshot",
     "loomlet.testing",
 )
-TOOLS = ("loomlet.__main__", "loomlet.bench", "loomlet.doctor")
-"""Commands, which are not imported: their modules have plain names."""
+TOOLS = (
+    *("loomlet.__main__", "loomlet.bench", "loomlet.doctor", "loomlet.serve"),
+    "loomlet.http.gunicorn",
+)
+"""Commands and what others load, which are not imported: their modules have plain names."""
 
 
 def public_objects() -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 `python -m loomlet bench NAME` is the way in (`cli.py`). One file per experiment says what is
 measured (`taskspeed.py`, `ring.py`, `memory.py`, `net.py`, `preempt.py`, `freeze.py`,
-`handoff.py`); `programs/` holds what runs, one file per system, and for handoff one per subject.
+`handoff.py`, `http.py`); `programs/` holds what runs, one file per system, and for handoff one per
+subject.
 
 How a measurement is made, and why:
 
@@ -14,6 +15,7 @@ How a measurement is made, and why:
   nanoseconds, seconds or bytes; rates appear in the printed table only.
 * A peer that is missing, fails or needs more memory than there is gets named, never estimated.
 
-The layers inside: `model` <- `machine` <- `peers` <- `measure` <- the experiments <- `catalogue`
-<- `targets`, `document` <- `format` <- `terminal`, `charts` <- `report` <- `cli`.
+The layers inside: `model` <- `machine`, `wrk` <- `building` <- `servers` <- `peers` <- `measure` <-
+the experiments <- `catalogue` <- `targets`, `document` <- `format` <- `columns` <- `terminal`,
+`charts` <- `report` <- `cli`.
 """

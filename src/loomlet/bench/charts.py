@@ -42,6 +42,26 @@ COLOURS = {
     "process": "#bbbbbb",
     "cloudpickle": "#8c6d31",
     "dill": "#bd9e39",
+    "loomlet-fixed": "#6baed6",
+    "loomlet-wsgi": "#2a7fc1",
+    "loomlet-asgi": "#4a98d3",
+    "loomlet-checked": "#08306b",
+    "hypercorn": "#d95f02",
+    "nginx": "#d62728",
+    "nginx-cache": "#ff9896",
+    "epoll": "#222222",
+    "fastpysgi": "#8c564b",
+    "bjoern": "#c49c94",
+    "socketify": "#7f7f7f",
+    "granian": "#e377c2",
+    "granian-asgi": "#f7b6d2",
+    "uvicorn": "#cfae45",
+    "gunicorn-16": "#5a7d3a",
+    "gunicorn-64": "#8fb36b",
+    "node": "#3c873a",
+    "http-server": "#77a876",
+    "http.server": "#a6a6a6",
+    "http.server-1.1": "#c7c7c7",
 }
 
 
@@ -101,7 +121,7 @@ PLOTS = (
     Plot("Time to create one and block it", "memory", r"N=(\d+)", "ns", "N, blocked at once"),
 )
 
-UNIT_NAMES = {"s": "seconds", "ns": "nanoseconds", "B": "bytes", "%": "per cent"}
+UNIT_NAMES = {"s": "seconds", "ns": "nanoseconds", "B": "bytes", "%": "per cent", "/s": "a second"}
 
 
 def draw(documents: Sequence[Document]) -> list[Chart]:
@@ -113,6 +133,7 @@ def draw(documents: Sequence[Document]) -> list[Chart]:
     for plot in PLOTS:
         document = by_name.get(plot.experiment)
         found += _plot(plot, document) if document else []
+    found += _servers(by_name["http"]) if "http" in by_name else []
     drawn = {chart.experiment for chart in found}
     for document in documents:
         if document.experiment not in drawn:
@@ -124,6 +145,82 @@ def _switch_table(document: Document) -> Chart:
     rows = sorted(document.rows, key=lambda row: row.median)
     labels = [f"{row.system}: {row.case}" for row in rows]
     return _bars("The switch table", rows, labels, document.experiment)
+
+
+def _servers(document: Document) -> list[Chart]:
+    """Of each case the processor time of a request, and beside it how long answers take."""
+    found: list[Chart] = []
+    for case in [row.case for row in document.rows if row.case.endswith(" cpu")]:
+        rows = [row for row in document.rows if row.case == case]
+        title = f"{case.removesuffix(' cpu')}: processor time of the server for a request"
+        if len(rows) > 1 and title not in [chart.title for chart in found]:
+            rows.sort(key=lambda row: row.median)
+            found.append(_bars(title, rows, [row.system for row in rows], document.experiment))
+            if any(row.case == f"{case.removesuffix(' cpu')} p50" for row in document.rows):
+                found.append(_delays(document, case.removesuffix(" cpu")))
+    return [*found, *_kept(document), *_crowds(document)]
+
+
+def _kept(document: Document) -> list[Chart]:
+    """Memory of servers and of their connections, and how long they take to begin."""
+    words = {
+        ("start", "B"): "start: memory after the first answer",
+        ("start", "ns"): "start: time until the first answer",
+        ("idle", "B"): "memory of a connection that is kept",
+        ("held", "B"): "memory of a connection whose request waits",
+    }
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in document.rows:
+        if (row.case.partition(" N=")[0], row.unit) in words:
+            groups.setdefault((row.case, row.unit), []).append(row)
+    found = []
+    for (case, unit), rows in groups.items():
+        name, _, count = case.partition(" N=")
+        title = words[name, unit] + (f", of {count}" if count else "")
+        rows.sort(key=lambda row: row.median)
+        found.append(_bars(title, rows, [row.system for row in rows], document.experiment))
+    return found
+
+
+def _crowds(document: Document) -> list[Chart]:
+    """What is answered when too many ask, beside the best, and the memory."""
+    words = {"": "answered", "best": "best", "normal": "normal", "crowded": "under the load"}
+    groups: dict[str, list[tuple[Row, str]]] = {}
+    for row in document.rows:
+        found = re.fullmatch(r"overload N=\d+ ?(|best|normal|crowded)", row.case)
+        if found and row.unit in ("/s", "B"):
+            entry = (row, f"{row.system}: {words[found[1]]}")
+            groups.setdefault(row.unit, []).append(entry)
+    titles = {"/s": "overload: requests answered in a second", "B": "overload: memory"}
+    charts = []
+    for unit, entries in groups.items():
+        entries.sort(key=lambda entry: entry[0].median)
+        rows, labels = [row for row, _ in entries], [label for _, label in entries]
+        charts.append(_bars(titles[unit], rows, labels, document.experiment))
+    return charts
+
+
+def _delays(document: Document, case: str) -> Chart:
+    """A line for each server, from the median to the 99th percentile."""
+    middles = [row for row in document.rows if row.case == f"{case} p50"]
+    lasts = {row.system: row for row in document.rows if row.case == f"{case} p99"}
+    middles = [row for row in middles if row.system in lasts]
+    middles.sort(key=lambda row: lasts[row.system].median)
+    figure, axes = _figure(0.9 + 0.3 * len(middles))
+    places = range(len(middles), 0, -1)
+    for place, row in zip(places, middles, strict=True):
+        last, colour = lasts[row.system], COLOURS[row.system]
+        axes.plot([row.median, last.median], [place, place], color=colour, linewidth=4)
+        axes.plot([row.median], [place], color=colour, marker="o", markersize=9)
+        words = " - ".join(format.amount(each.median, each.unit) for each in (row, last))
+        axes.text(last.median, place, f"  {words}", va="center", fontsize=8)
+    axes.set_yticks(list(places), [row.system for row in middles])
+    axes.set_xscale("log")
+    most = max(row.median for row in lasts.values())
+    axes.set_xlim(min(row.median for row in middles) / 2, most * 8)
+    axes.set_xlabel("nanoseconds, logarithmic")
+    title = f"{case}: how long an answer takes, median and 99th percentile"
+    return _chart(title, document.experiment, figure, axes)
 
 
 def _cases(document: Document) -> list[Chart]:

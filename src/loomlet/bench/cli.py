@@ -32,8 +32,8 @@ EXTRA = ("rich", "matplotlib")
 STOPPED = 130
 EPILOG = """\
 Every experiment runs beside the peers found on this machine; `bench list` names them, and how to
-get the missing ones. In full, taskspeed and preempt take a minute each, net a few, handoff a
-quarter of an hour, ring and memory up to half an hour.
+get the missing ones. In full, taskspeed and preempt take a minute each, net a few, handoff and
+http a quarter of an hour, ring and memory up to half an hour.
 
   python -m loomlet bench taskspeed --quick
   python -m loomlet bench ring --case 'N=100 M=10000' --systems loomlet,go --json ring.json
@@ -143,11 +143,12 @@ def run_one(options: argparse.Namespace) -> None:
     if options.json:
         document.save(found[0], options.json)
         print(f"result: {options.json.resolve()}")
+    _fail_where_ours_failed(found)
 
 
 def run_all(options: argparse.Namespace) -> None:
     """Run every experiment."""
-    _run(list(EXPERIMENTS.values()), options)
+    _fail_where_ours_failed(_run(list(EXPERIMENTS.values()), options))
 
 
 INTRODUCTION = """\
@@ -213,7 +214,6 @@ def _run(experiments: Sequence[Experiment], options: argparse.Namespace) -> list
     for each in found:
         document.keep(each)
     _print(found, console, options)
-    _fail_where_ours_failed(found)
     return found
 
 
@@ -250,7 +250,10 @@ def _print(found: Sequence[Document], console: Console, options: argparse.Namesp
     from loomlet.bench import format, terminal
 
     for each in found:
-        console.print(terminal.rows(each, EXPERIMENTS[each.experiment]))
+        for table in terminal.tables(each, EXPERIMENTS[each.experiment], console.width):
+            console.print(table)
+        for line in EXPERIMENTS[each.experiment].notes(each):
+            console.print(line)
     absent = [entry for each in found for entry in each.missing]
     if absent:
         console.print(terminal.missing(list(dict.fromkeys(absent))))

@@ -21,6 +21,24 @@ def amount(value: float, unit: str) -> str:
     return f"{value:,.1f} ns" if value < 1_000 else f"{value / 1_000:,.2f} µs"
 
 
+def short(value: float, unit: str) -> str:
+    """The same in three digits, for tables with many columns; rates keep all of theirs."""
+    if unit in ("/s", "%"):
+        return f"{value:,.0f}" if unit == "/s" or value >= 10 or not value else f"{value:.2g}"
+    names = SIZES if unit == "B" else TIMES
+    step = 1024.0 if unit == "B" else 1000.0
+    value *= 1e9 if unit == "s" else 1
+    for name in names[:-1]:
+        if value < step - 0.5:
+            return f"{value:.3g} {name}"
+        value /= step
+    return f"{value:,.3g} {names[-1]}"
+
+
+TIMES = ("ns", "µs", "ms", "s")
+SIZES = ("B", "KB", "MB", "GB")
+
+
 def spread(row: Row) -> str:
     """Minimum and maximum, the unit said once; nothing for a single run."""
     if row.runs == 1:

@@ -15,10 +15,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from loomlet.bench import machine
-from loomlet.bench.model import BenchError, Cell, Document, Experiment, Job, Missing, Row, Sample
+from loomlet.bench.model import (
+    BenchError,
+    Cell,
+    Document,
+    Experiment,
+    Job,
+    Missing,
+    Row,
+    Sample,
+    is_ours,
+)
 from loomlet.bench.peers import SYSTEMS
 
-OURS = "loomlet"
 LIMIT_SECONDS = 900
 MEMORY_SHARE = 0.7
 
@@ -97,7 +106,7 @@ def _run_cell(experiment: Experiment, cell: Cell, outcome: _Outcome, watch: Watc
 
 def own_failures(document: Document) -> list[Missing]:
     """Where loomlet itself failed; what this interpreter cannot do at all has no case."""
-    return [entry for entry in document.missing if entry.system == OURS and entry.case]
+    return [entry for entry in document.missing if is_ours(entry.system) and entry.case]
 
 
 def turns(cell: Cell) -> Iterator[Job]:
@@ -150,7 +159,7 @@ def summarise(samples: Sequence[Sample]) -> list[Row]:
     for sample in samples:
         groups.setdefault((sample.case, sample.unit, sample.system), []).append(sample)
     order = list(dict.fromkeys((case, unit) for case, unit, _ in groups))
-    keys = sorted(groups, key=lambda key: (order.index(key[:2]), key[2] != OURS))
+    keys = sorted(groups, key=lambda key: (order.index(key[:2]), not is_ours(key[2])))
     return [_row(groups[key]) for key in keys]
 
 

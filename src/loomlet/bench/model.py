@@ -9,6 +9,11 @@ from typing import Any
 UNITS = ("ns", "s", "B", "%", "/s")
 
 
+def is_ours(system: str) -> bool:
+    """Whether it is loomlet, in one of its ways to serve if need be."""
+    return system.partition("-")[0] == "loomlet"
+
+
 class BenchError(Exception):
     """A benchmark cannot continue; the message says what is wrong and what to do."""
 
@@ -78,6 +83,23 @@ class Missing:
 
 
 @dataclass(frozen=True)
+class Column:
+    """A figure that has a column of its own in the tables of an experiment with many of them.
+
+    what: the word that ends the case of its rows, or nothing.  A value that is `marked_above` that
+    gets a mark.  compared: the ratio to our own figure is that of this column; the first one in a
+    table counts.  minor: a narrow terminal does without it.
+    """
+
+    heading: str
+    what: str
+    unit: str
+    marked_above: float | None = None
+    compared: bool = False
+    minor: bool = False
+
+
+@dataclass(frozen=True)
 class Experiment:
     """What one experiment file offers.
 
@@ -85,7 +107,8 @@ class Experiment:
     for by hand (empty: the usual ones). `samples(job, output)` checks what a process printed and
     turns it into samples. `rate(row)` is a row's rate in words, for the printed table, and
     `printed(row)` whether the terminal shows the row at all; results and report hold every row.
-    `label(row)` is the case as the tables name it.
+    `label(row)` is the case as the tables name it. With `columns` the tables have a line for each
+    system instead of one for each row, and `notes(document)` are the lines below them.
     """
 
     name: str
@@ -96,6 +119,8 @@ class Experiment:
     rate: Callable[[Row], str]
     printed: Callable[[Row], bool] = lambda row: True
     label: Callable[[Row], str] = lambda row: row.case
+    columns: Sequence[Column] = ()
+    notes: Callable[[Document], Sequence[str]] = lambda document: ()
 
 
 @dataclass(frozen=True)

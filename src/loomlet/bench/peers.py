@@ -10,23 +10,19 @@ second one brings.
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import json
 import os
 import shutil
-import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from importlib import metadata, util
 from pathlib import Path
 from typing import Any, Protocol
 
-from loomlet.bench import machine
-from loomlet.bench.model import BenchError, Job
+from loomlet.bench import machine, servers
+from loomlet.bench.building import built, printed_by
+from loomlet.bench.model import Job
 
 PROGRAMS = Path(__file__).with_name("programs")
 POSTGRESQL = "postgresql"
@@ -73,7 +69,9 @@ class Python:
             return "from source"
 
     def command(self, job: Job) -> tuple[list[str], dict[str, str]]:
-        """The driver, with the program that it must load."""
+        """The driver, with the program that it must load; a server is started otherwise."""
+        if job.experiment == servers.NAME:
+            return servers.command(job)
         known = {**job.parameters, "flavour": self.flavour}
         if job.experiment == "net":
             known["server"] = redis_server()
@@ -93,17 +91,19 @@ class Go:
 
     def version(self) -> str | None:
         """What `go version` says, without its first two words."""
-        words = _output(("go", "version"))
+        words = printed_by("go", "version")
         return words.split()[2] if words else None
 
     def command(self, job: Job) -> tuple[list[str], dict[str, str]]:
-        """The built program on `processors` processors."""
+        """The built program on `processors` processors; a server is started otherwise."""
+        if job.experiment == servers.NAME:
+            return servers.command(job)
         program = self.executable(f"{job.experiment}.go")
         return [program, *_words(job.parameters)], {"GOMAXPROCS": str(self.processors)}
 
     def executable(self, source: str) -> str:
         """The path of the built program."""
-        folder = _built(PROGRAMS / source, self.version() or "", self._build)
+        folder = built(PROGRAMS / source, self.version() or "", self._build)
         return str(folder / Path(source).stem)
 
     @staticmethod
@@ -123,13 +123,13 @@ class Erlang:
         if shutil.which("erl") is None or shutil.which("erlc") is None:
             return None
         ask = "io:format(erlang:system_info(otp_release)), halt()."
-        release = _output(("erl", "-noshell", "-noinput", "-eval", ask))
+        release = printed_by("erl", "-noshell", "-noinput", "-eval", ask)
         return f"OTP {release}" if release else None
 
     def command(self, job: Job) -> tuple[list[str], dict[str, str]]:
         """The emulator, which calls the module's main()."""
         source = PROGRAMS / f"{job.experiment}.erl"
-        folder = _built(source, self.version() or "", self._build)
+        folder = built(source, self.version() or "", self._build)
         emulator = ["erl", "+S", "1", "+P", "4194304", "-noshell", "-noinput", "-pa", str(folder)]
         return [*emulator, "-run", job.experiment, "main", *_words(job.parameters)], {}
 
@@ -142,34 +142,6 @@ def _words(parameters: Mapping[str, Any]) -> list[str]:
     """Words, numbers and yes/no answers as the compiled programs take them, in the given order."""
     values = parameters.values()
     return [str(int(each) if isinstance(each, bool) else each) for each in values]
-
-
-@lru_cache
-def _output(command: tuple[str, ...]) -> str:
-    """What a short command prints, or '' where it cannot be run."""
-    if shutil.which(command[0]) is None:
-        return ""
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    return done.stdout.strip() if done.returncode == 0 else ""
-
-
-def _built(source: Path, version: str, build: Callable[[Path, Path], list[str]]) -> Path:
-    """The folder that holds the built program; building happens aside and is moved into place."""
-    text = source.read_bytes() + version.encode()
-    folder = machine.cache() / "programs" / f"{source.name}-{hashlib.sha256(text).hexdigest()[:16]}"
-    if folder.exists():
-        return folder
-    folder.parent.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent) as aside:
-        command = build(source, Path(aside))
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-        if done.returncode:
-            reason = (done.stdout + done.stderr).strip().splitlines()[:1]
-            raise BenchError(f"building {source.name} failed: {' '.join(reason)}")
-        with contextlib.suppress(OSError):
-            os.rename(aside, folder)
-        Path(aside).mkdir(exist_ok=True)
-    return folder
 
 
 _PIP = "pip install {}"
@@ -223,4 +195,5 @@ def lacks_redis() -> str:
     return lacks("redis") or server
 
 
-SYSTEMS: Mapping[str, System] = {system.name: system for system in _ALL}
+SYSTEMS: Mapping[str, System] = {**servers.ALL, **{system.name: system for system in _ALL}}
+"""Those that only serve HTTP come last; of one name, the entry here counts."""

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 
-from loomlet.bench import charts, format
+from loomlet.bench import charts, columns, format
 from loomlet.bench.catalogue import EXPERIMENTS
 from loomlet.bench.headlines import Comparison, compare
-from loomlet.bench.model import Document
+from loomlet.bench.model import Document, Experiment, is_ours
 from loomlet.bench.targets import judge
 
 STYLE = """
@@ -116,6 +116,17 @@ def _picture(chart: charts.Chart) -> str:
 def _section(document: Document) -> Iterable[str]:
     experiment = EXPERIMENTS[document.experiment]
     yield f"<h3>{escape(experiment.name)}</h3><p>{escape(experiment.summary)}.</p>"
+    tables = _boards if experiment.columns else _rows
+    yield from tables(document, experiment)
+    for entry in document.missing:
+        words = (
+            f"{entry.system}{f' ({entry.case})' if entry.case else ''} not measured: {entry.how}"
+        )
+        yield f'<p class="missing">{escape(words)}</p>'
+
+
+def _rows(document: Document, experiment: Experiment) -> Iterable[str]:
+    """A line for each row."""
     headings = ("case", "system", "median", "min - max", "runs", "x loomlet", "rate")
     lines = [_line(headings, "th")]
     for row in document.rows:
@@ -130,11 +141,17 @@ def _section(document: Document) -> Iterable[str]:
         )
         lines.append(_line(cells, "td", "ours" if row.system == "loomlet" else ""))
     yield f"<table>{''.join(lines)}</table>"
-    for entry in document.missing:
-        words = (
-            f"{entry.system}{f' ({entry.case})' if entry.case else ''} not measured: {entry.how}"
-        )
-        yield f'<p class="missing">{escape(words)}</p>'
+
+
+def _boards(document: Document, experiment: Experiment) -> Iterable[str]:
+    """A table for each case."""
+    for board in columns.boards(document, experiment):
+        lines = [_line((board.case, "", *board.headings), "th")]
+        for system, words in board.lines.items():
+            lines.append(_line(("", system, *words), "td", "ours" if is_ours(system) else ""))
+        yield f"<table>{''.join(lines)}</table>"
+    for line in experiment.notes(document):
+        yield f'<p class="setting">{escape(line)}</p>'
 
 
 def _verdicts(documents: Sequence[Document]) -> str:

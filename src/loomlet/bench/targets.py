@@ -14,14 +14,17 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from loomlet.bench.model import Document, Row
+from loomlet.bench.model import Document, Row, is_ours
 
 Key = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
 class Target:
-    """One promise: the row `over` divided by the row `under`, or `over` alone."""
+    """One promise: the row `over` divided by the row `under`, or `over` alone.
+
+    others: systems that may stand for the peer in it; the one that makes it hardest counts.
+    """
 
     what: str
     experiment: str
@@ -30,6 +33,16 @@ class Target:
     must: float
     aim: float
     at_least: bool
+    others: Sequence[str] = ()
+
+    def variants(self) -> Iterator[tuple[Key, Key | None]]:
+        """The two rows, and again with each of the others in place of the peer."""
+        yield self.over, self.under
+        for name in self.others:
+            if is_ours(self.over[0]) and self.under:
+                yield self.over, (name, *self.under[1:])
+            else:
+                yield (name, *self.over[1:]), self.under
 
     def reached(self, measured: float) -> bool:
         """Whether the promise is kept."""
@@ -155,6 +168,132 @@ def _handoffs() -> Iterator[Target]:
     yield _kept("echo short", "ns", 0.9, by="process")
 
 
+_MANY = (8, 64, 512)
+OURS = "loomlet"
+_PLAIN = ("loomlet", "loomlet-wsgi")
+
+
+def _cheaper(
+    case: str,
+    peer: str,
+    must: float,
+    aim: float,
+    ours: str = "loomlet",
+    *,
+    others: Sequence[str] = (),
+) -> Target:
+    """The server's processor time for a request, theirs / ours."""
+    over, under = (peer, f"{case} cpu", "ns"), (ours, f"{case} cpu", "ns")
+    what = f"{case} cpu: {peer} / {ours}"
+    return Target(what, "http", over, under, must, aim, at_least=True, others=others)
+
+
+def _faster(
+    case: str,
+    peer: str,
+    must: float,
+    aim: float,
+    ours: str = "loomlet",
+    *,
+    others: Sequence[str] = (),
+) -> Target:
+    """Requests in a second, ours / theirs."""
+    over, under = (ours, case, "/s"), (peer, case, "/s")
+    what = f"{case} requests: {ours} / {peer}"
+    return Target(what, "http", over, under, must, aim, at_least=True, others=others)
+
+
+def _steady(
+    case: str, peer: str, figure: str, must: float, aim: float, *, others: Sequence[str] = ()
+) -> Target:
+    """Jitter, ours / theirs."""
+    over, under = (("loomlet", f"{case} {figure}", "ns"), (peer, f"{case} {figure}", "ns"))
+    what = f"{case} {figure}: loomlet / {peer}"
+    return Target(what, "http", over, under, must, aim, at_least=False, others=others)
+
+
+def _crowd(case: str) -> Iterator[Target]:
+    """Jitter of many connections, by itself."""
+    p50, p99, slowest = (("loomlet", f"{case} {word}", "ns") for word in ("p50", "p99", "slowest"))
+    yield Target(f"{case}: p99 / p50", "http", p99, p50, 3, 2, at_least=False)
+    yield Target(f"{case} slowest, ns", "http", slowest, None, 50e6, 50e6, at_least=False)
+
+
+def _dynamic() -> Iterator[Target]:
+    for count in _MANY:
+        case = f"plain N={count}"
+        yield _cheaper(case, "nginx", 0.95, 1.0, "loomlet-fixed")
+        for ours in _PLAIN:
+            yield _cheaper(case, "nginx", 0.70, 0.85, ours)
+            yield _cheaper(case, "fastpysgi", 1.0, 1.15, ours)
+            yield _faster(case, "bjoern", 1.15, 1.3, ours)
+            yield _faster(case, "granian", 1.3, 1.5, ours)
+        yield _cheaper(case, "nginx", 0.45, 0.6, "loomlet-asgi")
+        yield _faster(case, "granian-asgi", 2, 2, "loomlet-asgi")
+        yield _faster(case, "uvicorn", 3, 3, "loomlet-asgi")
+        yield _cheaper(f"json N={count}", "nginx", 0.5, 0.6)
+    threads = ("gunicorn-64",)
+    for case in ("waiting N=64", "arriving N=1000", "arriving N=4000"):
+        yield _cheaper(case, "uvicorn", 1.5, 2.5, "loomlet-wsgi")
+        yield _cheaper(case, "gunicorn-16", 4, 8, "loomlet-wsgi", others=threads)
+    yield _cheaper("fortunes N=64", "uvicorn", 1.0, 1.3, "loomlet-wsgi")
+    yield _cheaper("fortunes N=64", "gunicorn-16", 1.5, 2, "loomlet-wsgi", others=threads)
+
+
+def _protocols() -> Iterator[Target]:
+    yield _cheaper("tls N=64", "nginx", 0.6, 0.8)
+    yield _cheaper("handshakes N=64", "nginx", 0.7, 0.9)
+    for ours in ("loomlet", "loomlet-asgi"):
+        yield _faster("streams N=100", "hypercorn", 1.5, 2, ours)
+        yield _faster("websocket N=64", "uvicorn", 1.5, 3, ours)
+
+
+def _crowds() -> Iterator[Target]:
+    """Memory of many connections, and too many requests."""
+    for case, must, aim in (("idle N=10000", 1024, 512), ("held N=10000", 3072, 1536)):
+        over = ("loomlet", case, "B")
+        yield Target(f"{case}, bytes for each", "http", over, None, must, aim, at_least=False)
+    case = "overload N=10"
+    for ours in _PLAIN:
+        answered, best = (ours, case, "/s"), (ours, f"{case} best", "/s")
+        what = f"{case} of {ours}: answered / best"
+        yield Target(what, "http", answered, best, 0.8, 1, at_least=True)
+        crowded, normal = (ours, f"{case} crowded", "B"), (ours, f"{case} normal", "B")
+        what = f"{case} of {ours}: memory / normal"
+        yield Target(what, "http", crowded, normal, 1.5, 1.2, at_least=False)
+
+
+def _quick_beside() -> Iterator[Target]:
+    """Nobody waits for a request that computes for ever; slices are of 5 ms."""
+    for case, systems in (
+        ("beside N=8", _PLAIN),
+        ("beside file N=8", (*_PLAIN, "loomlet-asgi")),
+        ("beside status N=8", ("loomlet-wsgi", "loomlet-asgi")),
+    ):
+        for ours in systems:
+            over, what = (ours, f"{case} p99", "ns"), f"{case} p99 of {ours}, ns"
+            yield Target(what, "http", over, None, 15e6, 8e6, at_least=False)
+
+
+def _files() -> Iterator[Target]:
+    cached = ("nginx-cache",)
+    for count in _MANY[:2]:
+        case = f"file N={count}"
+        yield _cheaper(case, "nginx", 1.05, 1.2, others=cached)
+        yield _faster(case, "http-server", 15, 15)
+        yield _faster(case, "http.server-1.1", 25, 25, others=("http.server",))
+        yield _cheaper(f"large N={count}", "nginx", 0.95, 1.0, others=cached)
+        yield _cheaper(f"folder N={count}", "nginx", 0.8, 1.0, others=cached)
+    for kind, others in (("file", cached), ("plain", ())):
+        yield _steady(f"{kind} N=8", "nginx", "p99", 2, 1.2, others=others)
+        yield _steady(f"{kind} N=8", "nginx", "stdev", 1.5, 1.2, others=others)
+        yield from _crowd(f"{kind} N=512")
+    for ours in _PLAIN:
+        size, time = (ours, "start", "B"), (ours, "start", "ns")
+        yield Target(f"bytes of {ours}, idle", "http", size, None, 25 << 20, 18 << 20, False)
+        yield Target(f"ns until {ours} answers", "http", time, None, 200e6, 120e6, False)
+
+
 _ECHO = "echo N=64 size=64"
 _REDIS = "redis N=1000"
 _AGAIN = "N=100000"
@@ -219,6 +358,11 @@ TARGETS: Sequence[Target] = (
     Target("bytes per parked connection", "net", _PARKED, None, 3072, 1536, at_least=False),
     *_no_worse(),
     *_handoffs(),
+    *_dynamic(),
+    *_files(),
+    *_protocols(),
+    *_crowds(),
+    *_quick_beside(),
     Target("resume after a move / local", "freeze", _MOVED, _LOCAL, 2, 1.1, at_least=False),
 )
 
@@ -231,24 +375,33 @@ def judge(document: Document) -> Iterator[Verdict]:
 
 
 def _quotient(document: Document, target: Target) -> float | None:
-    over = document.find(*target.over)
-    under = document.find(*target.under) if target.under else None
-    if over is None or (target.under and under is None):
+    found = [_single(document, *keys) for keys in target.variants()]
+    known = [each for each in found if each is not None]
+    if not known:
+        return None
+    return min(known) if target.at_least else max(known)
+
+
+def _single(document: Document, one: Key, other: Key | None) -> float | None:
+    over = document.find(*one)
+    under = document.find(*other) if other else None
+    if over is None or (other and under is None):
         return None
     return _paired(over, under) if under else over.median
 
 
-def _paired(over: Row, under: Row) -> float:
+def _paired(over: Row, under: Row) -> float | None:
     rounds = len(over.values)
     if rounds == 0 or len(under.values) != rounds or 0 in under.values:
-        return over.median / under.median
+        return over.median / under.median if under.median else None
     pairs = zip(over.values, under.values, strict=True)
     return statistics.median(one / other for one, other in pairs)
 
 
 def ours(document: Document, row: Row) -> Row | None:
-    """Our row that a row is compared with; the hard switch where there is no soft one."""
+    """Our row that a row is compared with; the hard switch where there is no soft one, and the
+    application for WSGI where no handler takes part."""
     found = document.find("loomlet", row.case, row.unit)
     if found is None and row.case == _SOFT[1]:
         return document.find("loomlet", "frame switch hard", row.unit)
-    return found
+    return found or document.find("loomlet-wsgi", row.case, row.unit)

@@ -19,12 +19,14 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from loomlet.bench import format
+from loomlet.bench import columns, format
 from loomlet.bench.headlines import Comparison
-from loomlet.bench.model import Document, Experiment, Job, Missing, Row
+from loomlet.bench.model import Document, Experiment, Job, Missing, Row, is_ours
 from loomlet.bench.targets import Verdict
 
 WIDTH = 110
+WIDE = 124
+"""Columns of the screen from which on a table shows all that it has."""
 
 
 class Bar:
@@ -74,14 +76,36 @@ class Bar:
 def console() -> Console:
     """The terminal; where the output goes to a file or pipe, wide enough for the tables."""
     screen = Console()
-    return screen if screen.is_terminal else Console(width=WIDTH)
+    return screen if screen.is_terminal else Console(width=WIDE)
 
 
 def _table(title: str) -> Table:
     return Table(title=title, title_justify="left", box=box.SIMPLE, padding=(0, 1, 0, 0))
 
 
-def rows(document: Document, experiment: Experiment) -> Table:
+def tables(document: Document, experiment: Experiment, width: int) -> list[Table]:
+    """One for the whole result, or, where the experiment names columns, one for each case."""
+    if not experiment.columns:
+        return [_rows(document, experiment)]
+    left_out = {each.heading for each in experiment.columns if each.minor and width < WIDE}
+    boards = columns.boards(document, experiment)
+    return [_board(each, f"{experiment.name}: {each.case}", left_out) for each in boards]
+
+
+def _board(board: columns.Board, title: str, left_out: set[str]) -> Table:
+    """A figure and its unit stand without a space, which would be a place to break the line."""
+    table = _table(title)
+    table.add_column("server", no_wrap=True)
+    shown = [at for at, heading in enumerate(board.headings) if heading not in left_out]
+    for at in shown:
+        table.add_column(board.headings[at], justify="right", no_wrap=True)
+    for system, words in board.lines.items():
+        narrow = [words[at].replace(" ", "") for at in shown]
+        table.add_row(system, *narrow, style="bold" if is_ours(system) else "")
+    return table
+
+
+def _rows(document: Document, experiment: Experiment) -> Table:
     """The rows that the terminal shows; `x ours` is how many times our own figure each is."""
     table = _table(f"{experiment.name}: {experiment.summary}")
     for heading in ("case", "system"):

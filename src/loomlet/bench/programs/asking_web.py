@@ -16,7 +16,8 @@ import requests
 
 def ask_web(session: requests.Session, port: int) -> bool:
     """Whether the answer is right."""
-    return session.get(f"http://localhost:{port}/").text == "ok"
+    answer: str = session.get(f"http://localhost:{port}/").text
+    return answer == "ok"
 
 
 def ask(url: str, port: int, count: int, right: list[bool]) -> None:
