@@ -8,6 +8,7 @@
 PYTHON ?=
 TESTS ?= tests
 VENV := .venv
+NODE = $${LOOMLET_BENCH_DIR:-$${XDG_CACHE_HOME:-$$HOME/.cache}/loomlet/bench}/node
 RUN := $(VENV)/bin/python -m
 C_FILES = $(shell find src/core tests/core -name '*.[ch]')
 QUICK = $(RUN) pytest -q -p no:cacheprovider -m 'not slow and not stress'
@@ -15,7 +16,7 @@ CORE_BEHAVIOUR := tasklets switching channels select scopes locks stackless exce
     preemption freezing garbage testing
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo peers test stress check cpython-tests coverage format clean \
+.PHONY: help build demo peers test stress conformance check cpython-tests coverage format clean \
     check-form check-mypy check-types check-unit check-behaviour
 
 help:    ## this list
@@ -27,9 +28,13 @@ build:   ## make .venv with the newest supported Python, build and install into 
 demo: build  ## the founding experiments beside their peers, a table and a report page
 	@$(RUN) loomlet bench demo
 
-peers: build ## install the Python peers of the benchmarks that are available
-	@for peer in dill greenlet gevent uvloop '--pre tealet'; do \
+peers: build ## install the peers of the benchmarks that pip and npm have
+	@for peer in dill greenlet gevent uvloop '--pre tealet' \
+	    granian uvicorn httptools fastpysgi gunicorn socketify hypercorn websockets \
+	    flask 'psycopg[binary]' psycopg-pool fastapi asyncpg; do \
 	    $(RUN) pip install -q --only-binary :all: $$peer || echo "no $$peer for this Python"; done
+	@$(RUN) pip install -q bjoern >/dev/null 2>&1 || echo "no bjoern: it needs libev's headers"
+	@npm install --silent --prefix $(NODE) http-server || echo "no http-server: it needs npm"
 
 test: build  ## every test
 	@$(RUN) pytest $(TESTS)
@@ -37,7 +42,12 @@ test: build  ## every test
 stress: build ## only the long random programs and searches, which `make test` runs too
 	@$(RUN) pytest -m stress tests/stress tests/core
 
-check: build ## what a reviewer runs, in two minutes: form, types, structure, the core's behaviour
+conformance: build ## h2spec against the server; gets it by Go
+	@command -v h2spec >/dev/null || test -x $(HOME)/go/bin/h2spec || \
+	    GOBIN=$(HOME)/go/bin go install github.com/summerwind/h2spec/cmd/h2spec@latest
+	@$(RUN) pytest tests/behaviour/http/test_conformance.py
+
+check: build ## what a reviewer runs, in three minutes: form, types, structure, the core's behaviour
 	@$(VENV)/bin/python -c 'import clang_format, mypy, ruff' || { \
 	    echo 'loomlet: this Python has no clang-format, mypy or ruff: make check PYTHON=3.13'; \
 	    exit 1; }

@@ -78,7 +78,7 @@ PUBLIC = [
     "timeout",
     "why_not_freezable",
 ]
-STUB = tree.PACKAGE / "_core.pyi"
+STUBS = sorted(tree.PACKAGE.glob("_core*.pyi"))
 # Dunder methods say how an object takes part in the language: these have a meaning in loomlet.
 DUNDERS = {"__iter__", "__next__", "__len__", "__bool__", "__enter__", "__exit__", "__call__"}
 BY_NAME = {"n", "timeout", "blocking", "thread_id", "file", "offset", "count"}
@@ -105,7 +105,7 @@ def members(body: list[ast.stmt]) -> Members:
 @cache
 def stub() -> Members:
     """The whole stub."""
-    return members(ast.parse(STUB.read_text()).body)
+    return members([node for stub in STUBS for node in ast.parse(stub.read_text()).body])
 
 
 def stub_class(name: str) -> ast.ClassDef:

@@ -19,20 +19,20 @@ import pytest
 
 C_LEVELS = (
     ("base",),
-    ("plat",),
+    ("plat", "http"),
     ("heap",),
     ("cpython",),
     ("sched",),
     ("chan", "sync", "debug"),
     ("io",),
-    ("patch",),
+    ("patch", "serve"),
     ("bind",),
 )
 # The sub-rooms of a room, by level like the rooms; those on one level do not know each other.
 # "." are the room's own files, where they are not spread by the rule of folder_level.
 SUB_LEVELS: dict[str, tuple[tuple[str, ...], ...]] = {
     "sched": ((".",), ("guests",)),
-    "bind": (("native", "net", "debug"), ("stackless", "patch"), ("snapshot",)),
+    "bind": (("native", "net", "debug"), ("stackless", "patch", "http"), ("snapshot",)),
 }
 C_LEVEL = {room: level for level, names in enumerate(C_LEVELS) for room in names}
 SUB_LEVEL = {
@@ -41,7 +41,7 @@ SUB_LEVEL = {
     for level, names in enumerate(levels)
     for name in names
 }
-NO_PYTHON = {"base", "plat", "heap"}
+NO_PYTHON = {"base", "plat", "http", "heap"}
 NO_SYSTEM = {"base"}
 # Files of other rooms that stand on the base alone, so that tests/core can compile them.
 PROTOCOLS = {"sched/handoff.c", "sched/handoff.h"}
@@ -54,6 +54,7 @@ ONE_VERSION = re.compile(r"py3\d\d")
 # Modules by level; a name ending in "." stands for a whole package.  `loomlet` itself, the public
 # API, lies between the modules that it is made of and those that are made with it.
 PYTHON_LEVELS = (
+    ("loomlet._core_http",),
     ("loomlet._alias", "loomlet._core", "loomlet._public"),
     ("loomlet._pinned", "loomlet._waits"),
     ("loomlet.errors",),
@@ -77,9 +78,9 @@ PYTHON_LEVELS = (
     ("loomlet._lazy_names",),
     ("loomlet",),
     ("loomlet.compat.",),
-    ("loomlet.testing.", "loomlet.observe.", "loomlet.doctor."),
+    ("loomlet.testing.", "loomlet.observe.", "loomlet.doctor.", "loomlet.http."),
     ("loomlet._run_cli",),
-    ("loomlet.bench.",),
+    ("loomlet.bench.", "loomlet.http.gunicorn", "loomlet.serve."),
     ("loomlet.__main__",),
 )
 PYTHON_LEVEL = {name: level for level, names in enumerate(PYTHON_LEVELS) for name in names}
@@ -293,7 +294,7 @@ def python_modules() -> dict[str, Path]:
 
 def unit(module: str) -> str:
     """The entry of PYTHON_LEVELS that a module belongs to."""
-    top = ".".join(module.split(".")[:2])
+    top = module if module in PYTHON_LEVEL else ".".join(module.split(".")[:2])
     return top if top in PYTHON_LEVEL else f"{top}."
 
 

@@ -23,7 +23,9 @@ PREFIXES = {
     "chan": ("n_",),
     "sync": ("y_",),
     "debug": ("d_",),
+    "http": ("t_",),
     "io": ("i_",),
+    "serve": ("v_",),
     "patch": ("patch_",),
     "bind": ("bind_",),
 }

@@ -54,7 +54,8 @@ def test_only_fitting_words() -> None:
 def plain(host: str) -> bool:
     """Documentation, or a name reserved for examples and this machine."""
     name = host.rpartition("@")[2].partition(":")[0]
-    return name in DOCUMENTATION or name.endswith((".example", ".invalid", ".test", "localhost"))
+    reserved = (".example", ".invalid", ".test", "localhost", "example.org")
+    return name in DOCUMENTATION or "." not in name or name.endswith(reserved)
 
 
 def test_the_rules_see_what_they_forbid() -> None:

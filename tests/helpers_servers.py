@@ -24,7 +24,7 @@ from urllib.parse import urlunsplit
 
 from helpers_certificates import Certificates
 
-TOOL = Path(__file__).resolve().parents[3] / "tools" / "servers"
+TOOL = Path(__file__).resolve().parents[1] / "tools" / "servers"
 CONNECTIONS = 1100
 
 
@@ -75,11 +75,16 @@ def program(folder: Path, pattern: str) -> str:
     return str(sorted(folder.glob(pattern))[-1])
 
 
+def without_sanitizers(**more: str) -> dict[str, str]:
+    """The environment for programs of others: the sanitizers loaded into this process are none of
+    theirs."""
+    return {**{name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}, **more}
+
+
 def environment(folder: Path) -> dict[str, str]:
-    """The environment of its programs, without the sanitizers loaded into this process."""
+    """The environment of its programs."""
     found = [] if folder == Path("/usr") else [str(path) for path in folder.glob("lib/*-linux-*")]
-    kept = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-    return {**kept, "LC_ALL": "C", "LD_LIBRARY_PATH": ":".join(found)}
+    return without_sanitizers(LC_ALL="C", LD_LIBRARY_PATH=":".join(found))
 
 
 def free_port() -> int:
