@@ -7,6 +7,7 @@
     model     these values
     graph     which tasklet waits for which, and rings of waits
     render    a dump as text
+    at_signal SIGUSR1 prints a dump of this process
     cli       the command `python -m loomlet dump`
 
 loomlet.observe shows what is public.  `import loomlet` loads server and stalls only.
