@@ -2,7 +2,8 @@
 
 Each ```python block of docs/ stands alone: it is run in an interpreter of its own, warnings are
 errors.  A `print(...)  # text` prints that text; the texts come in the order of the page.  A block
-that begins with `# Python 3.12 and later` is left out on older ones.
+that begins with `# Python 3.12 and later` is left out on older ones, one of Flask where that is
+missing.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ def test_a_program_runs_and_prints_what_it_says(program: str) -> None:
     since = SINCE.match(program)
     if since and sys.version_info[:2] < (3, int(since[1])):
         pytest.skip(f"needs Python 3.{since[1]}")
+    if "from flask import" in program:
+        pytest.importorskip("flask")
     command = [sys.executable, "-W", "error", "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
