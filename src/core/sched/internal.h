@@ -19,6 +19,18 @@ void s_registry_add(s_sched *s, s_tasklet *t);
 /* Moves a tasklet into the list of its owner that fits its state, or adds it there: one that has
  * ended and can be bound again, or that begins a new run. */
 void s_registry_list_again(s_tasklet *t);
+/* The same for one of this thread that begins a new run. */
+static inline void s_registry_list_alive(s_sched *s, s_tasklet *t)
+{
+    if (B_UNLIKELY(!b_linked(&t->all))) {
+        s_registry_list_again(t);
+        return;
+    }
+    c_lock_take(&s->all_lock);
+    b_unlink(&t->all);
+    b_append(&s->all, &t->all);
+    c_lock_give(&s->all_lock);
+}
 /* While all other threads are stopped. */
 void s_registry_move(s_tasklet *t, s_sched *to);
 /* The owner of an unreachable tasklet that no C frame keeps. */

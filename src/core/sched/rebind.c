@@ -215,7 +215,7 @@ int s_set_up(s_sched *s, s_tasklet *t, PyObject *args, PyObject *kwnames)
         t->started = 0;
         t->wait.value = c_new_none();
         s_ready(s, (s_tasklet *)Py_NewRef((PyObject *)t));
-        s_registry_list_again(t);
+        s_registry_list_alive(s, t);
         s_release_claim(t);
         Py_DECREF(func);
         return S_OK;

@@ -272,7 +272,8 @@ void s_finish(s_sched *s, s_tasklet *t, PyObject *result)
     c_lock_take(&t->lock);
     t->state = S_DONE;
     c_lock_give(&t->lock);
-    if (B_UNLIKELY(may_be_bound_again(t)))
+    int again = may_be_bound_again(t);
+    if (B_UNLIKELY(again))
         s_registry_list_again(t);
     else
         s_registry_remove(t);
@@ -284,9 +285,9 @@ void s_finish(s_sched *s, s_tasklet *t, PyObject *result)
         s_report_child_ended(s, t);
     Py_XSETREF(t->func, Py_XNewRef(c_function_name(t->func))); /* what its name is made of */
     Py_CLEAR(t->scope);
-    if (t->stackless_rules)
+    if (B_UNLIKELY(again))
         s_forget_run(t);
-    else
+    else if (!t->stackless_rules)
         Py_CLEAR(t->spawner);
     if (B_UNLIKELY(s_announcing))
         s_report_departed(s, t);

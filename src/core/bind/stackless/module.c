@@ -33,14 +33,17 @@ static PyObject *stackless_schedule(PyObject *module, PyObject *const *args, Py_
                                     PyObject *kwnames)
 {
     s_sched *s = s_self();
-    PyObject *mine = s != NULL ? retval_of(s, "schedule", args, nargs, kwnames) : NULL;
-    if (B_UNLIKELY(mine == NULL))
+    if (s == NULL)
         return NULL;
-    int code = s_stackless_may_switch(s);
-    if (B_UNLIKELY(code <= 0))
-        return code == 0 ? Py_NewRef(mine) : bind_stackless_fail(code, (PyObject *)s->current);
-    c_call_site site = {module, args, bind_argument_count(nargs, kwnames),
-                        (void *)stackless_schedule, C_CALL};
+    PyObject *mine = (PyObject *)s->current;
+    if (B_UNLIKELY((nargs | (Py_ssize_t)kwnames) != 0 || !s_may_switch_now(s))) {
+        mine = retval_of(s, "schedule", args, nargs, kwnames);
+        int code = mine != NULL ? s_stackless_may_switch(s) : S_E_SET;
+        if (code <= 0)
+            return code == 0 ? Py_NewRef(mine) : bind_stackless_fail(code, (PyObject *)s->current);
+        nargs = bind_argument_count(nargs, kwnames);
+    }
+    c_call_site site = {module, args, nargs, (void *)stackless_schedule, C_CALL};
     return s_schedule_with(s, Py_NewRef(mine), &site);
 }
 

@@ -54,6 +54,11 @@ PyObject *s_run_until_idle(s_sched *s, int64_t budget, int flags, const c_call_s
 /* Whether schedule() lets another tasklet run (s_schedule_with): 1, or S_E_ where nothing may
  * switch. 0: no other is runnable, and it returns at once. */
 int s_stackless_may_switch(s_sched *s);
+/* Whether that is 1 for sure, without a look at the inbox. */
+static inline int s_may_switch_now(s_sched *s)
+{
+    return !b_list_empty(&s->ready) && s_may_block(s) == S_OK;
+}
 /* How many tasklets are runnable, the running one included. */
 long s_run_count(const s_sched *s);
 /* The caller of the effective run() with a budget, or NULL: borrowed. */
