@@ -22,6 +22,7 @@ from typing import (
 
 from typing_extensions import TypeVar
 
+from loomlet._core_http import HttpCycle as HttpCycle
 from loomlet._core_http import HttpRequest as HttpRequest
 from loomlet._core_http import HttpServer as HttpServer
 

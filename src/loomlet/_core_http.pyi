@@ -1,6 +1,6 @@
 """The types of loomlet._core behind loomlet.http: _core.pyi has their names."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Self, final
 
 @final
@@ -112,3 +112,14 @@ class HttpRequest:
     def _done(self) -> None: ...
     def _abort(self) -> None: ...
     def _take_over(self) -> tuple[int, bytes, Any]: ...
+
+class HttpCycle:
+    __slots__ = ("begun", "body_over", "fields", "finished", "request", "status")
+    request: Any
+    status: Any
+    fields: Any
+    begun: bool
+    finished: bool
+    body_over: bool
+    def __new__(cls, request: Any, /) -> Self: ...
+    def send(self, message: dict[str, Any], /) -> Awaitable[None]: ...

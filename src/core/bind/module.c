@@ -21,17 +21,19 @@
 
 static int add_types(PyObject *module)
 {
-    PyTypeObject *types[] = {&bind_tasklet_type,   &bind_channel_type,     &bind_lock_type,
-                             &bind_timer_type,     &bind_scope_type,       &bind_timeout_type,
-                             &bind_group_type,     &bind_nopreempt_type,   &bind_descriptor_type,
-                             &bind_stream_type,    &bind_listener_type,    &bind_fiber_type,
-                             &bind_pinned_type,    &bind_event_type,       &bind_semaphore_type,
-                             &bind_condition_type, &bind_http_server_type, &bind_http_request_type};
+    PyTypeObject *types[] = {
+        &bind_tasklet_type,     &bind_channel_type,      &bind_lock_type,      &bind_timer_type,
+        &bind_scope_type,       &bind_timeout_type,      &bind_group_type,     &bind_nopreempt_type,
+        &bind_descriptor_type,  &bind_stream_type,       &bind_listener_type,  &bind_fiber_type,
+        &bind_pinned_type,      &bind_event_type,        &bind_semaphore_type, &bind_condition_type,
+        &bind_http_server_type, &bind_http_request_type, &bind_http_cycle_type};
     bind_net_init();
     bind_http_init();
     i_blocking_init();
     d_init();
     bind_fiber_init();
+    if (bind_http_cycle_ready() < 0)
+        return -1;
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         if (PyModule_AddType(module, types[i]) < 0)
             return -1;

@@ -15,16 +15,18 @@ enum {
 
 extern const unsigned char t_char_kinds[256];
 
-static inline int t_is(unsigned kinds, char c)
+static inline unsigned t_is(unsigned kinds, char c)
 {
     return t_char_kinds[(unsigned char)c] & kinds;
 }
 
-/* How many bytes of that kind stand at the beginning. */
-static inline size_t t_run(unsigned kinds, const char *at, const char *end)
+/* How many bytes of that kind, one only, stand at the beginning. */
+static inline size_t t_run(unsigned kind, const char *at, const char *end)
 {
     const char *begin = at;
-    while (at < end && t_is(kinds, *at))
+    while (end - at >= 4 && t_is(t_is(t_is(t_is(kind, at[0]), at[1]), at[2]), at[3]))
+        at += 4;
+    while (at < end && t_is(kind, *at))
         at++;
     return (size_t)(at - begin);
 }

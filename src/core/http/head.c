@@ -13,17 +13,22 @@ void t_begin_head(t_head *head)
 
 /* ---- the request line ---------------------------------------------------------------------- */
 
+static const char *const method_names[] = {
+    [T_GET] = "GET",     [T_HEAD_ONLY] = "HEAD", [T_POST] = "POST",
+    [T_PUT] = "PUT",     [T_DELETE] = "DELETE",  [T_OPTIONS] = "OPTIONS",
+    [T_PATCH] = "PATCH", [T_TRACE] = "TRACE",    [T_CONNECT] = "CONNECT",
+};
+
+const char *t_method_name(t_method method)
+{
+    return method_names[method];
+}
+
 static t_method method_of(const char *at, size_t size)
 {
-    static const struct {
-        const char *name;
-        t_method method;
-    } known[] = {{"GET", T_GET},     {"HEAD", T_HEAD_ONLY}, {"POST", T_POST},
-                 {"PUT", T_PUT},     {"DELETE", T_DELETE},  {"OPTIONS", T_OPTIONS},
-                 {"PATCH", T_PATCH}, {"TRACE", T_TRACE},    {"CONNECT", T_CONNECT}};
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-        if (strlen(known[i].name) == size && memcmp(known[i].name, at, size) == 0)
-            return known[i].method;
+    for (int i = T_OTHER_METHOD + 1; i <= T_CONNECT; i++)
+        if (strlen(method_names[i]) == size && memcmp(method_names[i], at, size) == 0)
+            return (t_method)i;
     return T_OTHER_METHOD;
 }
 

@@ -89,6 +89,9 @@ typedef enum {
     T_CONNECT,
 } t_method;
 
+/* As it is written; NULL for T_OTHER_METHOD. */
+const char *t_method_name(t_method method);
+
 /* How long the body is. */
 typedef enum {
     T_NO_BODY,

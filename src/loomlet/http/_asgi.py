@@ -13,13 +13,14 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
 from loomlet import _core, aio
 from loomlet.http._answers import finish, send_bytes_of_file, send_rest, write
 from loomlet.http._errors import ClientGone, HTTPError
-from loomlet.http._handlers import log, refusal
+from loomlet.http._handlers import interface_of, log, refusal
 from loomlet.http._requests import NO_WSPROTO, Request
 from loomlet.http._websocket_handshake import asks_for_websocket
 
@@ -30,20 +31,16 @@ AsgiApplication = Callable[..., Awaitable[None]]
 
 VERSIONS = {"version": "3.0", "spec_version": "2.5"}
 SMALL = 65536
+OF_A_REQUEST = ("http_version", "method", "path", "raw_path", "client", "query_string", "headers")
+"""What each scope gets another value for; with room for them a copy need not grow."""
+
+EAGER: dict[str, Any] = {"eager_start": True} if hasattr(asyncio, "eager_task_factory") else {}
 
 
-class Cycle:
-    """One request: its receive() and send()."""
+class Cycle(_core.HttpCycle):
+    """One request: its receive() and send().  send() of the base does what needs no wait."""
 
-    __slots__ = ("begun", "body_over", "fields", "finished", "request", "status")
-
-    def __init__(self, request: Request) -> None:
-        self.request = request
-        self.status = 0
-        self.fields: Any = ()
-        self.begun = False
-        self.finished = False
-        self.body_over = False
+    __slots__ = ()
 
     # ---- receive() ----------------------------------------------------------------------------
 
@@ -90,8 +87,8 @@ class Cycle:
 
     # ---- send() -------------------------------------------------------------------------------
 
-    async def send(self, message: Message) -> None:
-        """What the application answers."""
+    async def _send(self, message: Message) -> None:
+        """What the base does not do at once."""
         kind = message["type"]
         if kind == "http.response.start":
             if self.status:
@@ -113,10 +110,7 @@ class Cycle:
         if type(body) is not bytes:
             body = bytes(body)
         if not self.begun and not more:
-            rest = request._answer(self.status, self.fields, body)
-            if rest is not None:
-                await aio.to_tasklet(self._finish_with, rest)
-            self._end()
+            await self._send_rest(request._answer(self.status, self.fields, body))
             return
         if not self.begun:
             request._begin(self.status, self.fields)
@@ -128,10 +122,10 @@ class Cycle:
             if rest is not None:
                 await aio.to_tasklet(send_rest, request, rest)
         if not more:
-            await self._finish()
+            await self._send_rest(request._finish())
 
-    async def _finish(self) -> None:
-        rest = self.request._finish()
+    async def _send_rest(self, rest: Any) -> None:
+        """The end of the answer: what the client has not taken at once, or None."""
         if rest is not None:
             await aio.to_tasklet(self._finish_with, rest)
         self._end()
@@ -156,25 +150,31 @@ class Cycle:
 # ---- requests ---------------------------------------------------------------------------------
 
 
-async def _run(application: AsgiApplication, request: Request, common: Message) -> None:
-    if request._upgrades and asks_for_websocket(request) and _find_wsproto(request):
-        from loomlet.http._asgi_websocket import run_websocket
+async def _run_websocket(application: AsgiApplication, request: Request, common: Message) -> None:
+    from loomlet.http._asgi_websocket import run_websocket
 
-        try:
-            await run_websocket(application, request, common, Cycle)
-        except Exception as error:
-            fail(request, error)
-        return
-    cycle = Cycle(request)
     try:
-        await application(request._scope(common), cycle.receive, cycle.send)
-        if not cycle.finished:
-            raise RuntimeError("the ASGI application has returned without a whole answer")
+        await run_websocket(application, request, common, Cycle)
     except Exception as error:
         fail(request, error)
-    except BaseException:
+
+
+async def _run(application: AsgiApplication, *arguments: Any) -> None:
+    """For an application that is no coroutine function: it is called in the task, too."""
+    await application(*arguments)
+
+
+def _end(request: Request, cycle: Cycle | None, task: asyncio.Task[None]) -> None:
+    """Its task has ended."""
+    error = asyncio.CancelledError() if task.cancelled() else task.exception()
+    if error is None and (cycle is None or cycle.finished):
+        return
+    if error is None:
+        error = RuntimeError("the ASGI application has returned without a whole answer")
+    if isinstance(error, Exception):
+        fail(request, error)
+    else:
         request._abort()
-        raise
 
 
 def _find_wsproto(request: Request) -> bool:
@@ -214,27 +214,40 @@ def asgi(
 
     `core` gives the server, `common` is what the scope of each request has besides.
     """
+    run: Any = application if interface_of(application) == "asgi" else partial(_run, application)
     loop = aio.get_loop()
-    begin_task = getattr(asyncio, "eager_task_factory", None) or _later
+    make_task: Any = partial(asyncio.Task, loop=loop, **EAGER)
     tasks: set[asyncio.Task[None]] = set()
+
+    def begin_one(request: Request) -> None:
+        cycle: Cycle | None = None
+        if request._upgrades and asks_for_websocket(request) and _find_wsproto(request):
+            task = make_task(_run_websocket(application, request, common))
+        else:
+            cycle = Cycle(request)
+            task = make_task(run(request._scope(common), cycle.receive, cycle.send))
+        if task.done():
+            _end(request, cycle, task)
+        else:
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
+            task.add_done_callback(partial(_end, request, cycle))
 
     def begin(batch: list[Request]) -> None:
         for request in batch:
-            task = begin_task(loop, _run(application, request, common))
-            if not task.done():
-                tasks.add(task)
-                task.add_done_callback(tasks.discard)
+            try:
+                begin_one(request)
+            except Exception as error:
+                fail(request, error)
+            except BaseException:
+                request._abort()
+                raise
 
     def answer(batch: list[Request]) -> None:
         core()._take_batch()
         loop.call_soon(begin, batch)
 
     return answer
-
-
-def _later(loop: Any, coroutine: Any) -> asyncio.Task[None]:
-    task: asyncio.Task[None] = loop.create_task(coroutine)
-    return task
 
 
 def common_scope(address: Any, state: Message) -> Message:
@@ -247,6 +260,7 @@ def common_scope(address: Any, state: Message) -> Message:
         "server": tuple(address[:2]) if isinstance(address, tuple) else (str(address), None),
         "state": state,
         "extensions": {"http.response.pathsend": {}},
+        **dict.fromkeys(OF_A_REQUEST),
     }
 
 

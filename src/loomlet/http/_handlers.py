@@ -26,7 +26,17 @@ from loomlet.http._errors import ClientGone, HTTPError
 from loomlet.http._requests import Request
 from loomlet.http._takeovers import Takeover, end_with
 
-__all__ = ["Answer", "Handler", "answering", "end_late", "fail", "log", "refusal", "report_slow"]
+__all__ = [
+    "Answer",
+    "Handler",
+    "answering",
+    "end_late",
+    "fail",
+    "interface_of",
+    "log",
+    "refusal",
+    "report_slow",
+]
 
 Handler = Callable[[Request], Any]
 Answer = Callable[[Any], None]
@@ -98,6 +108,17 @@ def refusal(error: Exception) -> tuple[int, str, Fields]:
     if isinstance(error, MemoryError):
         return 503, "Service Unavailable\n", [*TEXT, ("Retry-After", "1")]
     return 500, "Internal Server Error\n", TEXT
+
+
+# ---- applications ----------------------------------------------------------------------------
+
+
+def interface_of(application: Any) -> str:
+    """ "asgi" for what is called with `await`, else "wsgi"."""
+    import inspect
+
+    called = application if inspect.isfunction(application) else type(application).__call__
+    return "asgi" if inspect.iscoroutinefunction(called) else "wsgi"
 
 
 # ---- requests that take long ------------------------------------------------------------------

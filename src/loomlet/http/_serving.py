@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from loomlet import _core
 from loomlet.http._answers import plan
-from loomlet.http._handlers import Handler, answering, end_late, report_slow
+from loomlet.http._handlers import Handler, answering, end_late, interface_of, report_slow
 from loomlet.http._requests import EngineRequest, Request
 from loomlet.http._takeovers import take_stream
 from loomlet.http._wsgi import Application, WsgiRequest, common_environ, wsgi
@@ -328,14 +328,6 @@ def find_http2(wanted: bool | None) -> bool:
     if wanted and not found:
         raise ImportError(NO_H2)
     return found
-
-
-def interface_of(application: Any) -> str:
-    """ "asgi" for what is called with `await`, else "wsgi"."""
-    import inspect
-
-    called = application if inspect.isfunction(application) else type(application).__call__
-    return "asgi" if inspect.iscoroutinefunction(called) else "wsgi"
 
 
 def serve(handler: Handler, **options: Any) -> None:

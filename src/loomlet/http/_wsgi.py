@@ -15,6 +15,12 @@ __all__ = ["Application", "FileWrapper", "WsgiFace", "WsgiRequest", "common_envi
 
 Application = Callable[..., Iterable[bytes]]
 
+OF_A_REQUEST = (
+    *("SERVER_PROTOCOL", "REQUEST_METHOD", "PATH_INFO", "QUERY_STRING", "REMOTE_ADDR"),
+    "wsgi.input",
+)
+"""What each environ gets another value for; with room for them a copy need not grow."""
+
 
 class _Body(io.RawIOBase):
     """What the client sends, as it comes."""
@@ -156,6 +162,7 @@ def common_environ(address: Any, **more: Any) -> dict[str, Any]:
     """What all requests of a server have in common."""
     host, port = address[:2] if isinstance(address, tuple) else (str(address), "")
     return {
+        **dict.fromkeys(OF_A_REQUEST),
         "SCRIPT_NAME": "",
         "SERVER_NAME": host,
         "SERVER_PORT": str(port),

@@ -1,6 +1,7 @@
 """Applications of ASGI."""
 
 import asyncio
+import functools
 import json
 
 import pytest
@@ -39,8 +40,8 @@ def http_only(function):
 def ask(ask_once):
     """(status, fields, body) of a new server with that application."""
 
-    def once(application, data=CLOSE, **options):
-        got = ask_once(None, data, application=http_only(application), **options)
+    def once(application, data=CLOSE, wrap=http_only, **options):
+        got = ask_once(None, data, application=wrap(application), **options)
         head, _, body = got.partition(b"\r\n\r\n")
         status, *lines = head.decode().split("\r\n")
         fields = {n.lower(): v for n, _, v in (line.partition(": ") for line in lines)}
@@ -206,7 +207,8 @@ def test_wrong_messages_are_500(ask, caplog, messages):
 
     status, fields, _ = ask(application)
     assert (status, "c" in fields) == (500, False)
-    assert "Traceback" in caplog.text
+    raised = "returned without a whole answer" not in caplog.text
+    assert ("Traceback" in caplog.text) == raised
 
 
 def test_a_coroutine_that_raises(ask, caplog):
@@ -333,3 +335,58 @@ def test_an_application_that_refuses_to_begin():
 
     with pytest.raises(RuntimeError, match="no database"):
         loomlet.run(main)
+
+
+def test_send_may_be_a_task_or_be_gathered(ask):
+    async def application(scope, receive, send):
+        await asyncio.create_task(send({"type": "http.response.start", "status": 200}))
+        await asyncio.gather(send({"type": "http.response.body", "body": b"by a task"}))
+
+    assert ask(application)[::2] == (200, b"by a task")
+
+
+def test_what_send_returns_ends_as_a_coroutine_does(ask):
+    async def application(scope, receive, send):
+        started = send({"type": "http.response.start", "status": 200})
+        with pytest.raises(StopIteration):
+            started.send(None)
+        with pytest.raises(KeyError):
+            started.throw(KeyError("k"))
+        started.close()
+        assert await started is None
+        await send({"type": "http.response.body", "body": b"x"})
+
+    assert ask(application)[::2] == (200, b"x")
+
+
+class Mapping(dict):
+    """A message that is no plain dict."""
+
+
+@pytest.mark.parametrize("body", [b"abc", bytearray(b"abc"), memoryview(b"abc")])
+@pytest.mark.parametrize("kind", [dict, Mapping])
+@pytest.mark.parametrize("more", [False, 0])
+def test_messages_of_other_types(ask, kind, body, more):
+    async def application(scope, receive, send):
+        headers = ((name, value) for name, value in [(b"a", b"b")])
+        await send(kind(type="http.response.start", status=200, headers=headers))
+        await send(kind(type="http.response.body", body=body, more_body=more))
+
+    status, fields, text = ask(application)
+    assert (status, fields["a"], text) == (200, "b", b"abc")
+
+
+def test_an_application_that_only_returns_something_to_await(ask):
+    async def really(scope, receive, send):
+        assert asyncio.current_task() is not None
+        await answer(send, b"at last")
+
+    assert ask(really, wrap=functools.partial, interface="asgi")[2] == b"at last"
+
+
+def test_an_application_that_cannot_be_called_so(ask, caplog):
+    async def application(scope):
+        """Of the second version of ASGI."""
+
+    assert ask(application, wrap=lambda same: same)[0] == 500
+    assert "TypeError" in caplog.text

@@ -252,7 +252,10 @@ PyObject *bind_http_start_response(PyObject *self, PyObject *const *args, Py_ssi
     }
     Py_XSETREF(SELF->status, Py_NewRef(values[0]));
     Py_XSETREF(SELF->fields, Py_NewRef(values[1]));
-    return PyObject_GetAttrString(self, "_wsgi_write");
+    static PyObject *write; /* its name */
+    if (write == NULL && (write = PyUnicode_InternFromString("_wsgi_write")) == NULL)
+        return NULL;
+    return PyObject_GetAttr(self, write);
 }
 
 /* _respond(body): the whole answer of a WSGI application. */

@@ -1,5 +1,6 @@
 /* What the files of requests have in common: whose client it is, and how a request ends. */
 #include "bind/http/http.h"
+#include "http/path.h"
 
 void bind_http_end(bind_http_request *r, int keep)
 {
@@ -33,6 +34,37 @@ PyObject *bind_http_peer(const bind_http_request *r)
         c->peer_text = PyUnicode_FromString(text);
     }
     return Py_XNewRef(c->peer_text);
+}
+
+PyObject *bind_http_client(const bind_http_request *r)
+{
+    if (r->connection == NULL || r->connection->peer.family == 0)
+        Py_RETURN_NONE;
+    PyObject *client = PyTuple_New(2);
+    PyObject *address = client != NULL ? bind_http_peer(r) : NULL;
+    PyObject *port = address != NULL ? PyLong_FromLong(r->connection->peer.port) : NULL;
+    if (port == NULL) {
+        Py_XDECREF(address);
+        Py_XDECREF(client);
+        return NULL;
+    }
+    PyTuple_SET_ITEM(client, 0, address);
+    PyTuple_SET_ITEM(client, 1, port);
+    return client;
+}
+
+PyObject *bind_http_path(const bind_http_request *r)
+{
+    const char *at = bind_http_bytes(r) + r->path.at;
+    char room[1024], *out = r->path.size <= sizeof(room) ? room : PyMem_Malloc(r->path.size);
+    if (out == NULL)
+        return PyErr_NoMemory();
+    int64_t count = t_decode_path((t_text){at, r->path.size}, out);
+    PyObject *decoded = count >= 0 ? PyUnicode_DecodeUTF8(out, (Py_ssize_t)count, "replace")
+                                   : PyUnicode_DecodeLatin1(at, (Py_ssize_t)r->path.size, NULL);
+    if (out != room)
+        PyMem_Free(out);
+    return decoded;
 }
 
 int bind_http_read_text(PyObject *value, t_text *text)

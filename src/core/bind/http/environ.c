@@ -10,9 +10,10 @@
 #include "http/chars.h"
 #include "http/path.h"
 
-/* The keys of every request, made once. */
+/* The keys of every request, and the methods that have a name of their own, made once. */
 static struct {
     PyObject *method, *path, *query, *protocol, *input, *remote, *old, *new;
+    PyObject *methods[T_CONNECT + 1];
 } known;
 
 static int make_keys(void)
@@ -25,6 +26,8 @@ static int make_keys(void)
     known.remote = PyUnicode_InternFromString("REMOTE_ADDR");
     known.old = PyUnicode_InternFromString("HTTP/1.0");
     known.new = PyUnicode_InternFromString("HTTP/1.1");
+    for (int i = T_OTHER_METHOD + 1; i <= T_CONNECT; i++)
+        known.methods[i] = PyUnicode_InternFromString(t_method_name((t_method)i));
     return PyErr_Occurred() || bind_http_make_names() < 0 ? -1 : 0;
 }
 
@@ -39,6 +42,13 @@ static int put_item(PyObject *environ, PyObject *key, PyObject *value)
 static PyObject *latin_text(const char *at, size_t size)
 {
     return PyUnicode_DecodeLatin1(at, (Py_ssize_t)size, NULL);
+}
+
+static PyObject *text_of_method(const bind_http_request *r)
+{
+    if (r->method_known != T_OTHER_METHOD)
+        return Py_NewRef(known.methods[r->method_known]);
+    return latin_text(bind_http_bytes(r) + r->method.at, r->method.size);
 }
 
 static PyObject *decoded_path(const char *at, size_t size)
@@ -88,7 +98,7 @@ static int put_line(PyObject *environ, const bind_http_request *r, const char *b
 {
     PyObject *protocol = Py_NewRef(r->minor ? known.new : known.old);
     if (put_item(environ, known.protocol, protocol) < 0 ||
-        put_item(environ, known.method, latin_text(bytes + r->method.at, r->method.size)) < 0 ||
+        put_item(environ, known.method, text_of_method(r)) < 0 ||
         put_item(environ, known.query, latin_text(bytes + r->query.at, r->query.size)) < 0)
         return -1;
     return put_item(environ, known.path, decoded_path(bytes + r->path.at, r->path.size));
@@ -187,10 +197,10 @@ PyObject *bind_http_scope(bind_http_request *r, PyObject *common)
     PyObject *state = scope != NULL ? PyDict_GetItemWithError(scope, asgi.state) : NULL;
     if (scope == NULL || (state != NULL && put_item(scope, asgi.state, PyDict_Copy(state)) < 0) ||
         put_item(scope, asgi.version, Py_NewRef(r->minor ? asgi.new : asgi.old)) < 0 ||
-        put_item(scope, asgi.method, latin_text(bytes + r->method.at, r->method.size)) < 0 ||
-        put_item(scope, asgi.path, PyObject_GetAttr((PyObject *)r, asgi.path)) < 0 ||
+        put_item(scope, asgi.method, text_of_method(r)) < 0 ||
+        put_item(scope, asgi.path, bind_http_path(r)) < 0 ||
         put_item(scope, asgi.raw_path, bytes_of_span(bytes, r->path)) < 0 ||
-        put_item(scope, asgi.client, PyObject_GetAttr((PyObject *)r, asgi.client)) < 0 ||
+        put_item(scope, asgi.client, bind_http_client(r)) < 0 ||
         put_item(scope, asgi.query, bytes_of_span(bytes, r->query)) < 0 ||
         put_item(scope, asgi.headers, bind_http_fields_as_bytes((PyObject *)r, NULL)) < 0)
         Py_CLEAR(scope);

@@ -43,16 +43,16 @@ typedef struct {
     unsigned char minor, method_known, keeps_alive, expects_continue, begun, upgrades;
 } bind_http_request;
 
-extern PyTypeObject bind_http_server_type, bind_http_request_type;
+extern PyTypeObject bind_http_server_type, bind_http_request_type, bind_http_cycle_type;
 
 static inline t_field *bind_http_fields(bind_http_request *r)
 {
     return (t_field *)(r + 1);
 }
 
-static inline const char *bind_http_bytes(bind_http_request *r)
+static inline const char *bind_http_bytes(const bind_http_request *r)
 {
-    return (const char *)(bind_http_fields(r) + r->count);
+    return (const char *)((const t_field *)(r + 1) + r->count);
 }
 
 /* ---- request.c, basics.c
@@ -67,6 +67,10 @@ void bind_http_end(bind_http_request *request, int keep);
 PyObject *bind_http_fields_as_bytes(PyObject *self, PyObject *unused);
 /* The address of the client, a new reference to a str, "" when it has none; or NULL. */
 PyObject *bind_http_peer(const bind_http_request *request);
+/* (address, port) of the client, new; None when it has none, or has gone; or NULL. */
+PyObject *bind_http_client(const bind_http_request *request);
+/* The path without percent signs, as UTF-8: new, or NULL. */
+PyObject *bind_http_path(const bind_http_request *request);
 /* 0, or -1 with ConnectionError when there is no client any more. */
 int bind_http_check_client(const bind_http_request *request);
 /* The bytes of a text of Latin-1, or of bytes: 0, or -1 with TypeError. */
@@ -121,5 +125,7 @@ PyObject *bind_http_detach_tls(v_connection *c);
 void bind_http_tls_init(void);
 
 void bind_http_init(void);
+/* cycle.c, before the types are ready: 0, or -1 with an exception. */
+int bind_http_cycle_ready(void);
 
 #endif

@@ -8,8 +8,6 @@
  */
 #include "bind/http/http.h"
 
-#include "http/path.h"
-
 #define SELF ((bind_http_request *)self)
 
 PyObject *bind_http_request_new(bind_http_server *server, v_connection *c, const t_head *head,
@@ -132,13 +130,10 @@ static PyObject *get_gone(PyObject *self, void *unused)
     return PyBool_FromLong(SELF->connection == NULL || SELF->connection->ended);
 }
 
-/* (address, port) of the client; None when it has none, or has gone. */
 static PyObject *get_client(PyObject *self, void *unused)
 {
     (void)unused;
-    if (SELF->connection == NULL || SELF->connection->peer.family == 0)
-        Py_RETURN_NONE;
-    return Py_BuildValue("(Ni)", bind_http_peer(SELF), SELF->connection->peer.port);
+    return bind_http_client(SELF);
 }
 
 /* Whether the client asks for another protocol. */
@@ -182,20 +177,10 @@ static int set_own_state(PyObject *self, PyObject *value, void *unused)
     return 0;
 }
 
-/* The path without percent signs, as UTF-8. */
 static PyObject *get_path(PyObject *self, void *unused)
 {
-    char room[1024], *out = SELF->path.size <= sizeof(room) ? room : PyMem_Malloc(SELF->path.size);
-    t_text path = {bind_http_bytes(SELF) + SELF->path.at, SELF->path.size};
     (void)unused;
-    if (out == NULL)
-        return PyErr_NoMemory();
-    int64_t count = t_decode_path(path, out);
-    PyObject *decoded = count >= 0 ? PyUnicode_DecodeUTF8(out, (Py_ssize_t)count, "replace")
-                                   : text_of_span(self, SELF->path);
-    if (out != room)
-        PyMem_Free(out);
-    return decoded;
+    return bind_http_path(SELF);
 }
 
 /* Whether an answer has begun. */
