@@ -337,14 +337,16 @@ class Http2Request(Request):
         if self._begun and exc_info is not None:
             raise exc_info[1].with_traceback(exc_info[2])
         self._start = (status, headers)
-        return self._wsgi_write  # type: ignore[attr-defined, no-any-return]
+        return self  # type: ignore[return-value]
 
     def _started(self) -> tuple[Any, Any]:
         if self._start is None:
             raise AssertionError("start_response() was not called")
         return self._start
 
-    def _respond(self, body: bytes, /) -> bytes | memoryview | None:
+    def _respond(self, body: bytes, /) -> Any:
+        if self._begun:
+            return NotImplemented
         return self._answer(*self._started(), body)
 
     def _begin(self, *args: Any) -> None:

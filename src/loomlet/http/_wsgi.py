@@ -67,8 +67,8 @@ class WsgiFace(Request):
     def __iter__(self) -> Iterator[bytes]:
         return iter(self._reader)
 
-    def _wsgi_write(self, data: bytes) -> None:
-        """What start_response() returns."""
+    def __call__(self, data: bytes) -> None:
+        """write() of WSGI: start_response() returns the request itself."""
         if not self._begun:
             self._begin()
         write(self, data)
@@ -107,13 +107,15 @@ def wsgi(application: Application, common: dict[str, Any]) -> Answer:
     def answer(request: WsgiRequest) -> None:
         try:
             parts = application(request._environ(common), request._start_response)
-            if type(parts) is list and len(parts) == 1 and not request._begun:
-                rest = request._respond(parts[0])
-                if rest is not None:
-                    send_rest(request, rest)
-                    request._done()
-            else:
+            if type(parts) is not list or len(parts) != 1:
                 _send(request, parts)
+                return
+            rest = request._respond(parts[0])
+            if rest is NotImplemented:
+                _send(request, parts)
+            elif rest is not None:
+                send_rest(request, rest)
+                request._done()
         except Exception as error:
             fail(request, error)
         except BaseException:
@@ -135,7 +137,7 @@ def _send(request: WsgiRequest, parts: Iterable[bytes]) -> None:
             return
         for part in parts:
             if part:
-                request._wsgi_write(part)
+                request(part)
         if not request._begun:
             request._begin()
         finish(request)

@@ -234,7 +234,7 @@ PyObject *bind_http_answer(PyObject *self, PyObject *const *args, Py_ssize_t nar
 }
 
 /* start_response(status, headers, exc_info=None) of WSGI: what _respond() answers with.  It returns
- * write(). */
+ * write(), which is the request: its Python type can be called. */
 PyObject *bind_http_start_response(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                                    PyObject *kwnames)
 {
@@ -252,15 +252,15 @@ PyObject *bind_http_start_response(PyObject *self, PyObject *const *args, Py_ssi
     }
     Py_XSETREF(SELF->status, Py_NewRef(values[0]));
     Py_XSETREF(SELF->fields, Py_NewRef(values[1]));
-    static PyObject *write; /* its name */
-    if (write == NULL && (write = PyUnicode_InternFromString("_wsgi_write")) == NULL)
-        return NULL;
-    return PyObject_GetAttr(self, write);
+    return Py_NewRef(self);
 }
 
-/* _respond(body): the whole answer of a WSGI application. */
+/* _respond(body): the whole answer of a WSGI application; NotImplemented: it has begun by write().
+ */
 PyObject *bind_http_respond(PyObject *self, PyObject *body)
 {
+    if (SELF->begun)
+        return Py_NewRef(Py_NotImplemented);
     if (SELF->status == NULL) {
         PyErr_SetString(PyExc_AssertionError, "start_response() was not called");
         return NULL;
