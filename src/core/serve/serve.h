@@ -34,7 +34,8 @@
  * Limits.  Beyond `most_connections` the connection that has been parked for the longest is closed
  * for a new one, but none that has just come or has sent something: else a burst of clients would
  * push each other out.  If there is none, nothing is accepted until one ends: the system's queue
- * holds them.  Without descriptors (EMFILE) it is the same.
+ * holds them.  Without descriptors (EMFILE) it is the same.  A connection that the application has
+ * taken over counts among them until the application says that it has ended (v_end_taken).
  *
  * Threads.  All on the scheduler's own thread, under its GIL or, without one, its attached thread
  * state.  The application may end a request on no other.
@@ -115,7 +116,7 @@ struct v_server {
     b_link lists[V_STATES];
     uint32_t counts[V_STATES];
     uint32_t connections;
-    uint32_t taken; /* that the application has taken over and still has open */
+    uint32_t taken; /* that the application has taken over and still has open; atomic */
     uint64_t requests, answered, refused; /* by the application, by routes, by us */
     i_desc *listening;
     void (*accept_more)(v_server *server); /* what could not be accepted (server.c) */
@@ -149,6 +150,12 @@ int v_start(v_server *server, s_sched *s, int fd, const v_limits *limits);
 void v_stop(v_server *server, int64_t seconds);
 /* Closes everything, also below requests that the application has not ended. */
 void v_close_all(v_server *server);
+/* A connection that the application serves counts as open from here on. */
+void v_begin_taken(v_server *server);
+/* Until here; on any thread.  On the server's own, a connection that waits for its place is
+ * accepted by the next turn of the timers; on another one, within a second. */
+void v_end_taken(v_server *server);
+uint32_t v_count_taken(const v_server *server);
 
 /* ---- clock.c ------------------------------------------------------------------------------- */
 
@@ -172,7 +179,8 @@ int v_drain(v_connection *c);
 int v_connect(v_server *server, int fd, const p_peer *peer);
 /* The application has answered (or not: then `keep` is 0), and reads and sends nothing more. */
 void v_done(v_connection *c, int keep);
-/* Gives the connection up: its descriptor, and what has come but was not used, are the caller's. */
+/* Gives the connection up: its descriptor, and what has come but was not used, are the caller's,
+ * for whom it counts as taken already (v_begin_taken). */
 i_desc *v_take_over(v_connection *c, t_buffer *unused);
 /* Time has passed. */
 void v_close_late(v_server *server, int64_t now);

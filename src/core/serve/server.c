@@ -24,7 +24,14 @@ static void pass_second(s_sched *s, s_timer *timer)
 static int is_full(const v_server *server)
 {
     return server->limits.most_connections > 0 &&
-           server->connections + server->taken >= server->limits.most_connections;
+           server->connections + v_count_taken(server) >= server->limits.most_connections;
+}
+
+static void forget_soon(v_server *server)
+{
+    if (server->accepts_soon)
+        s_timer_disarm(server->s, &server->soon);
+    server->accepts_soon = 0;
 }
 
 /* The timer does it then, if it is not armed: nothing else would, because the system tells once
@@ -114,6 +121,28 @@ static void be_ready_to_accept(s_sched *s, i_desc *d, unsigned what)
     accept_more(server);
 }
 
+/* ---- connections that the application has taken over ---------------------------------------- */
+
+uint32_t v_count_taken(const v_server *server)
+{
+    return __atomic_load_n(&server->taken, __ATOMIC_RELAXED);
+}
+
+void v_begin_taken(v_server *server)
+{
+    __atomic_fetch_add(&server->taken, 1, __ATOMIC_RELAXED);
+}
+
+/* It accepts nothing itself: it may be called in the midst of anything. */
+void v_end_taken(v_server *server)
+{
+    __atomic_fetch_sub(&server->taken, 1, __ATOMIC_RELAXED);
+    if (server->s == NULL || server->s != s_self_if_any() || !server->accepts || server->stops)
+        return;
+    forget_soon(server);
+    accept_at(server, s_now(server->s));
+}
+
 /* ---- beginning and end --------------------------------------------------------------------- */
 
 void v_init(v_server *server)
@@ -189,9 +218,7 @@ void v_close_all(v_server *server)
     for (v_state state = V_PARKED; state < V_STATES; state++)
         close_list(server, state);
     s_timer_disarm(server->s, &server->each_second);
-    if (server->accepts_soon)
-        s_timer_disarm(server->s, &server->soon);
-    server->accepts_soon = 0;
+    forget_soon(server);
     server->s->io_waits--;
     t_release(&server->out);
     server->s = NULL;

@@ -4,22 +4,27 @@ A request may take its connection over (a WebSocket, HTTP/2).  The engine forget
 then, so the server keeps who has it: such connections count as open, they are told when the server
 stops, and closed when it is closed.
 
-Invariant.  What is held was released when its stream is closed: whoever ends a connection calls
-release(), in every way in which it can end.
+Invariants.
+1. A connection counts as open from the moment in which the engine forgets it, until both its stream
+   is closed and whoever serves it has released it.  Both refer to an object that the engine makes
+   in the same step (`taken`); the connection counts until the last reference has gone.  So there is
+   no moment at which it does not count, and a tasklet that is killed between two lines leaves
+   nothing behind.
+2. Whoever ends a connection calls release(), in every way in which it can end.
 
 Threads.  The server's own, as everything here.
 
-Rejected: leaving them to the engine, which would have to know when a WebSocket is idle.
+Rejected: leaving them to the engine, which would have to know when a WebSocket is idle.  Counting
+those that somebody serves: a connection that is not served yet would count as ended, and the server
+would stop or take another one in its place.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from loomlet import _core
 from loomlet._scopes import move_on_after
-
-if TYPE_CHECKING:
-    from loomlet import _core
 
 __all__ = ["Takeover", "drain", "end_with", "take_stream"]
 
@@ -28,19 +33,30 @@ MOST_DROPPED = 2**26
 
 
 class Takeover:
-    """One that serves a connection which was taken over from a server, `core`."""
+    """One that serves a connection, `_stream`, which was taken over from a server, `core`.
 
-    __slots__ = ("core",)
+    The stream is set before this class is initialized: if the server is closed already, it is
+    dropped at once.
+    """
+
+    __slots__ = ("_taken", "core")
+
+    _stream: Any
 
     def __init__(self, core: Any) -> None:
         self.core = core
-        if core is not None:
-            core._hold(self)
+        self._taken: object = None
+        if core is None:
+            return
+        self._taken = getattr(self._stream, "taken", None) or core._begin_taken()
+        if not core._hold(self):
+            self.drop()
 
     def release(self) -> None:
         """It has ended."""
         if self.core is not None:
             self.core._release(self)
+        self._taken = None
 
     def leave(self) -> None:
         """The server stops: tells the client, and ends as soon as it can; does not wait."""
@@ -57,10 +73,12 @@ class Takeover:
 
 def take_stream(request: _core.HttpRequest) -> tuple[Any, bytes]:
     """The connection of a request: its stream, and what has come behind the head."""
-    from loomlet import net
+    from loomlet.http._taken_streams import TakenStream
 
-    fd, behind, tls = request._take_over()
-    stream = net.Stream(fd)
+    with _core.nopreempt():  # a tasklet that is killed here would leave the descriptor open
+        fd, behind, tls, taken = request._take_over()
+        stream = TakenStream(fd)
+    stream.taken = taken
     if tls is None:
         return stream, behind
     from loomlet.http._tls_streams import TlsStream

@@ -33,6 +33,11 @@ class TlsStream:
         return self._stream.closed
 
     @property
+    def taken(self) -> object:
+        """What makes the connection count as open, until it is closed."""
+        return getattr(self._stream, "taken", None)
+
+    @property
     def peer(self) -> object:
         """The address of the other end."""
         return self._stream.peer

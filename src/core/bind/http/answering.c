@@ -441,28 +441,3 @@ PyObject *bind_http_abort(PyObject *self, PyObject *unused)
     bind_http_end(SELF, 0);
     Py_RETURN_NONE;
 }
-
-/* _take_over(): the connection is the caller's: (its descriptor, what has come, its TLS). */
-PyObject *bind_http_take_over(PyObject *self, PyObject *unused)
-{
-    (void)unused;
-    s_sched *s = s_self();
-    if (s == NULL || bind_http_check_client(SELF) < 0)
-        return NULL;
-    t_buffer unread;
-    PyObject *tls = bind_http_detach_tls(SELF->connection);
-    if (tls == NULL)
-        return NULL;
-    i_desc *desc = v_take_over(SELF->connection, &unread);
-    SELF->connection = NULL;
-    SELF->begun = 1;
-    bind_http_end(SELF, 0);
-    int fd = i_desc_detach(s, desc);
-    i_desc_free(desc);
-    PyObject *taken = Py_BuildValue("(iy#N)", fd, unread.bytes != NULL ? unread.bytes : "",
-                                    (Py_ssize_t)unread.size, tls);
-    t_release(&unread);
-    if (taken == NULL)
-        p_close(fd);
-    return taken;
-}

@@ -110,6 +110,12 @@ PyObject *bind_http_take_over(PyObject *self, PyObject *unused);
 /* handler.c: handler(argument) in a new tasklet: a new reference, or NULL; what went wrong is
  * reported. */
 PyObject *bind_http_spawn(PyObject *handler, PyObject *argument);
+/* taken.c, of a server.  _begin_taken(): while that is referred to, a connection counts as open.
+ */
+PyObject *bind_http_begin_taken(PyObject *self, PyObject *unused);
+PyObject *bind_http_add_held(PyObject *self, PyObject *what);
+PyObject *bind_http_drop_held(PyObject *self, PyObject *what);
+PyObject *bind_http_held(PyObject *self, PyObject *unused);
 /* note.c */
 void bind_http_note(v_connection *c, const t_head *head, const char *bytes, int status,
                     int64_t size);

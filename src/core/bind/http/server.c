@@ -193,32 +193,6 @@ static PyObject *server_set_http2(PyObject *self, PyObject *handler)
     Py_RETURN_NONE;
 }
 
-/* ---- connections that were taken over -------------------------------------------------------- */
-
-static PyObject *count_held(PyObject *self, int code)
-{
-    SELF->server.taken = SELF->held != NULL ? (uint32_t)PySet_GET_SIZE(SELF->held) : 0;
-    return code < 0 ? NULL : Py_NewRef(Py_None);
-}
-
-/* _hold(what): it serves a connection, which counts as open until _release(what). */
-static PyObject *server_hold(PyObject *self, PyObject *what)
-{
-    return count_held(self, SELF->held != NULL ? PySet_Add(SELF->held, what) : 0);
-}
-
-static PyObject *server_release(PyObject *self, PyObject *what)
-{
-    return count_held(self, SELF->held != NULL ? PySet_Discard(SELF->held, what) : 0);
-}
-
-/* _held(): a list of them. */
-static PyObject *server_held(PyObject *self, PyObject *unused)
-{
-    (void)unused;
-    return SELF->held != NULL ? PySequence_List(SELF->held) : PyList_New(0);
-}
-
 /* _stop(seconds): nothing new is accepted; what is idle ends after so long at the latest. */
 static PyObject *server_stop(PyObject *self, PyObject *seconds)
 {
@@ -241,13 +215,13 @@ static PyObject *server_counts(PyObject *self, PyObject *unused)
 {
     (void)unused;
     const v_server *server = &SELF->server;
-    const uint32_t *counts = server->counts;
-    return Py_BuildValue(
-        "{sIsIsIsIsIsIsIsKsKsK}", "connections", server->connections + server->taken, "taken",
-        server->taken, "idle", counts[V_PARKED], "reading", counts[V_READING], "queued",
-        counts[V_QUEUED], "busy", counts[V_BUSY], "sending", counts[V_SENDING], "requests",
-        (unsigned long long)server->requests, "answered", (unsigned long long)server->answered,
-        "refused", (unsigned long long)server->refused);
+    const uint32_t *counts = server->counts, taken = v_count_taken(server);
+    return Py_BuildValue("{sIsIsIsIsIsIsIsKsKsK}", "connections", server->connections + taken,
+                         "taken", taken, "idle", counts[V_PARKED], "reading", counts[V_READING],
+                         "queued", counts[V_QUEUED], "busy", counts[V_BUSY], "sending",
+                         counts[V_SENDING], "requests", (unsigned long long)server->requests,
+                         "answered", (unsigned long long)server->answered, "refused",
+                         (unsigned long long)server->refused);
 }
 
 static int server_traverse(PyObject *self, visitproc visit, void *arg)
@@ -420,9 +394,10 @@ static PyMethodDef methods[] = {
     {"_keep_made", server_keep_made, METH_VARARGS, NULL},
     {"_add_type", server_add_type, METH_VARARGS, NULL},
     {"_set_http2", server_set_http2, METH_O, NULL},
-    {"_hold", server_hold, METH_O, NULL},
-    {"_release", server_release, METH_O, NULL},
-    {"_held", server_held, METH_NOARGS, NULL},
+    {"_begin_taken", bind_http_begin_taken, METH_NOARGS, NULL},
+    {"_hold", bind_http_add_held, METH_O, NULL},
+    {"_release", bind_http_drop_held, METH_O, NULL},
+    {"_held", bind_http_held, METH_NOARGS, NULL},
     {"_stop", server_stop, METH_O, NULL},
     {"_close", server_close, METH_NOARGS, NULL},
     {"_log_to", server_log_to, METH_O, NULL},
