@@ -41,10 +41,11 @@ TEXT = re.compile("text/|json|xml|javascript")
 class _Job:
     """What several requests wait for."""
 
-    __slots__ = ("done", "fields", "result")
+    __slots__ = ("done", "is_whole", "result")
 
     def __init__(self) -> None:
         self.done = _core.Event()
+        self.is_whole = False  # else whoever made it was killed, or had no memory
         self.result: tuple[list[tuple[str, str]], bytes] | None = None
 
 
@@ -57,13 +58,12 @@ class Compressor:
 
     def answer_file(self, request: Request, target: str) -> bool:
         """Answers with the file of that target, compressed: whether there is one that can be."""
-        job = self._jobs.get(target)
-        if job is not None:
-            job.done.wait()
-        else:
+        job = self._wait_for_another(target)
+        if job is None:
             job = self._jobs[target] = _Job()
             try:
                 job.result = self._compress_file(target)
+                job.is_whole = True
             finally:
                 self._jobs.pop(target, None)
                 job.done.set()
@@ -71,6 +71,14 @@ class Compressor:
             return False
         _answer(request, *job.result)
         return True
+
+    def _wait_for_another(self, target: str) -> _Job | None:
+        """What another request has compressed meanwhile; None: nobody does, or it has failed."""
+        while (job := self._jobs.get(target)) is not None:
+            job.done.wait()
+            if job.is_whole:
+                return job
+        return None
 
     def answer_page(self, request: Request, target: str, kind: str, page: bytes) -> None:
         """Answers with a page that was made for that target, compressed."""

@@ -69,6 +69,10 @@ def head_of(fields: Iterable[tuple[bytes, bytes]]) -> tuple[dict[bytes, bytes], 
     path = pseudo.get(b":path", b"")
     if not TARGET.fullmatch(path) or len(hosts) > 1 or (path[:1] != b"/" and path != b"*"):
         raise HTTPError(400)
+    try:
+        _length(rest)
+    except ValueError:
+        raise HTTPError(400) from None
     return pseudo, rest
 
 
@@ -406,7 +410,10 @@ class Http2Request(Request):
             self._end()
 
     def _end(self) -> None:
-        self.over = True
+        with _core.nopreempt():  # its handler and who ends it because it is late may come together
+            if self.over:
+                return
+            self.over = True
         self._waiting_for = None
         self._connection.forget(self)
 

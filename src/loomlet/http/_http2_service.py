@@ -71,7 +71,10 @@ class Service:
             else:
                 self._answer([request] if self.batched else request)
         except Exception as error:
-            fail(request, error)
+            try:
+                fail(request, error)
+            finally:
+                request._abort()
         except BaseException:
             request._abort()
             raise
@@ -80,23 +83,25 @@ class Service:
         """Waits until it may be with the application: whether it may."""
         if self._permits is None:
             return True
-        if not self._permits.acquire(blocking=False):
-            if self._queued >= self.limits.queue:
-                return False
-            self._queued += 1
-            try:
-                if not self._permits.acquire(timeout=self.limits.queue_seconds):
+        with _core.nopreempt():  # a tasklet that is killed here would keep the permit
+            if not self._permits.acquire(blocking=False):
+                if self._queued >= self.limits.queue:
                     return False
-            finally:
-                self._queued -= 1
-        request.has_permit = True
+                self._queued += 1
+                try:
+                    if not self._permits.acquire(timeout=self.limits.queue_seconds):
+                        return False
+                finally:
+                    self._queued -= 1
+            request.has_permit = True
         return True
 
     def give_permit_back(self, request: Http2Request) -> None:
         """It is over."""
-        if self._permits is not None and request.has_permit:
-            request.has_permit = False
-            self._permits.release()
+        with _core.nopreempt():
+            if self._permits is not None and request.has_permit:
+                request.has_permit = False
+                self._permits.release()
 
     def note(self, request: Http2Request) -> None:
         """It is over: for the access log, if there is one."""

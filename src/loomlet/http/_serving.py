@@ -233,7 +233,7 @@ class Server:
             from loomlet.http._http2_routes import Routes
             from loomlet.http._http2_service import Service
 
-            self._http2 = Service(
+            made = Service(
                 *(self._core, self.limits, Routes(self._routes), self._answer),
                 is_wsgi=self._is_wsgi,
                 batched=self._batched,
@@ -241,6 +241,8 @@ class Server:
                 forwarded=self._as_forwarded,
                 note=self._core._add_note if self._logs else None,
             )
+            with _core.nopreempt():  # another connection may have made one meanwhile
+                self._http2 = self._http2 or made
         return self._http2
 
     def _begin_http2(self, request: Request) -> None:
@@ -254,19 +256,23 @@ class Server:
     def start(self) -> None:
         """From now on connections are accepted, while the calling thread's tasklets wait.
 
-        RuntimeError if an ASGI application refuses to begin.
+        RuntimeError if an ASGI application refuses to begin, or the server was started before.
         """
+        if self._socket.fileno() < 0:
+            raise RuntimeError("a server is started once, and was started or closed before")
         if self._lifespan is not None:
             from loomlet import aio
 
             aio.await_(self._lifespan.startup())
         limits = self.limits
-        self._core._start(
-            self._socket.detach(),
-            limits._seconds,
-            limits.slow or FOREVER,
-            *(limits.connections, limits.concurrency, limits.queue),
-        )
+        with _core.nopreempt():  # the descriptor has one owner at every moment
+            self._core._start(
+                self._socket.fileno(),
+                limits._seconds,
+                limits.slow or FOREVER,
+                *(limits.connections, limits.concurrency, limits.queue),
+            )
+            self._socket.detach()
 
     def stop(self, grace: float = 30.0) -> None:
         """Accepts nothing more, waits until all requests are answered, at most `grace` seconds, and

@@ -239,3 +239,32 @@ def test_it_is_off_by_default(with_files):
     _, fields, body = with_files(lambda here: get(here, b"both.css", GZIP), compress=False)
     assert body == TEXT
     assert "Vary" not in fields
+
+
+def test_who_waits_for_a_compression_that_was_killed_compresses_itself(with_files, monkeypatch):
+    """The file is there, so nobody is told that it is not."""
+    from loomlet.http import _compressing
+
+    real, begun = _compressing.compress, []
+
+    def compress(data):
+        begun.append(loomlet.current())
+        if len(begun) == 1:
+            loomlet.Event().wait()
+        return real(data)
+
+    monkeypatch.setattr(_compressing, "compress", compress)
+
+    def act(here):
+        with loomlet.timeout(20):
+            loomlet.spawn(here.ask, b"GET /page.html HTTP/1.1\r\nHost: a\r\n%b\r\n\r\n" % GZIP)
+            while not begun:
+                loomlet.sleep(0.001)
+            others = [loomlet.spawn(get, here, b"page.html", GZIP) for _ in range(2)]
+            while here.server.counts()["busy"] < 3:
+                loomlet.sleep(0.001)
+            begun[0].kill()
+            answers = [task.result() for task in others]
+            return [(status, gzip.decompress(body)) for status, _, body in answers]
+
+    assert with_files(act) == [(200, TEXT)] * 2

@@ -1,5 +1,7 @@
 """What a client of HTTP/2 may do, and how much of it."""
 
+import logging
+
 import pytest
 
 import loomlet
@@ -111,6 +113,84 @@ def test_a_body_beyond_the_limit(with_client, says):
 
     limits = Limits(request_body=1000)
     assert with_client(lambda request: request.read(), act, limits=limits) == "413"
+
+
+def test_two_lengths_are_no_length(with_client, caplog):
+    """It is the client's mistake: nothing is wrong with the server."""
+
+    def act(client):
+        fields = [("content-length", "5")] * 2
+        number = client.ask(method="POST", fields=fields, end=False)
+        client.send(number, b"12345")
+        client.wait(number)
+        return client.status[number], client.get()
+
+    assert with_client(lambda request: "done", act) == ("400", ("200", b"done"))
+    assert "ERROR" not in [record.levelname for record in caplog.records]
+
+
+def test_a_failure_that_cannot_be_told_keeps_no_permit(with_client):
+    """The stream is reset, and the next request has its turn."""
+    left = [2]
+
+    def refuse(record):
+        if record.levelname == "ERROR" and left[0] > 0:
+            left[0] -= 1
+            raise MemoryError
+        return True
+
+    def handler(request):
+        if request.path == "/wrong":
+            raise ValueError("wrong")
+        return "done"
+
+    def act(client):
+        wrong, _ = client.get("/wrong")
+        return wrong, client.get()
+
+    log = logging.getLogger("loomlet.http")
+    log.addFilter(refuse)
+    seen = []
+    loomlet.set_error_handler(lambda tasklet, error: seen.append(type(error)))
+    try:
+        found = with_client(handler, act, limits=Limits(concurrency=1, queue_seconds=1))
+    finally:
+        log.removeFilter(refuse)
+    assert found == (None, ("200", b"done"))
+    assert seen == [MemoryError]
+
+
+def test_connections_that_begin_together_share_the_limit(site, monkeypatch):
+    """Also when the first one is interrupted while it makes what they share."""
+    from loomlet.http import _http2_routes
+
+    real = _http2_routes.Routes
+
+    def make_slowly(routes):
+        loomlet.sleep(0.02)
+        return real(routes)
+
+    monkeypatch.setattr(_http2_routes, "Routes", make_slowly)
+    running, most = [], []
+
+    def handler(request):
+        running.append(1)
+        most.append(len(running))
+        loomlet.sleep(0.02)
+        running.pop()
+        return "done"
+
+    def ask(here):
+        with here.connect() as stream:
+            return Client(stream).get()
+
+    def main():
+        here = site(handler, limits=Limits(concurrency=1))
+        with loomlet.timeout(20):
+            return loomlet.map(ask, [here] * 3)
+
+    assert loomlet.run(main) == [("200", b"done")] * 3
+    assert max(most) == 1
 
 
 def test_a_request_that_takes_too_long(with_client, caplog):

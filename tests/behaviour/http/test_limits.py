@@ -244,6 +244,24 @@ def test_stopping_finishes_what_was_begun(site):
         assert b"Connection: close\r\n" in answer
 
 
+def test_a_server_is_started_once(site):
+    """What it does meanwhile goes on."""
+
+    def main():
+        here = site(lambda request: "done")
+        with loomlet.timeout(20):
+            with pytest.raises(RuntimeError, match="once"):
+                here.server.start()
+            answer = here.ask(CLOSE)
+            here.server.close()
+            with pytest.raises(RuntimeError, match="once"):
+                here.server.start()
+            loomlet.sleep(0.01)
+            return answer
+
+    assert status_of(loomlet.run(main)) == b"200"
+
+
 @pytest.mark.parametrize("wait", [True, False])
 def test_closing_below_requests_that_run(site, wait):
     """Their clients are cut off, and so are they when they wait for them; else they go on."""
