@@ -32,7 +32,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from loomlet._debug.at_signal import dump_at_signal
@@ -147,30 +147,53 @@ class Parent:
     # ---- beginning ----------------------------------------------------------------------------
 
     def _start(self, seat: int, replaces: Worker | None = None) -> None:
-        ours, theirs = os.pipe()
         sys.stdout.flush()
         sys.stderr.flush()
-        pid = os.fork()
-        if pid == 0:
-            os.close(ours)
-            os._exit(self._become_worker(seat, theirs))
-        os.close(theirs)
+        try:
+            pid, ours = self._fork(seat)
+        except OSError as error:  # there are too many processes or files, or no memory
+            log.error("no worker can be started: %s", error)
+            self._pause_until = time.monotonic() + AGAIN
+            return
         worker = Worker(pid, seat, ours, replaces)
         if replaces is not None:
             replaces.replaced = True
         self.workers[pid] = worker
         self._selector.register(ours, selectors.EVENT_READ, worker)
 
-    def _become_worker(self, seat: int, pipe: int) -> int:
+    def _fork(self, seat: int) -> tuple[int, int]:
+        """A worker's number, and the pipe that it writes to.  A signal that reaches it before it
+        has handlers of its own waits, else it would be noted for a parent which it is not."""
+        ours, theirs = os.pipe()
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM, signal.SIGINT])
+        try:
+            pid = os.fork()
+            if pid == 0:
+                os.close(ours)
+                os._exit(self._become_worker(seat, theirs, mask))
+        except OSError:
+            os.close(ours)
+            raise
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            os.close(theirs)
+        return pid, ours
+
+    def _leave_signals(self, mask: Iterable[int]) -> None:
+        """In the child of the fork: none of the parent's handlers is left."""
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        if signal.getsignal(signal.SIGUSR1) == self._note_signal:
+            signal.signal(signal.SIGUSR1, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+    def _become_worker(self, seat: int, pipe: int, mask: Iterable[int]) -> int:
         """In the child of the fork: nothing of the parent's is left, and it is a worker."""
         status = 1
         try:
-            signal.set_wakeup_fd(-1)
-            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD):
-                signal.signal(number, signal.SIG_DFL)
-            signal.signal(signal.SIGHUP, signal.SIG_IGN)
-            if signal.getsignal(signal.SIGUSR1) == self._note_signal:
-                signal.signal(signal.SIGUSR1, signal.SIG_DFL)
+            self._leave_signals(mask)
             dump_at_signal()
             self._selector.close()
             self._wakeup.close()
@@ -263,6 +286,9 @@ class Parent:
         with contextlib.suppress(KeyError):
             self._selector.unregister(worker.pipe)
         os.close(worker.pipe)
+        for other in self.workers.values():
+            if other.replaces is worker:  # its number is free for any process
+                other.replaces = None
         if worker.replaces is not None:
             log.error("the new worker could not begin: worker %d goes on", worker.replaces.pid)
             worker.replaces.replaced = False
