@@ -390,3 +390,43 @@ def test_an_application_that_cannot_be_called_so(ask, caplog):
 
     assert ask(application, wrap=lambda same: same)[0] == 500
     assert "TypeError" in caplog.text
+
+
+@pytest.mark.parametrize("what", ["requests", "notes"])
+def test_a_tasklet_that_cannot_begin_holds_up_nobody(site, monkeypatch, what):
+    """As without memory for its first frame: the next one gets what it should have taken."""
+    from loomlet.http import _access_log, _asgi
+
+    module, name = (_asgi, "asgi") if what == "requests" else (_access_log, "access_log")
+    real = getattr(module, name)
+    refused, taken = [], []
+
+    def make(*args):
+        function = real(*args)
+
+        def call(batch):
+            if not refused:
+                refused.append(batch)
+                raise MemoryError
+            taken.extend(batch)
+            function(batch)
+
+        return call
+
+    monkeypatch.setattr(module, name, make)
+
+    @http_only
+    async def application(scope, receive, send):
+        await answer(send, b"done")
+
+    def main():
+        loomlet.set_error_handler(lambda tasklet, error: None)
+        here = site(application=application, access_log="%(s)s")
+        with here.connect() as first, loomlet.timeout(20):
+            first.send_all(CLOSE)
+            while not refused:
+                loomlet.sleep(0.001)
+            return here.ask(CLOSE)[9:12], b"".join(first)[9:12]
+
+    assert loomlet.run(main) == (b"200", b"200")
+    assert len(taken) == 2

@@ -5,19 +5,25 @@
 #include "bind/bind.h"
 #include "serve/serve.h"
 
+/* What the next call of a handler gets. */
+typedef struct {
+    PyObject *list; /* or NULL */
+    PyObject *task; /* the tasklet that calls it with the list; or NULL */
+} bind_http_waiting;
+
 typedef struct {
     PyObject_HEAD
     v_server server;
-    PyObject *handler;     /* called with each request, in a tasklet */
-    PyObject *slow, *late; /* the same for one that takes long, or too long; or NULL */
-    PyObject *routes;      /* a list of what else requests are handed to */
-    PyObject *tls;         /* an ssl.SSLContext; or None */
-    PyObject *log;         /* called with a list of notes; or NULL */
-    PyObject *notes;       /* the next list; or NULL */
-    uint64_t lost;         /* notes for which it had no room */
-    PyObject *held;        /* a set of who serves connections that were taken over */
-    PyObject *http2;       /* called with requests of connections that begin as HTTP/2 does */
-    PyObject *batch;       /* the handler gets requests in lists: the next one; or NULL */
+    PyObject *handler;       /* called with each request, in a tasklet */
+    PyObject *slow, *late;   /* the same for one that takes long, or too long; or NULL */
+    PyObject *routes;        /* a list of what else requests are handed to */
+    PyObject *tls;           /* an ssl.SSLContext; or None */
+    PyObject *log;           /* called with a list of notes; or NULL */
+    bind_http_waiting notes; /* the next ones */
+    uint64_t lost;           /* notes for which it had no room */
+    PyObject *held;          /* a set of who serves connections that were taken over */
+    PyObject *http2;         /* called with requests of connections that begin as HTTP/2 does */
+    bind_http_waiting batch; /* requests, if the handler gets them in lists */
     char batched;
     PyTypeObject *type; /* of the requests */
     uint64_t most_body; /* bytes */
@@ -116,6 +122,11 @@ PyObject *bind_http_begin_taken(PyObject *self, PyObject *unused);
 PyObject *bind_http_add_held(PyObject *self, PyObject *what);
 PyObject *bind_http_drop_held(PyObject *self, PyObject *what);
 PyObject *bind_http_held(PyObject *self, PyObject *unused);
+/* Puts it into the list that the handler gets when its tasklet begins: 0, or -1.  The list is the
+ * same until bind_http_drop_waiting(), also if the tasklet ends before: then the next one gets it.
+ */
+int bind_http_add_waiting(bind_http_waiting *waiting, PyObject *handler, PyObject *what);
+void bind_http_drop_waiting(bind_http_waiting *waiting);
 /* note.c */
 void bind_http_note(v_connection *c, const t_head *head, const char *bytes, int status,
                     int64_t size);

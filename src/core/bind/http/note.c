@@ -55,7 +55,7 @@ static PyObject *make_note(v_connection *c, const t_head *head, const char *byte
 /* 1 when there is no place, which is counted. */
 static int lose_note(bind_http_server *server)
 {
-    if (server->notes == NULL || PyList_GET_SIZE(server->notes) < MOST_NOTES)
+    if (server->notes.list == NULL || PyList_GET_SIZE(server->notes.list) < MOST_NOTES)
         return 0;
     server->lost++;
     return 1;
@@ -63,14 +63,7 @@ static int lose_note(bind_http_server *server)
 
 static int add_note(bind_http_server *server, PyObject *note)
 {
-    if (server->notes == NULL) {
-        server->notes = PyList_New(0);
-        PyObject *t = server->notes != NULL ? bind_http_spawn(server->log, server->notes) : NULL;
-        Py_XDECREF(t);
-        if (t == NULL)
-            Py_CLEAR(server->notes);
-    }
-    return server->notes != NULL ? PyList_Append(server->notes, note) : -1;
+    return bind_http_add_waiting(&server->notes, server->log, note);
 }
 
 void bind_http_note(v_connection *c, const t_head *head, const char *bytes, int status,

@@ -232,10 +232,12 @@ static int server_traverse(PyObject *self, visitproc visit, void *arg)
     Py_VISIT(SELF->routes);
     Py_VISIT(SELF->held);
     Py_VISIT(SELF->http2);
-    Py_VISIT(SELF->batch);
+    Py_VISIT(SELF->batch.list);
+    Py_VISIT(SELF->batch.task);
     Py_VISIT(SELF->tls);
     Py_VISIT(SELF->log);
-    Py_VISIT(SELF->notes);
+    Py_VISIT(SELF->notes.list);
+    Py_VISIT(SELF->notes.task);
     Py_VISIT((PyObject *)SELF->type);
     return 0;
 }
@@ -252,10 +254,10 @@ static int server_clear(PyObject *self)
     Py_CLEAR(SELF->slow);
     Py_CLEAR(SELF->late);
     Py_CLEAR(SELF->routes);
-    Py_CLEAR(SELF->batch);
+    bind_http_drop_waiting(&SELF->batch);
+    bind_http_drop_waiting(&SELF->notes);
     Py_CLEAR(SELF->tls);
     Py_CLEAR(SELF->log);
-    Py_CLEAR(SELF->notes);
     return 0;
 }
 
@@ -269,27 +271,11 @@ static void server_dealloc(PyObject *self)
 
 /* ---- requests for the handler --------------------------------------------------------------- */
 
-/* Puts it into the list that the handler gets when it begins: 0, or -1. */
-static int add_to_batch(bind_http_server *server, PyObject *request)
-{
-    if (server->batch == NULL) {
-        PyObject *batch = PyList_New(0);
-        PyObject *t = batch != NULL ? bind_http_spawn(server->handler, batch) : NULL;
-        if (t == NULL) {
-            Py_XDECREF(batch);
-            return -1;
-        }
-        Py_DECREF(t);
-        server->batch = batch;
-    }
-    return PyList_Append(server->batch, request);
-}
-
 /* Hands it to a tasklet of its own, or to that of the batch: 0, or -1. */
 static int hand_over(bind_http_server *server, PyObject *request, void *handler)
 {
     if (server->batched && handler == NULL)
-        return add_to_batch(server, request);
+        return bind_http_add_waiting(&server->batch, server->handler, request);
     PyObject *t = bind_http_spawn(handler != NULL ? handler : server->handler, request);
     ((bind_http_request *)request)->task = t;
     return t != NULL ? 0 : -1;
@@ -327,7 +313,7 @@ static PyObject *server_take_notes(PyObject *self, PyObject *unused)
 {
     (void)unused;
     uint64_t lost = SELF->lost;
-    Py_CLEAR(SELF->notes);
+    bind_http_drop_waiting(&SELF->notes);
     SELF->lost = 0;
     return PyLong_FromUnsignedLongLong(lost);
 }
@@ -336,7 +322,7 @@ static PyObject *server_take_notes(PyObject *self, PyObject *unused)
 static PyObject *server_take_batch(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    Py_CLEAR(SELF->batch);
+    bind_http_drop_waiting(&SELF->batch);
     Py_RETURN_NONE;
 }
 
