@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -120,3 +122,39 @@ def test_lines_of_python_belong_to_the_innermost_function(tool: Any, tmp_path: P
     file = tmp_path / "a.py"
     file.write_text("class A:\n    def f(self):\n        def g():\n            pass\n        g()\n")
     assert dict(lines.functions_of(file)) == {3: "A.f", 4: "A.f.g", 5: "A.f"}
+
+
+AS_PYTEST_IMPORTS = """
+import os
+import sys
+from importlib.machinery import PathFinder
+os.environ["LOOMLET_COVERAGE_PROCESS"] = str(os.getpid())
+import in_each_process
+
+begun = []
+in_each_process.measure = begun.append
+in_each_process.leave_well = lambda *_: None
+in_each_process.AtImport()
+
+
+class First:
+    find = PathFinder.find_spec
+
+    def find_spec(self, name, path=None, target=None):
+        return self.find(name, path)
+
+
+sys.meta_path.insert(0, First())
+import loomlet
+print(begun, loomlet.run(lambda: "runs"))
+"""
+
+
+def test_a_process_is_measured_whatever_finder_comes_first() -> None:
+    """That of pytest imports loomlet itself, because loomlet has a plugin."""
+    variables = {"LOOMLET_COVERAGE_DATA": "here", "PYTHONPATH": str(ROOT / "tools" / "coverage")}
+    command = [sys.executable, "-c", AS_PYTEST_IMPORTS]
+    done = subprocess.run(
+        command, env={**os.environ, **variables}, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "['here'] runs\n", done.stderr

@@ -5,6 +5,9 @@ as they are: with a trace function every switch would be hard, and other C code 
 than users run.  For the same reason the core is loaded first: its checks of the interpreter at
 import must not run under monitoring.
 
+PathFinder is asked through AtImport, which is no finder of sys.meta_path: pytest puts its own one
+in front of all others and imports loomlet itself, because loomlet has a plugin.
+
 A process that leaves by os._exit() saves what it has.  Other interpreters of a process are not
 measured.
 """
@@ -15,7 +18,7 @@ import atexit
 import contextlib
 import os
 import sys
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -25,9 +28,13 @@ DATA, PROCESS = "LOOMLET_COVERAGE_DATA", "LOOMLET_COVERAGE_PROCESS"
 
 
 class AtImport:
-    """The first finder: begins when it is loomlet's turn, and finds nothing but the loaded core."""
+    """Stands before PathFinder: begins when it is loomlet's turn, and finds the loaded core."""
 
-    core: ModuleType | None = None
+    def __init__(self) -> None:
+        self.core: ModuleType | None = None
+        self.real = vars(PathFinder)["find_spec"]
+        self.find = PathFinder.find_spec
+        PathFinder.find_spec = self.find_spec
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         """Of the package first, of its core later."""
@@ -35,9 +42,9 @@ class AtImport:
             self.core = load_core()
             leave_well(self.core, measure(os.environ[DATA]))
         elif name == CORE and self.core is not None:
-            sys.meta_path.remove(self)
+            PathFinder.find_spec = self.real
             return spec_from_file_location(name, self.core.__file__, loader=Loaded(self.core))
-        return None
+        return self.find(name, path, target)
 
 
 class Loaded:
@@ -106,4 +113,4 @@ def leave_well(core: ModuleType, measured: object) -> None:
 
 if DATA in os.environ and os.environ.get(PROCESS) != str(os.getpid()):
     os.environ[PROCESS] = str(os.getpid())
-    sys.meta_path.insert(0, AtImport())
+    AtImport()

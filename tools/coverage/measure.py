@@ -37,6 +37,7 @@ FORKS = "tests/behaviour/net/test_forked_processes_wait_apart.py"
 CHILDREN = "tests/behaviour/patched/test_child_processes_are_cooperative.py"
 DOCTOR = "tests/behaviour/patched/test_doctor_reports_blocking_code.py"
 FREEZING = "tests/behaviour/freezing"
+HANDOFF = "tests/behaviour/handoff"
 TOOLS = "tests/behaviour/observing/test_tools_see_every_tasklet.py"
 UNFIT = (
     "tests/behaviour/blocking/test_nothing_of_a_call_is_left.py::test_no_memory_is_left",
@@ -49,6 +50,10 @@ UNFIT = (
     f"{GARBAGE}::test_nothing_is_left",
     f"{FREEZING}/test_functions_travel.py::test_nothing_is_kept_of_a_function_that_is_gone",
     f"{TOOLS}::test_coverage_misses_no_line",
+    f"{HANDOFF}/test_ctrl_c.py::test_a_handler_runs_as_main[",
+    f"{HANDOFF}/test_threads_that_are_tasklets.py::test_the_end_does_not_wait_for_a_daemon",
+    f"{HANDOFF}/test_threads_that_are_tasklets.py::test_they_begin_where_they_are_started",
+    "tests/behaviour/serving/test_what_is_loaded.py",
     "tests/behaviour/net/test_tls_ends.py::test_nothing_is_left",
     "tests/behaviour/patched_threads/test_threads_are_stopped_from_outside.py"
     "::test_ctypes_is_imported_later",
@@ -61,7 +66,8 @@ UNFIT = (
     "tests/unit/test_import_is_light.py",
     "tests/unit/test_docs.py::test_a_program_runs_and_prints_what_it_says[docs/reference/testing",
 )
-"""Tests that the measuring disturbs: they count objects, descriptors or modules, or measure."""
+"""Tests that the measuring disturbs: they count objects, descriptors or modules, or measure; and
+with any tool of sys.monitoring a thread that is a tasklet leaves its starter at another moment."""
 SLOW = (
     "tests/behaviour/observing/test_rings_are_reported.py",
     TOOLS,
