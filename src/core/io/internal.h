@@ -44,6 +44,10 @@ static inline b_link *i_desc_queue(i_desc *d, unsigned what)
 
 /* Tries `op` (taken over) for the current tasklet, and waits if it must. */
 PyObject *i_op_run(s_sched *s, i_op *op, const c_call_site *site, int *code);
+/* The same, but the wait ends at `until` with what its kind gives when it is late. */
+PyObject *i_op_run_until(s_sched *s, i_op *op, int64_t until, const c_call_site *site, int *code);
+/* Tries `op`, which stays the caller's: > 0 done, 0 would have to wait, or a code. */
+long i_op_try(s_sched *s, i_op *op);
 /* Wakes a claimed tasklet: its operation is done (outcome > 0), or failed with a code. */
 void i_op_finish(s_sched *s, s_tasklet *t, long outcome);
 /* The parts of a s_wait_kind that all operations share. */

@@ -111,6 +111,8 @@ static inline int i_desc_fd(const i_desc *d)
 /* The bytes that have come, at most `most`; b"" at the end.  In an iteration (by the call site) the
  * end of the stream ends it. */
 PyObject *i_receive(s_sched *s, i_desc *d, Py_ssize_t most, const c_call_site *site, int *code);
+/* The same, and None when nothing has come until `until`. */
+PyObject *i_receive_until(s_sched *s, i_desc *d, int64_t until, const c_call_site *site, int *code);
 /* Exactly `count` bytes, or an exception with what came instead, S_E_ENDED. */
 PyObject *i_receive_exactly(s_sched *s, i_desc *d, Py_ssize_t count, const c_call_site *site,
                             int *code);
@@ -118,6 +120,9 @@ PyObject *i_receive_exactly(s_sched *s, i_desc *d, Py_ssize_t count, const c_cal
 PyObject *i_receive_into(s_sched *s, i_desc *d, PyObject *into, const c_call_site *site, int *code);
 /* All of `data` (stolen), bytes or a contiguous memoryview: None. */
 PyObject *i_send_all(s_sched *s, i_desc *d, PyObject *data, const c_call_site *site, int *code);
+/* What can be sent at once, without waiting: how many bytes, or a code.  0 while another tasklet of
+ * this thread waits to send. */
+Py_ssize_t i_try_send(s_sched *s, i_desc *d, const char *from, Py_ssize_t size);
 /* Up to `count` bytes of a file from `offset` on: how many, an int. */
 PyObject *i_send_file(s_sched *s, i_desc *d, int file, int64_t offset, Py_ssize_t count,
                       const c_call_site *site, int *code);

@@ -88,6 +88,24 @@ PyObject *i_receive(s_sched *s, i_desc *d, Py_ssize_t most, const c_call_site *s
     return NULL;
 }
 
+static const i_op_kind receiving_until = {.wait = {.name = "read",
+                                                   .detach = i_op_detach,
+                                                   .target = i_op_target,
+                                                   .arrived = i_op_arrived,
+                                                   .late = Py_None},
+                                          .what = P_READ,
+                                          .attempt = receive_some,
+                                          .result = take_received};
+
+PyObject *i_receive_until(s_sched *s, i_desc *d, int64_t until, const c_call_site *site, int *code)
+{
+    i_op op = {.kind = &receiving_until, .desc = d, .size = I_SCRATCH};
+    if (i_scratch(s) != NULL)
+        return i_op_run_until(s, &op, until, site, code);
+    *code = S_E_MEMORY;
+    return NULL;
+}
+
 /* ---- receive into a given buffer ------------------------------------------------------ */
 
 static long receive_into(s_sched *s, i_op *op, int fd)
@@ -200,6 +218,13 @@ PyObject *i_send_all(s_sched *s, i_desc *d, PyObject *data, const c_call_site *s
         op.size = PyMemoryView_GET_BUFFER(data)->len;
     }
     return i_op_run(s, &op, site, code);
+}
+
+Py_ssize_t i_try_send(s_sched *s, i_desc *d, const char *from, Py_ssize_t size)
+{
+    i_op op = {.kind = &sending, .desc = d, .data = (char *)from, .size = size};
+    long outcome = i_op_try(s, &op);
+    return outcome < 0 ? outcome : op.at;
 }
 
 int i_send_end(i_desc *d)

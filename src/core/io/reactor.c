@@ -140,30 +140,47 @@ static int queue_up(s_sched *s, s_tasklet *me, i_op *op)
 }
 
 /* Takes the operation over when it returns 0: the caller must s_suspend. */
-static int begin_wait(s_sched *s, const i_op *from)
+static int begin_wait(s_sched *s, const i_op *from, int64_t until)
 {
     int code = s_may_block(s);
     if (code == S_OK)
         code = s_poll_begin(s);
-    i_op *op = code == S_OK ? c_malloc(sizeof(*op)) : NULL;
-    if (op == NULL)
-        return code < 0 ? code : S_E_MEMORY;
-    *op = *from;
-    c_lock_take(&op->desc->lock);
-    code = queue_up(s, s->current, op);
-    c_lock_give(&op->desc->lock);
-    if (code == 0)
+    if (code == S_OK)
+        code = s_deadline_set(s, s->current, until);
+    if (code < 0)
+        return code;
+    i_op *op = c_malloc(sizeof(*op));
+    code = S_E_MEMORY;
+    if (op != NULL) {
+        *op = *from;
+        c_lock_take(&op->desc->lock);
+        code = queue_up(s, s->current, op);
+        c_lock_give(&op->desc->lock);
+    }
+    if (code == 0) {
         s->io_waits++;
-    else
-        PyMem_Free(op);
+        return 0;
+    }
+    PyMem_Free(op);
+    s_deadline_drop(s, s->current);
     return code;
 }
 
 PyObject *i_op_run(s_sched *s, i_op *op, const c_call_site *site, int *code)
 {
-    long outcome = s->current->cancelled ? S_E_CANCELLED : try_first(s, op);
+    return i_op_run_until(s, op, S_FOREVER, site, code);
+}
+
+long i_op_try(s_sched *s, i_op *op)
+{
+    return s->current->cancelled ? S_E_CANCELLED : try_first(s, op);
+}
+
+PyObject *i_op_run_until(s_sched *s, i_op *op, int64_t until, const c_call_site *site, int *code)
+{
+    long outcome = i_op_try(s, op);
     if (outcome == 0) {
-        outcome = begin_wait(s, op);
+        outcome = begin_wait(s, op, until);
         if (outcome == 0) {
             *code = S_OK;
             return s_suspend(s, site);

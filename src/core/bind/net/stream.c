@@ -48,6 +48,20 @@ static PyObject *stream_receive_some(PyObject *self, PyObject *const *args, Py_s
     return receive_bytes(self, most, &site);
 }
 
+/* _receive_within(seconds): as receive_some(), but None when nothing comes for so long. */
+static PyObject *stream_receive_within(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    int64_t until;
+    int code;
+    s_sched *s = s_self();
+    if (s == NULL || bind_check_count("_receive_within", nargs, 1) < 0 ||
+        bind_read_timeout(s, "_receive_within", args, nargs, NULL, 0, &until) < 0)
+        return NULL;
+    c_call_site site = BIND_SITE(self, args, nargs, stream_receive_within);
+    PyObject *got = i_receive_until(s, SELF, until, &site, &code);
+    return bind_result(got, code, self);
+}
+
 static PyObject *stream_next(PyObject *self)
 {
     c_call_site site = {self, NULL, 0, (void *)stream_next, C_ITER};
@@ -100,6 +114,18 @@ static PyObject *stream_send_all(PyObject *self, PyObject *const *args, Py_ssize
     c_call_site site = BIND_SITE(self, args, nargs, stream_send_all);
     PyObject *done = i_send_all(s, SELF, data, &site, &code);
     return bind_result(done, code, self);
+}
+
+/* _try_send(data): sends what can be sent without waiting; how many bytes. */
+static PyObject *stream_try_send(PyObject *self, PyObject *data)
+{
+    Py_buffer view;
+    s_sched *s = s_self();
+    if (s == NULL || PyObject_GetBuffer(data, &view, PyBUF_SIMPLE) < 0)
+        return NULL;
+    Py_ssize_t sent = i_try_send(s, SELF, view.buf, view.len);
+    PyBuffer_Release(&view);
+    return sent < 0 ? bind_fail((int)sent, self) : PyLong_FromSsize_t(sent);
 }
 
 static PyObject *stream_send_file(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
@@ -166,6 +192,8 @@ static PyMethodDef stream_methods[] = {
     {"send_eof", stream_send_eof, METH_NOARGS,
      PyDoc_STR("send_eof($self, /)\n--\n\n"
                "Notifies the peer that no more data will come; receiving still works.")},
+    {"_receive_within", BIND_FN(stream_receive_within), METH_FASTCALL, NULL},
+    {"_try_send", stream_try_send, METH_O, NULL},
     {"_connected", BIND_FN(stream_connected), METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };
