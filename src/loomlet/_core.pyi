@@ -25,6 +25,7 @@ from typing_extensions import TypeVar
 from loomlet._core_http import HttpCycle as HttpCycle
 from loomlet._core_http import HttpRequest as HttpRequest
 from loomlet._core_http import HttpServer as HttpServer
+from loomlet._core_http import WebSocketFrames as WebSocketFrames
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")

@@ -21,12 +21,13 @@
 
 static int add_types(PyObject *module)
 {
-    PyTypeObject *types[] = {
-        &bind_tasklet_type,     &bind_channel_type,      &bind_lock_type,      &bind_timer_type,
-        &bind_scope_type,       &bind_timeout_type,      &bind_group_type,     &bind_nopreempt_type,
-        &bind_descriptor_type,  &bind_stream_type,       &bind_listener_type,  &bind_fiber_type,
-        &bind_pinned_type,      &bind_event_type,        &bind_semaphore_type, &bind_condition_type,
-        &bind_http_server_type, &bind_http_request_type, &bind_http_cycle_type};
+    PyTypeObject *types[] = {&bind_tasklet_type,    &bind_channel_type,     &bind_lock_type,
+                             &bind_timer_type,      &bind_scope_type,       &bind_timeout_type,
+                             &bind_group_type,      &bind_nopreempt_type,   &bind_descriptor_type,
+                             &bind_stream_type,     &bind_listener_type,    &bind_fiber_type,
+                             &bind_pinned_type,     &bind_event_type,       &bind_semaphore_type,
+                             &bind_condition_type,  &bind_http_server_type, &bind_http_request_type,
+                             &bind_http_cycle_type, &bind_http_frames_type};
     bind_net_init();
     bind_http_init();
     i_blocking_init();

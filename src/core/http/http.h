@@ -12,6 +12,7 @@
  *   date.c     dates, written and read
  *   choice.c   conditional requests and ranges: which answer, which bytes
  *   path.c     the path of a target, decoded and without dot segments
+ *   frame.c    frames of a WebSocket
  *   buffer.c   bytes that grow
  *
  * Nothing is copied.  A head stays where it arrived, and a part of it is a span: an offset from its

@@ -49,7 +49,8 @@ typedef struct {
     unsigned char minor, method_known, keeps_alive, expects_continue, begun, upgrades;
 } bind_http_request;
 
-extern PyTypeObject bind_http_server_type, bind_http_request_type, bind_http_cycle_type;
+extern PyTypeObject bind_http_server_type, bind_http_request_type, bind_http_cycle_type,
+    bind_http_frames_type;
 
 static inline t_field *bind_http_fields(bind_http_request *r)
 {
