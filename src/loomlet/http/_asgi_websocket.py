@@ -2,12 +2,13 @@
 
 Until the application accepts, the request is an HTTP request: it can be refused with a status, or
 with a whole answer (the extension websocket.http.response).  Then a Link serves the connection as
-for plain handlers; a tasklet reads, and what the application sends is sent by a tasklet each, so
-the loop never waits for a client.
+for plain handlers; a tasklet reads.  What the client takes at once is sent in the loop; a tasklet
+sends what is left, so the loop never waits for a client.
 
-receive() looks whether there is something, and else waits for an asyncio.Event that the reader has
-the loop set.  What was not taken stays where it is, so a receive() that is cancelled loses nothing.
-A send() that is cancelled ends the connection, unless it had not begun: half a frame has gone.
+receive() looks whether there is something, and else waits for a future that the reader sets; it
+looks again when the reader knows of the future, and whether the end had come before it looks.  What
+was not taken stays where it is, so a receive() that is cancelled loses nothing.  A send() that is
+cancelled ends the connection, unless it had not begun: half a frame has gone.
 
 The end.  When the application returns the WebSocket is closed with 1000, when it raises with 1011.
 It is told of the end once by receive(), whoever has caused it; a send() then raises ClientGone,
@@ -22,6 +23,8 @@ interrupt a coroutine in the midst of one).
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -29,7 +32,7 @@ from loomlet import aio
 from loomlet.http._errors import ClientGone
 from loomlet.http._requests import Request
 from loomlet.http._takeovers import take_stream
-from loomlet.http._websocket_frames import Payload, new_frames
+from loomlet.http._websocket_frames import Payload
 from loomlet.http._websocket_handshake import Asked, check_handshake, switching
 from loomlet.http._websocket_links import CODES, Link, Mailbox, Times
 
@@ -56,10 +59,9 @@ class _WebSocketCycle:
         self._denial: Any = None
         self._connected = False
         self._closed_with = 0
-        self._news = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        self._mailbox = Mailbox(lambda: tell(loop, self._news))
-        request._when_gone(lambda _: tell(loop, self._news))
+        self._receivers: deque[asyncio.Future[None]] = deque()
+        self._mailbox = Mailbox(self._tell)
+        request._when_gone(lambda _: self._tell())
 
     # ---- receive() ----------------------------------------------------------------------------
 
@@ -68,18 +70,41 @@ class _WebSocketCycle:
         if not self._connected:
             self._connected = True
             return {"type": "websocket.connect"}
-        while True:
-            self._news.clear()
-            message = self._mailbox.take_now()
-            if message is not None:
-                kind = "text" if isinstance(message, str) else "bytes"
-                return {"type": "websocket.receive", kind: message}
-            if self._ended():
-                return self._disconnect()
-            await self._news.wait()
+        mailbox = self._mailbox
+        while not mailbox.messages:
+            receiver: asyncio.Future[None] = asyncio.Future()
+            self._receivers.append(receiver)
+            try:
+                ended = mailbox.ended or (self.link is None and self._ended())
+                if not mailbox.messages:  # the reader may have put one there meanwhile, and ended
+                    if ended:
+                        return self._disconnect()
+                    await receiver
+            finally:
+                if self._receivers:
+                    self._forget(receiver)
+        message = mailbox.messages.popleft()
+        if mailbox.is_full:
+            mailbox.taken()
+        kind = "text" if isinstance(message, str) else "bytes"
+        return {"type": "websocket.receive", kind: message}
+
+    def _forget(self, receiver: asyncio.Future[None]) -> None:
+        with contextlib.suppress(ValueError):
+            self._receivers.remove(receiver)
 
     def _ended(self) -> bool:
-        return self._mailbox.ended or self.refused or (self.link is None and self._request._gone)
+        """Before it was accepted."""
+        return self.refused or self._request._gone
+
+    def _tell(self) -> None:
+        """There is something new.  In any tasklet, so others may run in between."""
+        receivers = self._receivers
+        while receivers:
+            try:
+                receivers.popleft().set_result(None)
+            except (IndexError, asyncio.InvalidStateError, RuntimeError):
+                continue  # another tasklet was first; the task was cancelled; the loop has ended
 
     def _disconnect(self) -> Message:
         link = self.link
@@ -92,7 +117,15 @@ class _WebSocketCycle:
     async def send(self, message: Message) -> None:
         """What the application says."""
         kind = message["type"]
-        if kind.startswith(DENIAL) and self.link is None:
+        if kind == "websocket.send" and self.link is not None:
+            data = message.get("bytes")
+            if data is None:
+                data = message["text"]
+            if not self.link.try_send(data):
+                await aio.to_tasklet(self.link.send, data)
+            elif self.link.owed:
+                await aio.to_tasklet(self.link.finish)
+        elif kind.startswith(DENIAL) and self.link is None:
             await self._deny(message)
         elif self.refused:
             raise RuntimeError(f"unexpected ASGI message {kind!r}: the WebSocket was refused")
@@ -113,10 +146,7 @@ class _WebSocketCycle:
 
     async def _send_on(self, link: Link, kind: str, message: Message) -> None:
         """While it is open, or after."""
-        if kind == "websocket.send":
-            data = message.get("bytes")
-            await aio.to_tasklet(link.send, message["text"] if data is None else data)
-        elif kind == "websocket.close":
+        if kind == "websocket.close":
             code, reason = message.get("code") or 1000, message.get("reason") or ""
             if code not in CODES:
                 raise ValueError(f"expected 1000 to 1014 or 3000 to 4999, found {code!r}")
@@ -134,10 +164,10 @@ class _WebSocketCycle:
         head = switching(self._asked, subprotocol, payload.answer, fields)
         if self._request._gone:
             raise ClientGone("the client has gone")
-        frames, box = new_frames(payload), self._mailbox
+        box = self._mailbox
         core = self._request._server
         stream, behind = take_stream(self._request)
-        self.link = Link(core, stream, behind, frames=frames, mailbox=box, times=TIMES)
+        self.link = Link(core, stream, behind, payload=payload, mailbox=box, times=TIMES)
         await aio.to_tasklet(self.link.begin, head)
 
     async def _deny(self, message: Message) -> None:
@@ -151,7 +181,7 @@ class _WebSocketCycle:
 
     def _refuse(self) -> None:
         self.refused = True
-        self._news.set()
+        self._tell()
 
     # ---- the end ------------------------------------------------------------------------------
 
@@ -168,12 +198,6 @@ class _WebSocketCycle:
             self.link.drop()
         else:
             self._request._abort()
-
-
-def tell(loop: Any, news: asyncio.Event) -> None:
-    """From a tasklet; when the loop has ended nobody waits."""
-    if not loop.is_closed():
-        loop.call_soon(news.set)
 
 
 def _scope(request: Request, common: Message, asked: Asked) -> Message:

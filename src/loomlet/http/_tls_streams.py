@@ -11,6 +11,7 @@ import contextlib
 import ssl
 
 from loomlet import _core, net
+from loomlet._scopes import timeout
 
 __all__ = ["TlsStream"]
 
@@ -56,6 +57,18 @@ class TlsStream:
                     self._incoming.write_eof()
             except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
                 return b""
+
+    def _receive_within(self, seconds: float | None, /) -> bytes | None:
+        """As receive_some(), but None when nothing comes for so long."""
+        try:
+            with timeout(seconds):
+                return self.receive_some()
+        except TimeoutError:
+            return None
+
+    def _try_send(self, data: bytes, /) -> int:
+        """Nothing: what was encrypted has to be sent, so it may have to wait."""
+        return 0
 
     def send_all(self, data: bytes | memoryview, /) -> None:
         """Sends all of it; waits while the client does not read."""

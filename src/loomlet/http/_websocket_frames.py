@@ -1,5 +1,8 @@
 """Frames of a WebSocket, by wsproto: this is the one module that imports it.
 
+It gets what the core does not read: messages in several frames or compressed, control frames, and
+mistakes.  It does not see the messages in between, which have no effect on its state.
+
 wsproto reads and writes frames; what an extension does with the bytes inside of them is up to us,
 and two things of its own would not do.  It decompresses all that a frame holds at once, so a few
 kilobytes could become gigabytes; and it forgets in the middle of a compressed message that it is
@@ -68,7 +71,8 @@ def _accept(offer: str) -> tuple[Any, str] | None:
 class Payload:
     """What is done with the bytes of messages; wsproto takes it for an extension.
 
-    `answer` is what the handshake says of it, or None.
+    `answer` is what the handshake says of it, or None: then nothing is compressed.  `max_size`:
+    bytes of a message.
     """
 
     name = DEFLATE
@@ -77,7 +81,7 @@ class Payload:
         accepted = next((found for offer in offers if (found := _accept(offer))), (None, None))
         self._deflate: Any = accepted[0]
         self.answer: str | None = accepted[1]
-        self._max_size = max_size
+        self.max_size = max_size
         self._size = 0  # of the present message, so far
         self._compressed = False
         self._control = False
@@ -97,7 +101,7 @@ class Payload:
         if begins:
             self._compressed = rsv.rsv1
             self._size = 0
-        if not self._control and not self._compressed and self._size + size > self._max_size:
+        if not self._control and not self._compressed and self._size + size > self.max_size:
             return CloseReason.MESSAGE_TOO_BIG
         return RsvBits(rsv.rsv1, False, False)
 
@@ -126,11 +130,11 @@ class Payload:
         if self._inflate is None:
             return CloseReason.INVALID_FRAME_PAYLOAD_DATA if data.strip(b"\0") else b""
         try:
-            out = self._inflate.decompress(data, self._max_size - self._size + 1)
+            out = self._inflate.decompress(data, self.max_size - self._size + 1)
         except zlib.error:
             return CloseReason.INVALID_FRAME_PAYLOAD_DATA
         self._size += len(out)
-        if self._size > self._max_size:
+        if self._size > self.max_size:
             return CloseReason.MESSAGE_TOO_BIG
         if self._inflate.eof:
             return self._end_stream(out)

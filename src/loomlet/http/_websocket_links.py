@@ -4,14 +4,21 @@ A tasklet reads each WebSocket, so pings are answered and its end is noticed als
 handler only sends or does something else.  What it reads waits in a Mailbox until it is taken.
 
 The mailbox is short.  When it is full the reader waits, so a handler that is slow slows the client
-down; meanwhile nothing is answered either, and nobody asks whether the client is alive.
+down; meanwhile nothing is answered either, and nobody asks whether the client is alive.  Events
+tell that something is new or that there is room, not a lock: each side looks again after it has
+cleared its event, so nothing is missed.
 
 Alive.  When nothing has come for ping_interval a ping is sent, and when still nothing comes for
 ping_timeout the client is taken for gone.  Anything that comes is a sign of life, not only the
 pong.  A client that takes nothing of what it was sent is gone after SENDING seconds.
 
-Sending.  Each message goes out in one piece (`_lock`).  A tasklet that is killed or whose time is
-over in the midst of a message leaves half a frame behind, so the connection is closed then.
+Reading.  The core reads the usual messages (`_split`, see src/core/http/frame.h), and hands all
+other frames to wsproto, whose part that is; both together see what the client has sent, in order.
+
+Sending.  Each message goes out in one piece (`_lock`).  Without compression the core makes its
+frame, and what the system takes at once costs no time limit.  What is left of a frame of try_send()
+is `owed`: whoever sends next sends that before.  A tasklet that is killed or whose time is over in
+the midst of a message leaves half a frame behind, so the connection is closed then.
 
 The end.  Whoever says first that it ends sends a close frame; the other one answers.  `code` and
 `reason` are those that the client has sent, or 1006 when it has just gone, or why we have ended it.
@@ -22,7 +29,8 @@ Threads.  The server's own.  Its tasklets may be interrupted between any two lin
 them change is changed under a lock, and the state of wsproto by one reader and one writer.
 
 Rejected: reading in the tasklet of the handler (one that only sends would never see a ping or the
-end); a timer for each WebSocket (the wait of the reader has its time anyway).
+end); a timer for each WebSocket (the wait of the reader has its time anyway); a channel as mailbox
+(its bound is a number of messages, whatever their size).
 """
 
 from __future__ import annotations
@@ -30,10 +38,9 @@ from __future__ import annotations
 import io
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from loomlet import _core
-from loomlet._conditions import Condition
 from loomlet._scopes import CancelScope, timeout
 from loomlet.http._errors import ClientGone
 from loomlet.http._takeovers import Takeover, drain
@@ -42,8 +49,10 @@ from loomlet.http._websocket_frames import (
     CloseConnection,
     ConnectionState,
     LocalProtocolError,
+    Payload,
     Ping,
     TextMessage,
+    new_frames,
 )
 
 __all__ = ["Link", "Mailbox", "Message", "Times"]
@@ -83,66 +92,103 @@ class Times:
 
 
 class Mailbox:
-    """Messages that nobody has taken.  `told` is called when there is something new."""
+    """Messages that nobody has taken.  `told` is called when there is something new.
+
+    `messages`: who does not wait may take them out of there, and calls taken() if it `is_full`.
+    """
+
+    __slots__ = ("_news", "_room", "_told", "ended", "is_full", "messages")
 
     def __init__(self, told: Callable[[], None] | None = None) -> None:
         self.ended = False
-        self._told = told
-        self._waiting: deque[Message] = deque()
-        self._size = 0
-        self._changed = Condition()
+        self.messages: deque[Message] = deque()
+        self._news = _core.Event()
+        self._room = _core.Event()
+        self.is_full = False  # the reader waits
+        self._told = told or self._news.set
 
     def put(self, message: Message) -> None:
-        """Waits while it is full."""
-        with self._changed:
-            while (len(self._waiting) >= MOST_WAITING or self._size >= ROOM) and not self.ended:
-                self._changed.wait()
-            if self.ended:
-                return
-            self._waiting.append(message)
-            self._size += len(message)
-            self._changed.notify_all()
-        if self._told is not None:
+        """Waits while it is full.  One tasklet at a time."""
+        if self.messages:
+            self._wait_for_room()
+        if not self.ended:
+            self.messages.append(message)
             self._told()
+
+    def _wait_for_room(self) -> None:
+        try:
+            while self._lacks_room() and not self.ended:
+                self._room.clear()
+                self.is_full = True
+                if self._lacks_room() and not self.ended:
+                    self._room.wait()
+        finally:
+            self.is_full = False
+
+    def _lacks_room(self) -> bool:
+        waiting = list(self.messages)
+        return len(waiting) >= MOST_WAITING or sum(map(len, waiting)) >= ROOM
 
     def end(self) -> None:
         """Nothing more is put into it."""
-        with self._changed:
-            self.ended = True
-            self._changed.notify_all()
-        if self._told is not None:
-            self._told()
+        self.ended = True
+        self._told()
+        self.taken()
 
-    def take_now(self) -> Message | None:
-        """The oldest one, if there is one."""
-        with self._changed:
-            return self._take() if self._waiting else None
+    def taken(self) -> None:
+        """There may be room again."""
+        self._room.set()
 
     def take(self) -> Message | None:
         """The oldest one, waits for it; None at the end."""
-        with self._changed:
-            while not self._waiting and not self.ended:
-                self._changed.wait()
-            return self._take() if self._waiting else None
+        while True:
+            ended = self.ended
+            if self.messages:
+                try:
+                    message = self.messages.popleft()
+                except IndexError:
+                    continue  # another tasklet was first
+                if self.is_full:
+                    self.taken()
+                return message
+            if ended:
+                return None
+            self._news.clear()
+            if not self.messages and not self.ended:
+                self._news.wait()
 
-    def _take(self) -> Message:
-        message = self._waiting.popleft()
-        self._size -= len(message)
-        self._changed.notify_all()
-        return message
+
+def _event_of(message: object) -> Any:
+    if isinstance(message, str):
+        return TextMessage(message)
+    if isinstance(message, bytes | bytearray | memoryview):
+        return BytesMessage(bytes(message))
+    raise TypeError(f"expected str or bytes, found {message!r}")
 
 
 class Link(Takeover):
     """A WebSocket whose handshake is over: reads by itself, and sends what it is given."""
 
     def __init__(
-        self, core: Any, stream: Any, behind: bytes, *, frames: Any, mailbox: Mailbox, times: Times
+        self,
+        core: Any,
+        stream: Any,
+        behind: bytes,
+        *,
+        payload: Payload,
+        mailbox: Mailbox,
+        times: Times,
     ) -> None:
         self.code = 0  # 0: it is open
         self.reason = ""
         self.clean = False
         self._stream = stream
-        self._frames = frames
+        self._frames = new_frames(payload)
+        self._split = _core.WebSocketFrames(payload.max_size)
+        self._write = self._split.write
+        self._is_plain = payload.answer is None
+        self._is_open = True  # messages may be sent
+        self.owed = b""  # of a frame that has gone in part
         self._mailbox = mailbox
         self._times = times
         self._lock = _core.Lock()
@@ -172,31 +218,32 @@ class Link(Takeover):
 
     def _read(self, data: bytes) -> None:
         """The tasklet that reads."""
+        feed, put, receive = self._split.feed, self._mailbox.put, self._stream._receive_within
+        interval = self._times.interval
         try:
             while not self.code:
-                if data:
-                    self._take_bytes(data)
+                for part in feed(data):
+                    if isinstance(part, bytearray):
+                        self._take_bytes(part)
+                    elif not self.closing:
+                        put(part)
                 if not self.code:
-                    data = self._receive()
+                    received = receive(interval)
+                    data = received or self._find_out(received)
         except OSError:
             pass  # the client has gone, or we have closed it
         finally:
             self._note_end(LOST, "", clean=False)
             self._close_stream()
 
-    def _receive(self) -> bytes:
-        """What comes next.  ClientGone when nothing does."""
-        data: bytes = b""
-        try:
-            with timeout(self._times.interval):
-                data = self._stream.receive_some()
-        except TimeoutError:
+    def _find_out(self, received: bytes | None) -> bytes:
+        """Nothing has come: asks the client, and returns what comes then.  ClientGone if it is."""
+        if received is None:
             self._ask()
-            with timeout(self._times.timeout):
-                data = self._stream.receive_some()
-        if not data:
+            received = self._stream._receive_within(self._times.timeout)
+        if not received:
             raise ClientGone("the client has gone")
-        return data
+        return received
 
     def _ask(self) -> None:
         """Sends a ping, unless somebody is sending just now."""
@@ -208,7 +255,10 @@ class Link(Takeover):
             finally:
                 self._lock.release()
 
-    def _take_bytes(self, data: bytes) -> None:
+    def _take_bytes(self, data: bytearray) -> None:
+        """Frames that are no whole messages; those behind the end are dropped."""
+        if self.code:
+            return
         self._frames.receive_data(data)
         for event in self._frames.events():
             if isinstance(event, TextMessage | BytesMessage):
@@ -247,6 +297,7 @@ class Link(Takeover):
 
     def _take_close(self, event: Any) -> None:
         """The client closes, has answered our close, or has made a mistake."""
+        self._is_open = self._frames.state is ConnectionState.OPEN
         state = self._frames.state
         code, reason = int(event.code), event.reason or ""
         if state is ConnectionState.CLOSED:
@@ -266,12 +317,39 @@ class Link(Takeover):
 
     def send(self, message: Message | bytearray | memoryview) -> None:
         """Waits while the client does not take it.  ClientGone when it is closed."""
-        if isinstance(message, str):
-            self._send(TextMessage(data=message))
-        elif isinstance(message, bytes | bytearray | memoryview):
-            self._send(BytesMessage(data=bytes(message)))
-        else:
-            raise TypeError(f"expected str or bytes, found {message!r}")
+        if not self._is_plain:
+            self._send(_event_of(message))
+            return
+        data = self._write(message)
+        with self._lock:
+            if not self._is_open:
+                raise ClientGone("the WebSocket is closed")
+            self._send_bytes(data)
+
+    def try_send(self, message: Message | bytearray | memoryview) -> bool:
+        """Sends without waiting.  False when nothing of it has gone.  If it was a part of the
+        message, or the client takes nothing now, the rest is `owed`, and finish() sends it."""
+        if not self._is_plain or not self._lock.acquire(False):
+            return False
+        try:
+            if self.owed:
+                return False
+            if not self._is_open:
+                raise ClientGone("the WebSocket is closed")
+            data = self._write(message)
+            try:
+                sent = self._stream._try_send(data)
+                self.owed = data[sent:]
+            except BaseException as error:
+                self._give_up(error)
+        finally:
+            self._lock.release()
+        return True
+
+    def finish(self) -> None:
+        """Sends what is owed."""
+        with self._lock:
+            self._send_bytes(b"")
 
     def ping(self, payload: bytes = b"") -> None:
         """Asks the client to answer; nobody waits for that."""
@@ -289,18 +367,36 @@ class Link(Takeover):
     def _send_locked(self, event: Any) -> None:
         """LocalProtocolError when such a frame may not be sent any more."""
         try:
-            data = memoryview(self._frames.send(event))
-            for at in range(0, len(data), SLICE):
-                with timeout(SENDING):
-                    self._stream.send_all(data[at : at + SLICE])
-        except OSError as error:
-            self._stream.close()
-            raise ClientGone(f"the client has gone: {error}") from None
+            data = self._frames.send(event)
+            self._is_open = self._frames.state is ConnectionState.OPEN
+            self._send_bytes(data)
         except LocalProtocolError:
             raise
         except BaseException:  # the compressor may have seen what the client will not
             self._stream.close()
             raise
+
+    def _send_bytes(self, data: bytes) -> None:
+        """What is owed, and these.  Only what the system does not take at once has a time limit."""
+        try:
+            sent = 0 if self.owed else self._stream._try_send(data)
+            if self.owed or sent < len(data):
+                self._send_rest(memoryview(self.owed + data[sent:]))
+                self.owed = b""
+        except BaseException as error:
+            self._give_up(error)
+
+    def _send_rest(self, data: memoryview) -> None:
+        for at in range(0, len(data), SLICE):
+            with timeout(SENDING):
+                self._stream.send_all(data[at : at + SLICE])
+
+    def _give_up(self, error: BaseException) -> NoReturn:
+        """A frame may have gone in part."""
+        self._stream.close()
+        if isinstance(error, OSError):
+            raise ClientGone(f"the client has gone: {error}") from None
+        raise error
 
     # ---- the end ------------------------------------------------------------------------------
 

@@ -16,13 +16,13 @@ local variables.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from types import TracebackType
 
 from loomlet import _core
 from loomlet.http._errors import ClientGone
 from loomlet.http._takeovers import take_stream
-from loomlet.http._websocket_frames import Payload, new_frames
+from loomlet.http._websocket_frames import Payload
 from loomlet.http._websocket_handshake import check_handshake, switching
 from loomlet.http._websocket_links import Link, Mailbox, Message, Times
 
@@ -43,8 +43,9 @@ class WebSocket:
         self._mailbox = mailbox
         self.subprotocol = subprotocol
 
-    def __iter__(self) -> WebSocket:
-        return self
+    def __iter__(self) -> Iterator[Message]:
+        while (message := self.receive()) is not None:
+            yield message
 
     def __next__(self) -> Message:
         message = self.receive()
@@ -110,11 +111,10 @@ def accept(
     subprotocol = asked.choose(subprotocols)
     payload = Payload(asked.extensions, max_size)
     head = switching(asked, subprotocol, payload.answer)
-    frames = new_frames(payload)
     server = request._server
     stream, behind = take_stream(request)
     mailbox = Mailbox()
-    link = Link(server, stream, behind, frames=frames, mailbox=mailbox, times=times)
+    link = Link(server, stream, behind, payload=payload, mailbox=mailbox, times=times)
     request._state = link
     link.begin(head)
     return WebSocket(link, mailbox, subprotocol)

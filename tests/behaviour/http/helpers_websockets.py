@@ -16,7 +16,7 @@ def handshake(path=b"/", fields=b""):
     )
 
 
-def frame(opcode, payload=b"", *, end=True, reserved=0, masked=True):
+def frame(opcode, payload=b"", *, end=True, reserved=0, masked=True, mask=b"\x01\x02\x03\x04"):
     first = (0x80 if end else 0) | reserved | opcode
     size = len(payload)
     bit = 0x80 if masked else 0
@@ -28,7 +28,6 @@ def frame(opcode, payload=b"", *, end=True, reserved=0, masked=True):
         head = struct.pack("!BBQ", first, bit | 127, size)
     if not masked:
         return head + payload
-    mask = b"\x01\x02\x03\x04"
     return head + mask + bytes(byte ^ mask[i % 4] for i, byte in enumerate(payload))
 
 

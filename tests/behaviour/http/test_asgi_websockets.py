@@ -294,6 +294,85 @@ def test_it_receives_and_sends_at_the_same_time(with_application):
     with_application(application, act)
 
 
+def test_messages_to_a_client_that_reads_slowly_stay_whole_and_in_order(with_application):
+    """Most of them have to wait; those of several tasks are not mixed."""
+    count = 30
+
+    @websocket
+    async def application(scope, receive, send):
+        await receive()
+        await send({"type": "websocket.accept"})
+
+        async def send_all(first):
+            for i in range(first, first + count):
+                await send({"type": "websocket.send", "bytes": bytes([i]) * 300_000})
+                await send({"type": "websocket.send", "text": str(i)})
+
+        await asyncio.gather(send_all(0), send_all(100))
+        await receive()
+
+    def act(here):
+        with here.connect() as stream:
+            peer = Peer(stream)
+            loomlet.sleep(0.05)
+            got = [peer.receive() for _ in range(4 * count)]
+        large = [payload[0] for _, payload in got if len(payload) > 3]
+        small = [int(payload) for _, payload in got if len(payload) <= 3]
+        assert all(payload == payload[:1] * 300_000 for _, payload in got if len(payload) > 3)
+        for numbers in (large, small):
+            assert [i for i in numbers if i < 100] == list(range(count))
+            assert [i for i in numbers if i >= 100] == list(range(100, 100 + count))
+
+    with_application(application, act)
+
+
+def test_many_receives_that_are_cancelled_leave_nothing_behind(with_application):
+    cycles = []
+
+    @websocket
+    async def application(scope, receive, send):
+        await receive()
+        await send({"type": "websocket.accept"})
+        cycles.append(receive.__self__)
+        for _ in range(100):
+            task = asyncio.ensure_future(receive())
+            await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        cycles.append(len(cycles[0]._receivers))
+
+    def act(here):
+        with here.connect() as stream:
+            Peer(stream).end()
+
+    with_application(application, act)
+    assert cycles[1] == 0
+
+
+def test_two_tasks_that_receive(with_application):
+    """Each message goes to one of them; one that is cancelled takes none along."""
+
+    @websocket
+    async def application(scope, receive, send):
+        await receive()
+        await send({"type": "websocket.accept"})
+        first, second, third = (asyncio.ensure_future(receive()) for _ in range(3))
+        await asyncio.sleep(0)
+        second.cancel()
+        await send({"type": "websocket.send", "text": "now"})
+        got = [(await task)["text"] for task in (first, third)]
+        await send({"type": "websocket.send", "text": " ".join(sorted(got))})
+
+    def act(here):
+        with here.connect() as stream:
+            peer = Peer(stream)
+            assert peer.receive() == (TEXT, b"now")
+            peer.send(frame(TEXT, b"a"), frame(TEXT, b"b"))
+            return peer.receive()
+
+    assert with_application(application, act) == (TEXT, b"a b")
+
+
 def test_a_client_that_does_not_read_holds_up_nobody(with_application):
     """Nor does what is cancelled in the end leave anything open."""
 
