@@ -1,6 +1,7 @@
 """What `import greenlet` gives, and what happens when greenlet's extension module is loaded.
 
-A finder, which is first in `sys.meta_path` from the import of loomlet on, knows three names.
+A finder, which is among the first in `sys.meta_path` from the import of loomlet on, knows two
+names, and `_after_import` tells of a third.
 
 `greenlet`: ours (loomlet.compat.greenlet), if `replace()` was called, as `loomlet run` does.
 `gevent`: it needs greenlet's interface in C; from its import on `import greenlet` gives the
@@ -15,9 +16,8 @@ import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
 
-from loomlet import _core
+from loomlet import _after_import, _core
 from loomlet._alias import alias
 
 NAME = "greenlet"
@@ -25,20 +25,6 @@ OURS = "loomlet.compat.greenlet"
 EXTENSION = "greenlet._greenlet"
 NEED_EXTENSION = {"gevent"}
 """Packages that use greenlet's interface in C."""
-
-
-class _GuardingLoader:
-    """Loads the extension module with its own loader and guards it."""
-
-    def __init__(self, loader: Any) -> None:
-        self.loader = loader
-
-    def create_module(self, spec: ModuleSpec) -> Any:
-        return self.loader.create_module(spec)
-
-    def exec_module(self, module: ModuleType) -> None:
-        self.loader.exec_module(module)
-        _guard(module)
 
 
 class _Finder:
@@ -53,8 +39,6 @@ class _Finder:
             return alias(NAME, OURS)
         if name in NEED_EXTENSION:
             self.stop_replacing()
-        if name == EXTENSION:
-            return self.extension(path, target)
         return None
 
     def stop_replacing(self) -> None:
@@ -62,14 +46,6 @@ class _Finder:
         ours = sys.modules.get(OURS)
         if ours is not None and sys.modules.get(NAME) is ours:
             del sys.modules[NAME]
-
-    def extension(self, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
-        for finder in sys.meta_path:
-            spec = None if finder is self else finder.find_spec(EXTENSION, path, target)
-            if spec is not None:
-                spec.loader = _GuardingLoader(spec.loader)  # type: ignore[assignment]
-                return spec
-        return None
 
 
 _finder = _Finder()
@@ -92,11 +68,5 @@ def _guard(module: ModuleType) -> None:
         _core._guard_greenlet(capsule)
 
 
-def _install() -> None:
-    sys.meta_path.insert(0, _finder)
-    loaded = sys.modules.get(EXTENSION)
-    if loaded is not None:
-        _guard(loaded)
-
-
-_install()
+sys.meta_path.insert(0, _finder)
+_after_import.call(EXTENSION, _guard)

@@ -11,9 +11,8 @@ keeps (`from time import sleep`, a bound method, an existing socket) are patched
 else.  Called where no other tasklet could run, or in a thread without tasklets, a replacement calls
 the original.
 
-psycopg is configured explicitly: by default it waits in its own C code, but it has alternatives.
-This sets its variable PSYCOPG_WAIT_FUNC if it has not been imported, else the function that it
-calls.
+psycopg waits in its own C code, which none of this reaches; it gets a function of ours to wait with
+(`_psycopg_wait`).
 
 Rejected: replacing modules and classes, as gevent and eventlet do.  That misses what was imported
 before and makes types differ from those of other libraries.
@@ -21,11 +20,7 @@ before and makes types differ from those of other libraries.
 
 from __future__ import annotations
 
-import os
-import sys
-from typing import Any
-
-from loomlet import _core, _log_records, _raise_in_thread
+from loomlet import _core, _log_records, _psycopg_wait, _raise_in_thread
 from loomlet._pseudo_threads import Sentinel
 
 __all__ = ["install", "installed", "uninstall"]
@@ -43,7 +38,7 @@ def install(*, threads: bool = False) -> None:
     uninstall().
     """
     if not _core._patch(True):
-        _configure_psycopg()
+        _psycopg_wait.install()
         _log_records.add_tasklets()
     if threads:
         _core._patch_threads(Sentinel)
@@ -58,37 +53,10 @@ def uninstall() -> None:
     """
     _core._patch_threads(None)
     if _core._patch(False):
-        _restore_psycopg()
+        _psycopg_wait.uninstall()
         _log_records.remove_tasklets()
 
 
 def installed() -> bool:
     """Whether the calls are cooperative now.  Any thread."""
     return _core._patch(None)
-
-
-_WAIT = "PSYCOPG_WAIT_FUNC"
-_COOPERATIVE = "wait_selector"
-_psycopg_waited: list[Any] = []  # the function it called before; empty: it is not configured
-
-
-def _configure_psycopg() -> None:
-    """From now on psycopg waits in Python, unless the user has chosen a function."""
-    if _WAIT in os.environ:
-        return
-    os.environ[_WAIT] = _COOPERATIVE
-    _psycopg_waited.append(None)
-    waiting: Any = sys.modules.get("psycopg.waiting")
-    if waiting is not None:
-        _psycopg_waited[0] = waiting.wait
-        waiting.wait = getattr(waiting, "wait_poll", waiting.wait_selector)
-
-
-def _restore_psycopg() -> None:
-    if not _psycopg_waited:
-        return
-    os.environ.pop(_WAIT, None)
-    waited = _psycopg_waited.pop()
-    if waited is not None:
-        waiting: Any = sys.modules["psycopg.waiting"]
-        waiting.wait = waited

@@ -55,7 +55,7 @@ ONE_VERSION = re.compile(r"py3\d\d")
 # API, lies between the modules that it is made of and those that are made with it.
 PYTHON_LEVELS = (
     ("loomlet._core_http",),
-    ("loomlet._alias", "loomlet._core", "loomlet._public"),
+    ("loomlet._after_import", "loomlet._alias", "loomlet._core", "loomlet._public"),
     ("loomlet._pinned", "loomlet._waits"),
     ("loomlet.errors",),
     (
@@ -65,6 +65,7 @@ PYTHON_LEVELS = (
         "loomlet._log_records",
         "loomlet._old_names",
         "loomlet._pseudo_threads",
+        "loomlet._psycopg_wait",
         "loomlet._raise_in_thread",
         "loomlet._scopes",
         "loomlet._selftest",

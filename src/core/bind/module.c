@@ -27,12 +27,13 @@ static int add_types(PyObject *module)
                              &bind_stream_type,     &bind_listener_type,    &bind_fiber_type,
                              &bind_pinned_type,     &bind_event_type,       &bind_semaphore_type,
                              &bind_condition_type,  &bind_http_server_type, &bind_http_request_type,
-                             &bind_http_cycle_type, &bind_http_frames_type};
+                             &bind_http_cycle_type, &bind_http_frames_type, &patch_generator_type};
     bind_net_init();
     bind_http_init();
     i_blocking_init();
     d_init();
     bind_fiber_init();
+    bind_driven_generator_init();
     if (bind_http_cycle_ready() < 0)
         return -1;
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
@@ -123,6 +124,7 @@ static int add_functions(PyObject *module)
                                              bind_checkpoint_functions,
                                              bind_builtin_lock_functions,
                                              bind_patch_functions,
+                                             bind_driven_generator_functions,
                                              bind_thread_functions,
                                              bind_stackless_functions,
                                              bind_stackless_surrogate_functions,

@@ -79,6 +79,21 @@ PyObject *patch_epoll(s_sched *s, PyObject *most, int64_t timeout, const c_call_
 /* close() of an epoll object: its waits end. */
 PyObject *patch_epoll_close(PyObject *epoll, PyObject *unused);
 
+/* ---- driven_generator.c ----------------------------------------------------------------- */
+
+/* Drives a generator that yields P_READ, P_WRITE or both for `fd`, and is sent what is ready; 0
+ * after `interval` nanoseconds.  Returns what it returns, or, where it wants to wait again or the
+ * interval was over, an object of this type, for another call. */
+PyObject *patch_generator_begin(s_sched *s, PyObject *generator, int fd, int64_t interval,
+                                const c_call_site *site);
+PyObject *patch_generator_go_on(s_sched *s, PyObject *self, const c_call_site *site);
+/* Of such an object: whether a call on it is under way, whether the interval was over, and what it
+ * wants to wait for. */
+int patch_generator_is_waiting(PyObject *self);
+int patch_generator_is_late(PyObject *self);
+unsigned patch_generator_wanted(PyObject *self);
+extern PyTypeObject patch_generator_type;
+
 /* ---- child.c -------------------------------------------------------------------------- */
 
 /* A call of os.waitpid() or one of its kind, whose arguments are ints. */

@@ -24,7 +24,9 @@
  *
  * A function is known by the address of its code, in a small table without locks: what two of them
  * share in one slot is a hint, and a wrong hint costs a journey.  After a second without another
- * handoff it is forgotten.
+ * handoff it is forgotten.  Nothing is learned from a tasklet in code that releases the GIL for
+ * calls that do not wait (`quick`): the system has merely run something else meanwhile, and all
+ * tasklets of that function would go to and fro between two threads for a second.
  *
  * A pinned tasklet (guests/pinned.c) runs at home, as one does that keeps a stack there; so does
  * main when it runs handlers of signals (wake.c).
@@ -56,7 +58,7 @@ static size_t slot_of(const void *function)
 
 void s_learn_apart(s_sched *s, const s_tasklet *t)
 {
-    const void *function = t->func != NULL ? function_of(t) : NULL;
+    const void *function = t->func != NULL && !t->quick ? function_of(t) : NULL;
     if (function == NULL)
         return;
     uint32_t until = s_coarse_ms(p_now()) + LASTS;

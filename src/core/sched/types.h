@@ -179,6 +179,7 @@ struct s_tasklet {
     unsigned char begins : 1;          /* ... from when it first hands a lock over */
     unsigned char daemon : 1;          /* the end of a run does not wait for its calls: sitter.c */
     unsigned char owned : 1;           /* a group takes its failure */
+    unsigned char quick : 1;           /* the C code that it calls does not wait: apart.c */
     unsigned char cancelled;           /* every blocking call raises Cancelled */
     unsigned char attached;            /* what it has of guests: events.h */
     unsigned char queued;   /* its node is in the queue it waits in; under that queue's lock */

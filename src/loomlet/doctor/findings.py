@@ -69,7 +69,7 @@ KNOWN = {
     "zmq": "waits in its own library: use poll() with its FD, or zmq.asyncio by loomlet.aio",
 }
 TAKEN_CARE_OF = {
-    "psycopg": "waits in Python once install() has run, though its libraries are listed"
+    "psycopg": "waits by tasklets once install() has run, though its libraries are listed"
 }
 OF_ONE_THREAD = {
     "_tkinter": "Tcl and its windows belong to one thread",

@@ -39,8 +39,11 @@ void bind_keep_ident_in(PyObject *module);
 /* From now on signal() works in whatever thread carries the scheduler of the first one. */
 void bind_keep_signals(void);
 
+/* At import, before the type is made ready: gives it its methods. */
+void bind_driven_generator_init(void);
+
 extern PyMethodDef bind_patch_functions[], bind_thread_functions[], bind_event_loop_functions[];
 extern PyMethodDef bind_builtin_lock_functions[], bind_greenlet_functions[];
-extern PyMethodDef bind_extension_functions[];
+extern PyMethodDef bind_extension_functions[], bind_driven_generator_functions[];
 
 #endif
