@@ -50,6 +50,9 @@ PyObject *i_op_run_until(s_sched *s, i_op *op, int64_t until, const c_call_site 
 long i_op_try(s_sched *s, i_op *op);
 /* Wakes a claimed tasklet: its operation is done (outcome > 0), or failed with a code. */
 void i_op_finish(s_sched *s, s_tasklet *t, long outcome);
+/* The first operation of this thread that waits on `d` is done, if it is of that kind: whether it
+ * is. */
+int i_op_finish_first(s_sched *s, i_desc *d, const i_op_kind *kind);
 /* The parts of a s_wait_kind that all operations share. */
 int i_op_detach(s_tasklet *t);
 int i_op_target(const s_tasklet *t, int i, s_target *found);

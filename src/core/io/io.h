@@ -131,6 +131,10 @@ PyObject *i_accept(s_sched *s, i_desc *d, const c_call_site *site, int *code);
 /* Until it can be read or written (P_READ, P_WRITE) without waiting: None. */
 PyObject *i_wait_ready(s_sched *s, i_desc *d, unsigned what, const c_call_site *site, int *code);
 /* Until a connection attempt has ended: None. */
+/* Until it is readable or i_wake_reader is called, True; or until `until`, False. */
+PyObject *i_wait_woken(s_sched *s, i_desc *d, int64_t until, const c_call_site *site, int *code);
+/* Wakes the first tasklet of this thread that waits so: whether there is one. */
+int i_wake_reader(s_sched *s, i_desc *d);
 PyObject *i_wait_connected(s_sched *s, i_desc *d, const c_call_site *site, int *code);
 /* Notifies the peer that no more data will come: 0 or a code. */
 int i_send_end(i_desc *d);

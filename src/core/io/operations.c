@@ -294,6 +294,32 @@ PyObject *i_wait_ready(s_sched *s, i_desc *d, unsigned what, const c_call_site *
     return i_op_run(s, &op, site, code);
 }
 
+static PyObject *return_true(s_sched *s, i_op *op)
+{
+    (void)s, (void)op;
+    return Py_NewRef(Py_True);
+}
+
+static const i_op_kind until_woken = {.wait = {.name = "read",
+                                               .detach = i_op_detach,
+                                               .target = i_op_target,
+                                               .arrived = i_op_arrived,
+                                               .late = Py_False},
+                                      .what = P_READ,
+                                      .attempt = ask_readable,
+                                      .result = return_true};
+
+PyObject *i_wait_woken(s_sched *s, i_desc *d, int64_t until, const c_call_site *site, int *code)
+{
+    i_op op = {.kind = &until_woken, .desc = d};
+    return i_op_run_until(s, &op, until, site, code);
+}
+
+int i_wake_reader(s_sched *s, i_desc *d)
+{
+    return i_op_finish_first(s, d, &until_woken);
+}
+
 static long ask_connected(s_sched *s, i_op *op, int fd)
 {
     (void)s, (void)op;

@@ -216,6 +216,20 @@ static s_tasklet *advance_first(s_sched *s, i_desc *d, unsigned what, long *outc
     return t;
 }
 
+int i_op_finish_first(s_sched *s, i_desc *d, const i_op_kind *kind)
+{
+    c_lock_take(&d->lock);
+    s_tasklet *t = first_waiter(s, i_desc_queue(d, kind->what));
+    if (t != NULL && ((i_op *)t->on)->kind != kind)
+        t = NULL;
+    if (t != NULL)
+        s_dequeue(&t->wait.link);
+    c_lock_give(&d->lock);
+    if (t != NULL)
+        i_op_finish(s, t, 1);
+    return t != NULL;
+}
+
 static void serve_waiters(s_sched *s, uint64_t tag, unsigned what)
 {
     i_desc *d = i_desc_of_tag(tag);

@@ -43,10 +43,6 @@ _core._own_event_loops(
 )
 
 
-class Woken(BaseException):
-    """Ends the wait of a selector: there is something to call."""
-
-
 class Forked(BaseException):
     """Ends a loop in the child of a fork."""
 
@@ -65,29 +61,29 @@ class Selector(selectors.DefaultSelector):
         self._shield = False
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        """The ready descriptors; waits for at most that many seconds."""
+        """The ready descriptors; waits for at most that many seconds.
+
+        None when only wake() has ended the wait: they are looked at next time.
+        """
+        most = 0.0
         if self.ending:
             most = self._yield_to_others(timeout)
-        else:
-            most = 0
-            self._wait(timeout)
+        elif self._wait(timeout):
+            return []
         if self.forked:
             raise Forked
         return super().select(most)
 
-    def _wait(self, timeout: float | None) -> None:
-        now = timeout is not None and timeout <= 0
-        deadline = None if timeout is None or now else _core.now() + timeout
+    def _wait(self, timeout: float | None) -> bool:
+        """Whether only wake() has ended it."""
         try:
             if self.close_requested:
                 raise TaskletExit
-            with _core.CancelScope(deadline, self._shield):
-                if now:
-                    _core.schedule()
-                else:
-                    self._park()
-        except Woken:
-            pass
+            if not self._shield:
+                return self._wait_unshielded(timeout)
+            with _core.CancelScope(None, True):
+                woken = self._wait_unshielded(timeout)
+            return woken
         except Cancelled:
             self._shield = True
             raise
@@ -95,11 +91,15 @@ class Selector(selectors.DefaultSelector):
             self.killed = True
             raise
 
-    def _park(self) -> None:
+    def _wait_unshielded(self, timeout: float | None) -> bool:
+        if timeout is not None and timeout <= 0:
+            _core.schedule()
+            return False
         assert self._descriptor is not None
         self.parked = _core.current()
         try:
-            self._descriptor.wait_readable()
+            self._descriptor._wait(timeout)
+            return self.parked is None and not self.forked
         finally:
             self.parked = None
 
@@ -110,10 +110,9 @@ class Selector(selectors.DefaultSelector):
         return PAUSE if timeout is None else min(timeout, PAUSE)
 
     def wake(self) -> None:
-        """Ends the wait, if there is one."""
-        parked, self.parked = self.parked, None
-        if parked is not None:
-            parked._interrupt(Woken())
+        """Ends the wait, if there is one in this thread."""
+        if self._descriptor is not None and self._descriptor._wake():
+            self.parked = None
 
     def close(self) -> None:
         """Releases the descriptor; no tasklet waits for it any more."""

@@ -62,6 +62,30 @@ static PyObject *descriptor_wait_writable(PyObject *self, PyObject *const *args,
     return wait_until_ready(self, P_WRITE, &site);
 }
 
+/* _wait(seconds): until it is readable or somebody calls _wake(), True; False when late. */
+static PyObject *descriptor_wait(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    int64_t until;
+    int code;
+    s_sched *s = s_self();
+    if (s == NULL || bind_check_count("_wait", nargs, 1) < 0 ||
+        bind_read_timeout(s, "_wait", args, nargs, NULL, 0, &until) < 0)
+        return NULL;
+    c_call_site site = BIND_SITE(self, args, nargs, descriptor_wait);
+    PyObject *done = i_wait_woken(s, SELF->desc, until, &site, &code);
+    return bind_result(done, code, self);
+}
+
+/* _wake(): whether a tasklet of this thread was in such a wait, which ends. */
+static PyObject *descriptor_wake(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    s_sched *s = s_self();
+    if (s == NULL)
+        return NULL;
+    return PyBool_FromLong(i_wake_reader(s, SELF->desc));
+}
+
 static PyObject *descriptor_close(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -154,6 +178,8 @@ static PyMethodDef methods[] = {
      PyDoc_STR("wait_readable($self, /)\n--\n\nWaits until reading would not wait.")},
     {"wait_writable", BIND_FN(descriptor_wait_writable), METH_FASTCALL,
      PyDoc_STR("wait_writable($self, /)\n--\n\nWaits until writing would not wait.")},
+    {"_wait", BIND_FN(descriptor_wait), METH_FASTCALL, NULL},
+    {"_wake", descriptor_wake, METH_NOARGS, NULL},
     {"close", descriptor_close, METH_NOARGS,
      PyDoc_STR("close($self, /)\n--\n\n"
                "Closes it; tasklets that wait for it get DescriptorClosed, iterations end.\n"
