@@ -1,7 +1,6 @@
 """Types of the native core.  Names with an underscore are for loomlet's own modules.
 
-A test holds this file against the built module, name by name and signature by signature.  What
-each function does is in its docstring in src/core/bind.
+A test compares this file with the built module.  What a function does is said in src/core/bind.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

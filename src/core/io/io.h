@@ -103,6 +103,12 @@ static inline int i_desc_fd(const i_desc *d)
     return __atomic_load_n(&d->fd, __ATOMIC_RELAXED);
 }
 
+/* Whether a tasklet waits for it, without the lock: a moment later it may be otherwise. */
+static inline int i_desc_is_waited_for(const i_desc *d)
+{
+    return !b_list_empty(&d->readers) || !b_list_empty(&d->writers);
+}
+
 /* ---- operations (operations.c, send_file.c) -------------------------------------------------- */
 
 /* All return a new reference, or NULL: then *code is a negative S_E_ code, or S_OK with an

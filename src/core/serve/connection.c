@@ -114,6 +114,8 @@ static int is_over(int64_t since, int64_t seconds, int64_t now)
 static void look_at_busy(v_connection *c, int64_t now)
 {
     const v_limits *limits = &c->server->limits;
+    if (c->waits > 0 && now >= c->waits && !i_desc_is_waited_for(c->desc))
+        c->waits = 0; /* its wait was cancelled */
     if (c->waits > 0 && now >= c->waits && !c->too_slow) {
         c->too_slow = 1;
         p_end_both(i_desc_fd(c->desc));

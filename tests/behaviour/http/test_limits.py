@@ -6,6 +6,7 @@ import pytest
 
 import loomlet
 from loomlet.http import Limits
+from loomlet.testing import virtual_clock
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 CLOSE = b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
@@ -126,6 +127,26 @@ def test_a_body_that_is_too_large(site):
             return status_of(said), status_of(grown), allowed.count(b"200 OK")
 
     assert loomlet.run(main) == (b"413", b"413", 2)
+
+
+@pytest.mark.parametrize("gives_up", [True, False])
+def test_a_body_that_does_not_come(site, gives_up):
+    """It ends the connection while somebody waits for it, not when he has given up."""
+
+    def handler(request):
+        with loomlet.move_on_after(1 if gives_up else 100):
+            request.read()
+        loomlet.sleep(60)
+        return "done"
+
+    def main():
+        here = site(handler)
+        with here.connect() as stream, loomlet.timeout(200):
+            stream.send_all(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\n\r\nsome")
+            return stream.receive_some()[9:12]
+
+    with virtual_clock():
+        assert loomlet.run(main) == (b"200" if gives_up else b"")
 
 
 def test_an_idle_connection_ends(site):
