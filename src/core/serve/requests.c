@@ -84,6 +84,7 @@ static int answer_or_hand_on(v_connection *c, const t_head *head, const char *by
         if (B_UNLIKELY(server->notes))
             note_answer(c, head, bytes, before);
         c->closes = !head->keeps_alive || server->stops;
+        v_enter_state(c, V_PARKED); /* from now on */
     } else {
         v_refuse(c, 503);
     }

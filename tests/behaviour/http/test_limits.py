@@ -160,6 +160,22 @@ def test_an_idle_connection_ends(site):
     assert loomlet.run(main) == (b"HTTP/1.1 200", b"")
 
 
+def test_a_connection_that_goes_on_asking_does_not_end(site):
+    """Also where each answer is fixed: it is idle from the last of them on."""
+
+    def main():
+        here = site(lambda request: "", routes={"/fixed": "fixed"}, limits=Limits(keep_alive=10))
+        with here.connect() as stream, loomlet.timeout(200):
+            for _ in range(5):
+                stream.send_all(GET.replace(b"/ ", b"/fixed ", 1))
+                assert stream.receive_some().endswith(b"fixed")
+                loomlet.sleep(6)
+            return b"".join(stream)
+
+    with virtual_clock():
+        assert loomlet.run(main) == b""
+
+
 def test_a_head_that_drips_is_cut_off(site):
     """Bytes that come do not extend its time."""
 
