@@ -332,6 +332,7 @@ def test_thread_locals_end_with_their_thread():
     assert values[0]() is None
 
 
+@pytest.mark.busy_fork
 def test_a_program_that_forks():
     """The child of a tasklet that is somewhere else."""
 

@@ -139,21 +139,66 @@ def test_the_process_ends_at_once(python):
         import threading, time
         import loomlet
 
+        begun = threading.Event()  # while a thread imports, 3.13t may crash at its end
+
         def loop():
+            begun.set()
             while True:
                 pass
 
         def main():
             loomlet.spawn(loop)
-            loop()
+            while True:
+                pass
 
         threading.Thread(target=loomlet.run, args=(main,), kwargs={"slice": 0.0002},
                          daemon=True).start()
+        begun.wait()
         loomlet.run(lambda: time.sleep(0.05), slice=0.0002)
         print("end")
         """
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
+
+
+def test_it_ends_while_a_daemon_thread_reports_a_stall(python):
+    """The report runs Python code, which may stop all threads and need not come to an end."""
+    done = python(
+        """
+        import gc, threading, time, warnings
+        import loomlet
+
+        told = threading.Event()
+
+        def tell(*_):
+            told.set()
+            while True:
+                gc.collect()
+
+        warnings.showwarning = tell
+        warnings.simplefilter("always")
+
+        def loop():
+            while True:
+                pass
+
+        def stalls():
+            loomlet.spawn(loop)
+            time.sleep(0.7)  # a call of C that takes longer than a warning does
+            loop()
+
+        def spins():
+            loomlet.spawn(loop)
+            loop()
+
+        options = {"slice": 0.0002, "handoff": False}
+        for main in stalls, spins:
+            threading.Thread(target=loomlet.run, args=[main], kwargs=options, daemon=True).start()
+        told.wait()
+        print("end")
+        """
+    )
+    assert (done.returncode, done.stdout) == (0, "end\n")
 
 
 def test_it_ends_while_a_daemon_thread_counts(python):

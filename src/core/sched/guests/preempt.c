@@ -146,20 +146,36 @@ static int is_another_ready(s_sched *s)
     return s->io_waits > 0 && s_poll_now(s) > 0;
 }
 
+/* The reports below run Python code.  Meanwhile the thread does not serve the interpreter's queue of
+ * calls: one that ends the interpreter waits for whoever does, keeps the GIL, and stops for nobody
+ * who collects garbage. */
+static void begin_report(s_sched *s)
+{
+    s->trap++;
+    c_interrupt_switch_away(&s->preempt->interrupt);
+}
+
+static void end_report(s_sched *s)
+{
+    resume_queue(s->preempt);
+    s->trap--;
+}
+
 static void report_late_service(s_sched *s, int64_t nanoseconds)
 {
     if (s_preempt_hook.stalled == NULL || s->trap || s->current == s->idler)
         return;
-    s->trap++;
-    s_preempt_hook.stalled(s->current, nanoseconds, is_another_ready(s));
-    s->trap--;
+    int another = is_another_ready(s);
+    begin_report(s);
+    s_preempt_hook.stalled(s->current, nanoseconds, another);
+    end_report(s);
 }
 
 static void report_refused_thread(s_sched *s)
 {
-    s->trap++;
+    begin_report(s);
     s_preempt_hook.thread_refused();
-    s->trap--;
+    end_report(s);
 }
 
 enum { SOFT_NEVER, SOFT_LATER, SOFT_HERE };
