@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import subprocess
+import sys
 import typing
 from typing import Any
 
@@ -56,6 +58,16 @@ def test_every_other_module_carries_an_underscore() -> None:
         if "._" not in name.removeprefix("loomlet") and not name.startswith(TOOLS)
     ]
     assert sorted(["loomlet", *plain]) == sorted(PUBLIC)
+
+
+def test_parts_are_found_without_an_import_of_their_own() -> None:
+    parts = [name for name in PUBLIC if name.count(".") == 1]
+    program = f"import loomlet\nfor part in {parts}: print(eval(part).__name__)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, check=True
+    )
+    assert done.stdout.split() == parts
+    assert {part.removeprefix("loomlet.") for part in parts} <= {*dir(loomlet)}
 
 
 @pytest.mark.parametrize("name", OBJECTS)

@@ -5,9 +5,9 @@
  * another reader, who knows compression, control frames, messages in several frames, and what is
  * answered to a mistake.  So this one only has to find out where each frame begins and ends.
  *
- * Invariants.  What is handed on is a sequence of whole frames as the client has sent it, without
- * those that were read here; in the midst of a message in several frames none is read here.  From
- * the first mistake on, and from a frame that closes on, everything is handed on.
+ * Invariants.  The other reader gets whole frames, in the order and form in which the client sent
+ * them, minus those that were read here.  While a message in several frames is incomplete, nothing
+ * is read here.  After the first mistake, and after a frame that closes, everything is handed on.
  *
  * A frame that has come in part stays where it is until the rest has come, if it is short.  The
  * text in it is checked meanwhile, so that a wrong one is handed on as early as the other reader

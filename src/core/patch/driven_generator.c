@@ -7,7 +7,7 @@
  * stands for it; then the caller calls patch_generator_go_on, in a loop in Python.  So every wait
  * is soft, however many there are; in one call only the first one could be.
  *
- * What is to be written seldom waits: whether it would is asked first.
+ * A descriptor can usually be written to at once.  So that is checked before a wait begins.
  *
  * The interval.  psycopg wakes its generators from time to time, and looks whether somebody has
  * closed the descriptor, which no poller tells.  The caller does that too: it gets an object that

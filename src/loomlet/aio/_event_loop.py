@@ -5,10 +5,10 @@ descriptor, like any tasklet, and then polls which descriptors are ready.  With 
 yields once, so a busy loop and busy tasklets alternate, with time slices and without.
 
 Other tasklets of the thread may call call_soon() and call_at(), and functions that call these
-(set_result of a future): a waiting loop is woken.  An exception wakes it, which costs no system
-call.  No other tasklet runs between the moment at which the loop decides how long to wait and its
-wait: no time slice interrupts this file or asyncio.base_events.  call_soon() itself does what
-asyncio's does, unless the loop is closed or debugs: two calls less for each message or request.
+(set_result of a future): that ends a waiting loop's wait for its descriptor, without a system call.
+No other tasklet runs between the moment at which the loop decides how long to wait and its wait: no
+time slice interrupts this file or asyncio.base_events.  call_soon() itself does what asyncio's
+does, unless the loop is closed or debugs: two calls less for each message or request.
 
 time() is loomlet.now(), which is virtual under a virtual clock.
 
@@ -63,7 +63,7 @@ class Selector(selectors.DefaultSelector):
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """The ready descriptors; waits for at most that many seconds.
 
-        None when only wake() has ended the wait: they are looked at next time.
+        Empty when only wake() has ended the wait: the descriptors are looked at next time.
         """
         most = 0.0
         if self.ending:

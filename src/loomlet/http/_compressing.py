@@ -25,6 +25,7 @@ from loomlet import _core
 from loomlet.blocking import run_blocking
 from loomlet.http._answers import answer_whole
 from loomlet.http._codings import NO_FILE, SUFFIXES, VARY, accepted, type_of
+from loomlet.http._open_files import open_below
 from loomlet.http._requests import Request
 
 __all__ = ["Compressor"]
@@ -110,9 +111,8 @@ class Compressor:
         return fits and "gzip" in accepted(request)
 
     def _compress_file(self, target: str) -> tuple[list[tuple[str, str]], bytes] | None:
-        try:
-            fd = self._core._open_below(target)
-        except OSError:
+        fd = open_below(self._core, target)
+        if fd is None:
             return None
         try:
             facts = os.fstat(fd)

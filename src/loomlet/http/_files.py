@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from loomlet.http._answers import answer_whole
 from loomlet.http._codings import NOT_COMPRESSED, VARY, accepted
 from loomlet.http._handlers import fail
+from loomlet.http._open_files import open_below
 from loomlet.http._requests import Request
 
 if TYPE_CHECKING:
@@ -64,9 +65,8 @@ def _answer_made(core: Any, compressor: Compressor | None, request: Request) -> 
 
 
 def _page_of(core: Any, request: Request) -> bytes | None:
-    try:
-        folder = core._open_below(request.raw_path)
-    except OSError:
+    folder = open_below(core, request.raw_path)
+    if folder is None:
         return None
     try:
         if not stat.S_ISDIR(os.fstat(folder).st_mode):

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 from loomlet.http._answers import TEXT, answer_whole, send_bytes_of_file
 from loomlet.http._codings import VARY, type_of
 from loomlet.http._handlers import Answer, fail
+from loomlet.http._open_files import is_shortage
 from loomlet.http._requests import Request
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def _refuse(request: Request, status: int, fields: Fields) -> None:
 
 def _answer_without(request: Request, error: OSError, listing: Answer) -> None:
     """There is no such file."""
-    if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM):
+    if is_shortage(error):
         _refuse(request, 503, [])
     elif error.errno in (errno.EACCES, errno.EPERM):
         _refuse(request, 403, [])

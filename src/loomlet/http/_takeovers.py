@@ -33,7 +33,7 @@ MOST_DROPPED = 2**26
 
 
 class Takeover:
-    """One that serves a connection, `_stream`, which was taken over from a server, `core`.
+    """Base of what serves a connection, `_stream`, that it has taken over from a server, `core`.
 
     The stream is set before this class is initialized: if the server is closed already, it is
     dropped at once.

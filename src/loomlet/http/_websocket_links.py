@@ -16,9 +16,10 @@ Reading.  The core reads the usual messages (`_split`, see src/core/http/frame.h
 other frames to wsproto, whose part that is; both together see what the client has sent, in order.
 
 Sending.  Each message goes out in one piece (`_lock`).  Without compression the core makes its
-frame, and what the system takes at once costs no time limit.  What is left of a frame of try_send()
-is `owed`: whoever sends next sends that before.  A tasklet that is killed or whose time is over in
-the midst of a message leaves half a frame behind, so the connection is closed then.
+frame; a time limit is set only where the system does not take all of it at once.  The rest of a
+frame that try_send() has begun is `owed`: whoever sends next sends that rest first.  A tasklet that
+is killed or whose time is over in the midst of a message leaves half a frame behind, so the
+connection is closed then.
 
 The end.  Whoever says first that it ends sends a close frame; the other one answers.  `code` and
 `reason` are those that the client has sent, or 1006 when it has just gone, or why we have ended it.

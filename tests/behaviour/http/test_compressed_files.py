@@ -242,7 +242,7 @@ def test_it_is_off_by_default(with_files):
 
 
 def test_who_waits_for_a_compression_that_was_killed_compresses_itself(with_files, monkeypatch):
-    """The file is there, so nobody is told that it is not."""
+    """It is not told that there is no such file."""
     from loomlet.http import _compressing
 
     real, begun = _compressing.compress, []

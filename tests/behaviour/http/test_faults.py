@@ -1,5 +1,6 @@
 """Clients and systems that fail: the server goes on, and nobody else notices."""
 
+import errno
 import logging
 import os
 import resource
@@ -12,7 +13,8 @@ import pytest
 from helpers_rules import answers_of
 
 import loomlet
-from loomlet.http import Limits
+from loomlet.http import HTTPError, Limits
+from loomlet.http._open_files import open_below
 
 CLOSE = b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
 PART = 65536
@@ -301,3 +303,15 @@ def test_a_client_that_sends_nothing_more_gets_its_answers(site, tmp_path, sent,
 
     found = [one.body for one in answers_of(loomlet.run(main), False)]
     assert found == bodies
+
+
+def test_a_file_that_cannot_be_opened_now_is_not_missing():
+    """Who asks for it comes again."""
+
+    class Core:
+        def _open_below(self, target):
+            raise OSError(errno.EMFILE, "Too many open files", target)
+
+    with pytest.raises(HTTPError) as caught:
+        open_below(Core(), "/page.html")
+    assert (caught.value.status, caught.value.headers) == (503, [("Retry-After", "1")])

@@ -13,7 +13,7 @@ GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
 
 class Held(Takeover):
-    """It holds a stream, and remembers what it was told."""
+    """Holds a stream and remembers what it was asked to do."""
 
     def __init__(self, core, stream):
         self._stream = stream
@@ -80,7 +80,7 @@ def test_a_connection_that_nobody_came_to_serve_counts_no_longer(site):
 
 
 def test_stop_waits_for_who_is_about_to_serve_a_connection(site):
-    """It is told that the server stops, as soon as it is there."""
+    """Once it holds the connection it is asked to leave."""
     taken, go_on = loomlet.Event(), loomlet.Event()
     held = []
 

@@ -53,18 +53,23 @@ PyObject *bind_http_client(const bind_http_request *r)
     return client;
 }
 
-PyObject *bind_http_path(const bind_http_request *r)
+PyObject *bind_http_decode_path(const bind_http_request *r, bind_http_decode decode)
 {
     const char *at = bind_http_bytes(r) + r->path.at;
     char room[1024], *out = r->path.size <= sizeof(room) ? room : PyMem_Malloc(r->path.size);
     if (out == NULL)
         return PyErr_NoMemory();
     int64_t count = t_decode_path((t_text){at, r->path.size}, out);
-    PyObject *decoded = count >= 0 ? PyUnicode_DecodeUTF8(out, (Py_ssize_t)count, "replace")
+    PyObject *decoded = count >= 0 ? decode(out, (Py_ssize_t)count, "replace")
                                    : PyUnicode_DecodeLatin1(at, (Py_ssize_t)r->path.size, NULL);
     if (out != room)
         PyMem_Free(out);
     return decoded;
+}
+
+PyObject *bind_http_path(const bind_http_request *r)
+{
+    return bind_http_decode_path(r, PyUnicode_DecodeUTF8);
 }
 
 int bind_http_read_text(PyObject *value, t_text *text)

@@ -51,18 +51,6 @@ static PyObject *text_of_method(const bind_http_request *r)
     return latin_text(bind_http_bytes(r) + r->method.at, r->method.size);
 }
 
-static PyObject *decoded_path(const char *at, size_t size)
-{
-    char room[1024], *out = size <= sizeof(room) ? room : PyMem_Malloc(size);
-    if (out == NULL)
-        return PyErr_NoMemory();
-    int64_t count = t_decode_path((t_text){at, size}, out);
-    PyObject *path = count >= 0 ? latin_text(out, (size_t)count) : latin_text(at, size);
-    if (out != room)
-        PyMem_Free(out);
-    return path;
-}
-
 /* The key of a field; NULL without an exception: left out. */
 static PyObject *key_of(const char *name, size_t size)
 {
@@ -101,7 +89,7 @@ static int put_line(PyObject *environ, const bind_http_request *r, const char *b
         put_item(environ, known.method, text_of_method(r)) < 0 ||
         put_item(environ, known.query, latin_text(bytes + r->query.at, r->query.size)) < 0)
         return -1;
-    return put_item(environ, known.path, decoded_path(bytes + r->path.at, r->path.size));
+    return put_item(environ, known.path, bind_http_decode_path(r, PyUnicode_DecodeLatin1));
 }
 
 /* With the request as wsgi.input: its Python type can be read from. */

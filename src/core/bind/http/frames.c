@@ -28,7 +28,7 @@ static PyObject *make_bytes(const t_frame *frame)
     return message;
 }
 
-/* A str; NULL with UnicodeDecodeError when it is none. */
+/* A new str; NULL with UnicodeDecodeError when the bytes are no UTF-8. */
 static PyObject *make_text(const t_frame *frame)
 {
     char small[SMALL];

@@ -76,7 +76,10 @@ PyObject *bind_http_fields_as_bytes(PyObject *self, PyObject *unused);
 PyObject *bind_http_peer(const bind_http_request *request);
 /* (address, port) of the client, new; None when it has none, or has gone; or NULL. */
 PyObject *bind_http_client(const bind_http_request *request);
-/* The path without percent signs, as UTF-8: new, or NULL. */
+/* The path without percent signs, as a decoder of the interpreter reads it: a new str, or NULL. */
+typedef PyObject *(*bind_http_decode)(const char *bytes, Py_ssize_t size, const char *errors);
+PyObject *bind_http_decode_path(const bind_http_request *request, bind_http_decode decode);
+/* The same as UTF-8. */
 PyObject *bind_http_path(const bind_http_request *request);
 /* 0, or -1 with ConnectionError when there is no client any more. */
 int bind_http_check_client(const bind_http_request *request);

@@ -146,9 +146,9 @@ static int is_another_ready(s_sched *s)
     return s->io_waits > 0 && s_poll_now(s) > 0;
 }
 
-/* The reports below run Python code.  Meanwhile the thread does not serve the interpreter's queue of
- * calls: one that ends the interpreter waits for whoever does, keeps the GIL, and stops for nobody
- * who collects garbage. */
+/* The reports below run Python code.  Meanwhile the thread does not serve the interpreter's queue
+ * of calls: one that ends the interpreter waits for whoever does, keeps the GIL, and stops for
+ * nobody who collects garbage. */
 static void begin_report(s_sched *s)
 {
     s->trap++;
