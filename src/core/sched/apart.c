@@ -23,10 +23,12 @@
  * does one that has begun.
  *
  * A function is known by the address of its code, in a small table without locks: what two of them
- * share in one slot is a hint, and a wrong hint costs a journey.  After a second without another
- * handoff it is forgotten.  Nothing is learned from a tasklet in code that releases the GIL for
- * calls that do not wait (`quick`): the system has merely run something else meanwhile, and all
- * tasklets of that function would go to and fro between two threads for a second.
+ * share in one slot is a hint, and a wrong hint costs a journey.  It is forgotten after a second
+ * without another handoff, and after RUNS of its tasklets apart: when one call in so many waits it
+ * may hold up the others, because each journey costs as much as some waits.  (A server whose first
+ * requests all waited for an import ran for a second at a third of its speed.)  Nothing is learned
+ * from a tasklet in code that releases the GIL for calls that do not wait (`quick`): the system has
+ * merely run something else meanwhile.
  *
  * A pinned tasklet (guests/pinned.c) runs at home, as one does that keeps a stack there; so does
  * main when it runs handlers of signals (wake.c).
@@ -37,12 +39,14 @@
 #include "sched/internal.h"
 
 #define SLOTS 256
-#define LASTS 1000    /* coarse milliseconds */
+#define LASTS 1000 /* coarse milliseconds */
+#define RUNS 300
 #define STINT 1000000 /* nanoseconds */
 
 static struct {
     const void *function;
     uint32_t until;
+    int left; /* how many more runs of such tasklets are apart */
 } learned[SLOTS];
 
 static const void *function_of(const s_tasklet *t)
@@ -64,6 +68,7 @@ void s_learn_apart(s_sched *s, const s_tasklet *t)
     uint32_t until = s_coarse_ms(p_now()) + LASTS;
     __atomic_store_n(&learned[slot_of(function)].function, function, __ATOMIC_RELAXED);
     __atomic_store_n(&learned[slot_of(function)].until, until, __ATOMIC_RELAXED);
+    __atomic_store_n(&learned[slot_of(function)].left, RUNS, __ATOMIC_RELAXED);
     s->carriers->apart_until = until;
 }
 
@@ -85,14 +90,25 @@ int s_may_handoff(const s_sched *s, const s_tasklet *t)
     size_t slot = slot_of(function);
     uint32_t until = __atomic_load_n(&learned[slot].until, __ATOMIC_RELAXED);
     return __atomic_load_n(&learned[slot].function, __ATOMIC_RELAXED) == function &&
+           __atomic_load_n(&learned[slot].left, __ATOMIC_RELAXED) > 0 &&
            (int32_t)(until - s->coarse_now) > 0;
+}
+
+/* One run of such a tasklet begins. */
+static void count_run(const s_tasklet *t)
+{
+    size_t slot = slot_of(function_of(t));
+    int left = __atomic_load_n(&learned[slot].left, __ATOMIC_RELAXED);
+    __atomic_store_n(&learned[slot].left, left - 1, __ATOMIC_RELAXED);
 }
 
 void s_set_hurries(s_sched *s, const s_tasklet *t)
 {
     s->hurries = s->away && s_may_handoff(s, t);
-    if (s->hurries)
-        s_report_hurries(s);
+    if (!s->hurries)
+        return;
+    count_run(t);
+    s_report_hurries(s);
 }
 
 static int begins_at_home(const s_sched *s, const s_tasklet *t)
