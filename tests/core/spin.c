@@ -54,16 +54,29 @@ TEST(spins_in_vain_become_rare)
     CHECK(count > 770 && count < 800);
 }
 
-TEST(one_successful_spin_resets_the_back_off)
+TEST(a_peer_that_answers_at_once_again_is_soon_spun_for)
 {
     b_spin e = B_SPIN_BEGIN;
     for (int i = 0; i < 5000; i++)
         sleep_once(&e, b_spin_time(&e) > 0 ? LONG : SHORT);
     while (!sleep_once(&e, SHORT))
         ;
+    for (int i = 0; i < 10; i++)
+        CHECK(sleep_once(&e, SHORT));
     CHECK(sleep_once(&e, LONG));
     CHECK(!sleep_once(&e, SHORT));
     CHECK(sleep_once(&e, SHORT));
+}
+
+/* Each spin in vain leaves fewer further ones than a success does. */
+TEST(one_success_for_two_spins_in_vain_does_not_pay)
+{
+    b_spin e = B_SPIN_BEGIN;
+    int count = 0;
+    for (int i = 0; i < 100000; i++)
+        if (sleep_once(&e, b_spin_time(&e) > 0 && count % 3 != 0 ? LONG : SHORT))
+            count++;
+    CHECK(count < 3000);
 }
 
 TEST(a_long_sleep_without_a_spin_changes_nothing)

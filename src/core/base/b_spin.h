@@ -4,8 +4,12 @@
  * costs the waker a system call.  Spinning instead saves both if the peer answers at once;
  * otherwise it burns processor time.  So recent outcomes decide.  After a short sleep the next
  * sleep begins with a spin.  After a spin in vain, the next spin comes only after 1 short sleep,
- * then 3, 7, ... up to B_SPIN_MOST.  A spin that succeeds resets the back-off.  A sleep of up to
+ * then 3, 7, ... up to B_SPIN_MOST.  A spin that succeeds halves the back-off.  A sleep of up to
  * twice the spin time counts as short, because the rest of it may be the two wake-ups.
+ *
+ * So a peer that answers at once is soon always spun for, and what comes at random moments, as
+ * requests of many clients do, only where more than half of the spins succeed: else each success
+ * would pay for several spins in vain.
  *
  * So an idle thread never spins, nor does, after a while, a thread whose peer needs the processor;
  * and less than one spin is wasted per short sleep.  Owned by one sleeper; no locking.
@@ -44,7 +48,7 @@ static inline void b_spin_learn(b_spin *spin, int64_t spun, int64_t took)
     if (spun > 0 && took > B_SPIN_TIME)
         spin->needed = spin->vain = spin->vain < B_SPIN_MOST ? spin->vain * 2 + 1 : B_SPIN_MOST;
     else if (spun > 0)
-        spin->vain = 0;
+        spin->vain /= 2;
     else if (took <= 2 * B_SPIN_TIME)
         spin->needed--;
 }

@@ -41,6 +41,7 @@
 #define MOST 4096
 #define PAUSE 50000
 #define LONG 500000
+#define FEW 4 /* waits: one may be for the answer of a peer */
 
 static uint64_t last_poller;
 
@@ -121,8 +122,11 @@ void s_poll_if_due(s_sched *s)
     s_poll_now(s);
 }
 
+/* Among many descriptors the next event is nobody's answer: a spin would burn processor time. */
 static int wait_in_poller(s_sched *s, p_event *events, int room, int64_t until)
 {
+    if (s->io_waits > FEW)
+        return p_poller_wait(&s->poller, events, room, 0, until);
     int64_t spin = b_spin_time(&s->spin), began = p_now();
     int count = p_poller_wait(&s->poller, events, room, spin, until);
     if (spin > 0)

@@ -10,6 +10,10 @@
  * and requested a slice after that.  One that begins by a preemption is counted from that moment,
  * so spinning tasklets have exactly a slice each.
  *
+ * Sleep.  A scheduler that sleeps is not sampled, and after a while nobody looks at it until it
+ * wakes: then it wakes the monitor.  Not at once, because one that sleeps between any two of a
+ * thousand requests a second would wake the monitor a thousand times.
+ *
  * Where a request may have to wait for the GIL (3.11) another thread makes it, the requester, so
  * that the monitor continues while C code keeps the GIL.
  *
@@ -35,6 +39,9 @@
 /* A call is looked at after that time if one like it was handed over lately. */
 #define HURRY 200000
 
+/* Slices that a scheduler sleeps before it rests. */
+#define RESTS 2
+
 /* How often the threads of sitters are reminded of the meeting, where they must be. */
 #define RING INT64_C(1000000)
 
@@ -44,13 +51,23 @@ static p_parker parker = {1}, requester_parker = {1};
 static p_thread monitor, requester;
 static int monitoring, has_requester, stopping, stopped, sees_forks;
 
-/* A scheduler that sleeps is not sampled until it wakes. */
-static int is_sleeping(s_preempt *p)
+static int is_sleeping(const s_preempt *p)
 {
-    if (!__atomic_load_n(&p->sleeping, __ATOMIC_SEQ_CST))
+    return __atomic_load_n(&p->sleeping, __ATOMIC_SEQ_CST);
+}
+
+/* Whether it has slept so long that nobody looks at it until it wakes. */
+static int has_slept_long(s_preempt *p, int64_t now)
+{
+    unsigned long sleeps = __atomic_load_n(&p->sleeps, __ATOMIC_RELAXED);
+    if (p->slept_from == 0 || sleeps != p->last_sleep) {
+        p->last_sleep = sleeps;
+        p->slept_from = now;
+    }
+    if (now - p->slept_from < RESTS * p->slice)
         return 0;
     __atomic_store_n(&p->unwatched, 1, __ATOMIC_SEQ_CST);
-    return __atomic_load_n(&p->sleeping, __ATOMIC_SEQ_CST);
+    return is_sleeping(p);
 }
 
 /* How long no safepoint has served a request; 0 where none was made. */
@@ -96,9 +113,13 @@ static int64_t sample_all(int64_t now)
 {
     int64_t next = S_FOREVER;
     for (s_preempt *p = samples; p != NULL; p = p->next) {
-        if (p->slice == 0 || is_sleeping(p))
+        int sleeps = p->slice != 0 && is_sleeping(p);
+        if (p->slice == 0 || (sleeps && has_slept_long(p, now)))
             continue;
-        if (__atomic_exchange_n(&p->unwatched, 0, __ATOMIC_SEQ_CST) || p->sample_at <= now)
+        int due = __atomic_exchange_n(&p->unwatched, 0, __ATOMIC_SEQ_CST) || p->sample_at <= now;
+        if (due && sleeps)
+            p->sample_at = now + p->slice / 2;
+        else if (due)
             sample_scheduler(p, now);
         next = p->sample_at < next ? p->sample_at : next;
     }

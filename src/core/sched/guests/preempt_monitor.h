@@ -34,7 +34,8 @@ typedef struct s_preempt {
     int64_t delays[S_DELAYS];
     int delayed;
     int sleeping, unwatched;
-    unsigned long sleeps;
+    unsigned long sleeps, last_sleep; /* the last that the monitor has seen, and since when */
+    int64_t slept_from;
 
     s_budget budget; /* of run(); safepoints 0: none */
     int64_t left;
