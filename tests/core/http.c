@@ -435,7 +435,7 @@ TEST(an_answer_without_memory)
     for (int calls = 0;; calls++) {
         t_buffer to = {NULL, 0, 0};
         runner_reallocs = calls;
-        int code = t_put_refusal(&to, 400, 0, DATE);
+        int code = t_put_refusal(&to, 400, 0, 1, DATE);
         runner_reallocs = -1;
         if (code == 0)
             CHECK(is_written(&to, "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n" OURS
@@ -450,9 +450,19 @@ TEST(an_answer_without_memory)
 TEST(a_head_request_that_is_refused_gets_no_body)
 {
     t_buffer to = {NULL, 0, 0};
-    CHECK(t_put_refusal(&to, 417, T_HEAD_ONLY, DATE) == 0);
+    CHECK(t_put_refusal(&to, 417, T_HEAD_ONLY, 1, DATE) == 0);
     CHECK(is_written(&to, "HTTP/1.1 417 Expectation Failed\r\nContent-Type: text/plain\r\n" OURS
                           "Content-Length: 19\r\nConnection: close\r\n\r\n"));
+    t_release(&to);
+}
+
+TEST(a_refusal_behind_which_requests_are_read)
+{
+    t_buffer to = {NULL, 0, 0};
+    CHECK(t_put_refusal(&to, 503, 0, 0, DATE) == 0);
+    CHECK(is_written(&to,
+                     "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\n"
+                     "Retry-After: 1\r\n" OURS "Content-Length: 20\r\n\r\nService Unavailable\n"));
     t_release(&to);
 }
 

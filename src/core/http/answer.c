@@ -216,10 +216,10 @@ int t_end_chunks(t_buffer *to)
 
 /* ---- refusals ------------------------------------------------------------------------------ */
 
-int t_put_refusal(t_buffer *to, int status, int method, const char *date)
+int t_put_refusal(t_buffer *to, int status, int method, int closes, const char *date)
 {
     t_answer answer;
-    const t_head head = {.minor = 1};
+    const t_head head = {.minor = 1, .keeps_alive = !closes};
     t_text reason = text_of_string(t_reason_of(status));
     int code = t_begin_answer(&answer, to, status, reason);
     if (code == 0)

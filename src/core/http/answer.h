@@ -40,8 +40,8 @@ int t_end_chunk(t_buffer *to);
 int t_end_chunks(t_buffer *to);
 
 /* A whole answer without an application: `status`, a sentence as text unless the method is HEAD (0:
- * it is not known), and the connection closes. */
-int t_put_refusal(t_buffer *to, int status, int method, const char *date);
+ * it is not known).  `closes`: nothing is read from the connection behind it. */
+int t_put_refusal(t_buffer *to, int status, int method, int closes, const char *date);
 
 /* What a status is called; "" for one that nobody has named. */
 const char *t_reason_of(int status);

@@ -12,15 +12,31 @@
 
 /* ---- one request --------------------------------------------------------------------------- */
 
-void v_refuse(v_connection *c, int status)
+static void put_refusal(v_connection *c, int status, const t_head *head)
 {
     v_server *server = c->server;
-    const t_head *head = c->head != NULL ? c->head : &server->head;
     size_t before = server->out.size;
     server->refused++;
-    c->closes = 1;
-    if (t_put_refusal(&server->out, status, head->method_known, v_date(server)) < 0)
+    if (t_put_refusal(&server->out, status, head->method_known, c->closes, v_date(server)) < 0) {
         server->out.size = before;
+        c->closes = 1;
+    }
+}
+
+void v_refuse(v_connection *c, int status)
+{
+    c->closes = 1;
+    put_refusal(c, status, c->head != NULL ? c->head : &c->server->head);
+}
+
+/* There is no room for the request.  Where its end is known the connection stays: to make a new one
+ * costs either side several times what the refusal does. */
+static void refuse_for_now(v_connection *c, const t_head *head)
+{
+    int stays = head->keeps_alive && head->minor == 1 && head->framing == T_NO_BODY;
+    c->closes = !stays || c->server->stops;
+    put_refusal(c, 503, head);
+    v_enter_state(c, V_PARKED);
 }
 
 static void hand_on(v_connection *c, const t_head *head, const char *bytes, void *handler)
@@ -50,7 +66,7 @@ static int begin_or_queue(v_connection *c, const t_head *head, const char *bytes
     if (handler == NULL && is_overloaded(server)) {
         if (server->counts[V_QUEUED] < server->limits.most_queued)
             return QUEUED;
-        v_refuse(c, 503);
+        refuse_for_now(c, head);
         return ENDED;
     }
     hand_on(c, head, bytes, handler);

@@ -22,8 +22,10 @@
  *   draining   refused: what the client still sends is dropped, so that it can read why
  *
  * Overload.  `most_busy` requests are with the application.  More of them queue, `most_queued` at
- * most and each for a limited time; the others are refused with 503.  What routes answer, and the
- * handlers of routes, never queue.
+ * most and each for a limited time; the others are refused with 503, at once, and their connections
+ * stay: nine of ten requests may be refused then, and a new connection for each would take half of
+ * the processor from those that are answered.  What routes answer, and the handlers of routes,
+ * never queue.
  *
  * Deadlines.  Each state has one, the same for all connections, so each has a list in the order in
  * which they entered it, and the deadline of its first one is that of the list: a tick of the

@@ -129,6 +129,44 @@ def test_a_body_that_is_too_large(site):
     assert loomlet.run(main) == (b"413", b"413", 2)
 
 
+@pytest.mark.parametrize(
+    ("request_", "stays"),
+    [
+        (GET, True),
+        (CLOSE, False),
+        (GET.replace(b"1.1", b"1.0"), False),
+        (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody", False),
+    ],
+    ids=["usual", "close", "1.0", "with-a-body"],
+)
+def test_who_is_refused_may_ask_again_on_the_connection(site, request_, stays):
+    """Where the server knows where the next request begins."""
+    go_on = loomlet.Event()
+
+    def handler(request):
+        go_on.wait()
+        return "done"
+
+    def main():
+        here = site(handler, limits=Limits(concurrency=1, queue=0))
+        with loomlet.timeout(20), here.connect() as stream:
+            first = loomlet.spawn(here.ask, CLOSE)
+            while here.server.counts()["busy"] < 1:
+                loomlet.sleep(0.001)
+            stream.send_all(request_)
+            refused = stream.receive_some()
+            go_on.set()
+            first.join()
+            if stays:
+                stream.send_all(CLOSE)
+            return refused, b"".join(stream)
+
+    refused, after = loomlet.run(main)
+    assert status_of(refused) == b"503"
+    assert (b"Connection: close\r\n" in refused) is not stays
+    assert after[9:12] == (b"200" if stays else b"")
+
+
 @pytest.mark.parametrize("gives_up", [True, False])
 def test_a_body_that_does_not_come(site, gives_up):
     """It ends the connection while somebody waits for it, not when he has given up."""
