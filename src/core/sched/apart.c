@@ -25,10 +25,10 @@
  * A function is known by the address of its code, in a small table without locks: what two of them
  * share in one slot is a hint, and a wrong hint costs a journey.  It is forgotten after a second
  * without another handoff, and after RUNS of its tasklets apart: when one call in so many waits it
- * may hold up the others, because each journey costs as much as some waits.  (A server whose first
- * requests all waited for an import ran for a second at a third of its speed.)  Nothing is learned
- * from a tasklet in code that releases the GIL for calls that do not wait (`quick`): the system has
- * merely run something else meanwhile.
+ * may hold up the others, because each journey costs as much as some waits.  (A server of which a
+ * call in the first requests was handed over took three times as long for each request of the next
+ * second.)  Nothing is learned from a tasklet in code that releases the GIL for calls that do not
+ * wait (`quick`): the system has merely run something else meanwhile.
  *
  * A pinned tasklet (guests/pinned.c) runs at home, as one does that keeps a stack there; so does
  * main when it runs handlers of signals (wake.c).
@@ -39,8 +39,8 @@
 #include "sched/internal.h"
 
 #define SLOTS 256
-#define LASTS 1000 /* coarse milliseconds */
-#define RUNS 300
+#define LASTS 1000    /* coarse milliseconds */
+#define RUNS 300      /* of tasklets of one function */
 #define STINT 1000000 /* nanoseconds */
 
 static struct {
