@@ -176,11 +176,9 @@ def run_time(pid: int) -> float:
     return nanoseconds / 1e9
 
 
-def processor_time(root: int) -> tuple[float, float]:
-    """Seconds of user and system time of the process and of all that it has started.
-
-    The sum is exact, unless threads have ended; how it is shared out is known by ticks.
-    """
+def processor_time(root: int) -> tuple[float, float, float]:
+    """Of the process and of all that it has started: seconds of user and system time in whole
+    ticks, and seconds of both, exact unless threads have ended."""
     user = system = whole = 0.0
     for pid in descendants(root):
         if fields := fields_of(pid):
@@ -189,8 +187,14 @@ def processor_time(root: int) -> tuple[float, float]:
             user += int(fields[11]) + int(fields[13])
             system += int(fields[12]) + int(fields[14])
             whole += max(run_time(pid), own / TICK) + ended / TICK
-    part = user / (user + system) if user + system else 0.0
-    return part * whole, (1 - part) * whole
+    return user / TICK, system / TICK, whole
+
+
+def between(before: tuple[float, ...], after: tuple[float, ...]) -> tuple[float, float]:
+    """Seconds of user and system time: the exact time, shared out as the ticks were."""
+    user, system, whole = (late - early for early, late in zip(before, after, strict=True))
+    part = user / (user + system) if user + system > 0 else 0.0
+    return part * max(0.0, whole), (1 - part) * max(0.0, whole)
 
 
 def all_time() -> float:
@@ -410,7 +414,7 @@ def ask(
 
 def time_of(service: Any) -> float:
     """Seconds of processor time of the service, if there is one."""
-    return sum(processor_time(service.pid)) if service else 0.0
+    return processor_time(service.pid)[2] if service else 0.0
 
 
 def load(plan: Plan, server: Any, service: Any, port: int) -> dict[str, Any]:
@@ -442,14 +446,15 @@ def counted(
     """What the client says, and what processors did meanwhile."""
     before, slow, everybody = processor_time(server.pid), time_of(service), all_time()
     text, client, wall = ask(plan, port, plan.seconds, probes=probes)
-    after, slow = processor_time(server.pid), time_of(service) - slow
+    user, system = between(before, processor_time(server.pid))
+    slow = time_of(service) - slow
     everybody = all_time() - everybody
     return {
         "answers": text,
-        "user": after[0] - before[0],
-        "system": after[1] - before[1],
+        "user": user,
+        "system": system,
         "client": 100 * (client + slow) / wall,
-        "others": max(0.0, 100 * (everybody - sum(after) + sum(before) - client - slow) / wall),
+        "others": max(0.0, 100 * (everybody - user - system - client - slow) / wall),
     }
 
 
