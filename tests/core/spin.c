@@ -68,7 +68,7 @@ TEST(a_peer_that_answers_at_once_again_is_soon_spun_for)
     CHECK(sleep_once(&e, SHORT));
 }
 
-/* Each spin in vain leaves fewer further ones than a success does. */
+/* The back-off grows faster by a spin in vain than it shrinks by a success. */
 TEST(one_success_for_two_spins_in_vain_does_not_pay)
 {
     b_spin e = B_SPIN_BEGIN;

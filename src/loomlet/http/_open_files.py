@@ -1,7 +1,7 @@
 """Opening files of a server's folders, by the engine's own door (_open_below).
 
-A file that cannot be opened because descriptors or memory are used up may well be there: who asks
-for it is told to come again, not that there is no such file.
+When descriptors or memory run out, files that exist cannot be opened.  The client is then asked to
+retry (503), instead of being told that there is no such file (404).
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ __all__ = ["is_shortage", "open_below"]
 
 
 def is_shortage(error: OSError) -> bool:
-    """Whether the process or the system had no room to open the file: it may be there."""
+    """Whether the file may exist, and could not be opened for lack of descriptors or memory."""
     return error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 
 
 def open_below(core: Any, target: str) -> int | None:
-    """A descriptor of that file or folder of a server; None: there is none that may be opened.
+    """Opens that file or folder of a server.
 
-    Raises HTTPError(503) when no descriptor or memory was left.
+    Returns its descriptor, or None if it does not exist or must not be read.  Raises HTTPError(503)
+    when descriptors or memory have run out.
     """
     try:
         fd: int = core._open_below(target)

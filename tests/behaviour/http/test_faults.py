@@ -306,7 +306,7 @@ def test_a_client_that_sends_nothing_more_gets_its_answers(site, tmp_path, sent,
 
 
 def test_a_file_that_cannot_be_opened_now_is_not_missing():
-    """Who asks for it comes again."""
+    """The client is asked to retry."""
 
     class Core:
         def _open_below(self, target):

@@ -199,7 +199,7 @@ def test_an_idle_connection_ends(site):
 
 
 def test_a_connection_that_goes_on_asking_does_not_end(site):
-    """Also where each answer is fixed: it is idle from the last of them on."""
+    """With fixed answers, too: it becomes idle only after the last one."""
 
     def main():
         here = site(lambda request: "", routes={"/fixed": "fixed"}, limits=Limits(keep_alive=10))

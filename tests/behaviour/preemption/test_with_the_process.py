@@ -139,7 +139,7 @@ def test_the_process_ends_at_once(python):
         import threading, time
         import loomlet
 
-        begun = threading.Event()  # while a thread imports, 3.13t may crash at its end
+        begun = threading.Event()  # 3.13t may crash if it ends while a thread imports
 
         def loop():
             begun.set()

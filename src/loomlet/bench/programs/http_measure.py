@@ -182,11 +182,11 @@ def processor_time(root: int) -> tuple[float, float, float]:
     user = system = whole = 0.0
     for pid in descendants(root):
         if fields := fields_of(pid):
-            ended = int(fields[13]) + int(fields[14])
-            own = int(fields[11]) + int(fields[12])
-            user += int(fields[11]) + int(fields[13])
-            system += int(fields[12]) + int(fields[14])
-            whole += max(run_time(pid), own / TICK) + ended / TICK
+            own = [int(field) for field in fields[11:13]]
+            ended = [int(field) for field in fields[13:15]]  # its children that have ended
+            user += own[0] + ended[0]
+            system += own[1] + ended[1]
+            whole += max(run_time(pid), sum(own) / TICK) + sum(ended) / TICK
     return user / TICK, system / TICK, whole
 
 
