@@ -8,11 +8,12 @@
  * (_add_note).
  *
  * Until the list is taken (_take_notes) the same one is filled, up to MOST_NOTES.  What comes then
- * is counted only: a log whose reader stands still must not fill the memory.
+ * is counted only: a log whose reader stands still must not fill the memory.  With the list that is
+ * being written that is about 2 MB.
  */
 #include "bind/http/http.h"
 
-#define MOST_NOTES 5000
+#define MOST_NOTES 2500
 
 static PyObject *note_text(const char *bytes, t_span span)
 {
