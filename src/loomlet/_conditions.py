@@ -28,7 +28,7 @@ __all__ = ["Barrier", "Condition"]
 class Condition(_core.Condition):
     """Condition(lock=None): waits until something that a lock protects has changed.
 
-    `with condition:` takes the lock, a loomlet.Lock, its own if none is given.
+    `with condition:` takes the lock: a loomlet.Lock or RLock, an RLock of its own if none is given.
     """
 
     __slots__ = ()
@@ -41,13 +41,14 @@ class Condition(_core.Condition):
         """
         if not self._is_held():
             raise RuntimeError(f"cannot wait for {self!r}: the tasklet does not hold its lock")
+        depth = self._depth
         try:
             if self._wait(timeout):
                 return True
         except BaseException:
-            self._take_again()
+            self._take_again(depth)
             raise
-        self._take_again()
+        self._take_again(depth)
         return False
 
     def wait_for(self, predicate: Callable[[], object], timeout: float | None = None) -> object:
@@ -61,7 +62,7 @@ class Condition(_core.Condition):
             self.wait(left)
         return found
 
-    def _take_again(self) -> None:
+    def _take_again(self, depth: int) -> None:
         thrown: BaseException | None = None
         while not self._is_held():
             try:
@@ -71,6 +72,8 @@ class Condition(_core.Condition):
                 raise
             except BaseException as error:
                 thrown = error
+        for _ in range(1, depth):
+            self.acquire()
         if thrown is not None:
             raise thrown
 

@@ -331,6 +331,17 @@ def _greenlets(about: Any) -> BaseException:
     )
 
 
+class QueueShutDown(Exception):
+    """queue.ShutDown, where the standard library has none."""
+
+
+def _of_queue(name: str, text: str) -> BaseException:
+    import queue
+
+    made: BaseException = getattr(queue, name, QueueShutDown)(text)
+    return made
+
+
 # By the names of sched/error_codes.h.
 _makers: dict[str, _Maker] = {
     "KILLED": lambda about: TaskletExit(),
@@ -382,6 +393,15 @@ _makers: dict[str, _Maker] = {
     "KEPT": _state(
         TaskletError,
         "has a C function on its stack, whose state cannot be dropped; end it with kill()",
+    ),
+    "FOREIGN": lambda about: RuntimeError(
+        f"cannot release {about!r}: another tasklet holds it; release it where it was taken"
+    ),
+    "NO_ITEM": lambda about: _of_queue("Empty", f"{about!r} has no item"),
+    "NO_ROOM": lambda about: _of_queue("Full", f"{about!r} has no room for another item"),
+    "SHUT": lambda about: _of_queue("ShutDown", f"{about!r} was shut down"),
+    "NO_TASK": lambda about: ValueError(
+        f"task_done() of {about!r} was called more often than items were put"
     ),
     "FREE": lambda about: RuntimeError(f"cannot release {about!r}: it is not held"),
     "NOT_HELD": lambda about: RuntimeError(

@@ -27,7 +27,8 @@ static int add_types(PyObject *module)
                              &bind_stream_type,     &bind_listener_type,    &bind_fiber_type,
                              &bind_pinned_type,     &bind_event_type,       &bind_semaphore_type,
                              &bind_condition_type,  &bind_http_server_type, &bind_http_request_type,
-                             &bind_http_cycle_type, &bind_http_frames_type, &patch_generator_type};
+                             &bind_http_cycle_type, &bind_http_frames_type, &patch_generator_type,
+                             &bind_rlock_type,      &bind_queue_type};
     bind_net_init();
     bind_http_init();
     i_blocking_init();

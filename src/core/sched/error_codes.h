@@ -23,6 +23,11 @@
     X(DEADLOCK, "deadlock: nothing can wake a tasklet any more")                                   \
     X(FREE, "release of a lock that is not held")                                                  \
     X(NOT_HELD, "the tasklet does not hold the lock of a condition")                               \
+    X(FOREIGN, "release of a reentrant lock that another tasklet holds")                          \
+    X(NO_ITEM, "a queue has no item")                                                              \
+    X(NO_ROOM, "a queue has no room for another item")                                             \
+    X(SHUT, "a queue was shut down")                                                               \
+    X(NO_TASK, "all tasks of a queue are done already")                                            \
     X(FULL, "a semaphore would have more permits than it may")                                     \
     X(STUCK, "C frames hold the tasklet where it is")                                              \
     X(KEPT, "C frames of the tasklet cannot be dropped")                                           \

@@ -74,14 +74,18 @@ typedef struct s_wait_kind {
     PyObject *(*object)(s_tasklet *t);
     /* The i-th thing waited for, read as plain memory (debug/dump.c): 1, or 0 after the last. */
     int (*target)(const s_tasklet *t, int i, s_target *found);
-    /* What the call returns when its deadline passes; NULL: it raises TimeoutError. */
+    /* What the call returns when its deadline passes; NULL: it raises the error of this code, by
+     * default S_E_TIMEOUT. */
     PyObject *late;
+    int late_code;
     /* Visits what the wait itself owns; NULL: nothing. */
     int (*visit)(s_tasklet *t, visitproc visit, void *arg);
     /* The tasklet's kind from the moment it is woken until it runs; NULL: none.  If an exception
-     * comes first, `refused` is called: it does not take what it was woken with. */
+     * comes first, `refused` is called: it does not take what it was woken with (`value`,
+     * borrowed). */
     const struct s_wait_kind *given;
-    void (*refused)(s_sched *s, s_tasklet *t);
+    void (*refused)(s_sched *s, s_tasklet *t, PyObject *value);
+    unsigned char gives_items; /* `refused` wants to know of any value, not of True only */
     /* Another thread has ended the wait: called on the owner's thread when that is known there;
      * NULL: nothing to do. */
     void (*arrived)(s_tasklet *t);
@@ -191,6 +195,7 @@ struct s_tasklet {
     unsigned char pinned;      /* how often it is inside pinned() */
     unsigned short nopreempt;  /* how often it is inside nopreempt() */
     unsigned short spawned_at; /* where in `spawner`: c_caller_code */
+    uint32_t depth; /* how often it holds the lock that it waits for, once it has it: sync/lock.c */
     uint32_t since; /* when it began or ceased to run, in coarse milliseconds (s_coarse_ms) */
 };
 

@@ -267,7 +267,9 @@ static void deadline_expired(s_sched *s, s_timer *timer)
         }
         return;
     }
-    PyObject *error = s_hook.error(S_E_TIMEOUT, (PyObject *)t);
+    int code = t->kind->late_code < 0 ? t->kind->late_code : S_E_TIMEOUT;
+    PyObject *about = code == S_E_TIMEOUT ? (PyObject *)t : (PyObject *)t->on;
+    PyObject *error = s_hook.error(code, about);
     if (error == NULL)
         error = PyErr_GetRaisedException();
     s_interrupt(s, t, error);

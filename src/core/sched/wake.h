@@ -109,10 +109,12 @@ static inline void s_wake_arrived(s_sched *s, s_tasklet *t)
 static inline void s_refuse(s_sched *s, s_tasklet *t)
 {
     const s_wait_kind *kind = t->kind;
-    int unseen = t->wait.value == Py_True;
-    Py_CLEAR(t->wait.value);
-    if (unseen && kind != NULL && kind->refused != NULL)
-        kind->refused(s, t);
+    PyObject *value = t->wait.value;
+    t->wait.value = NULL;
+    if (value != NULL && kind != NULL && kind->refused != NULL &&
+        (value == Py_True || kind->gives_items))
+        kind->refused(s, t, value);
+    Py_XDECREF(value);
 }
 
 #endif

@@ -95,8 +95,9 @@ static int builtin_lock_target(const s_tasklet *t, int i, s_target *found)
 }
 
 /* The lock was handed over to a tasklet that raises instead: the next one gets it. */
-static void pass_on_refused(s_sched *s, s_tasklet *t)
+static void pass_on_refused(s_sched *s, s_tasklet *t, PyObject *unused)
 {
+    (void)unused;
     PyObject *pending = PyErr_GetRaisedException();
     PyObject *done = y_builtin_lock_release_for(s, t->on, y_ident_of(t));
     if (done == NULL)

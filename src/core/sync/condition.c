@@ -59,15 +59,16 @@ static int condition_target(const s_tasklet *t, int i, s_target *found)
 }
 
 /* The lock was handed over to a tasklet that has to raise instead. */
-static void pass_on(s_sched *s, s_tasklet *t)
+static void pass_on(s_sched *s, s_tasklet *t, PyObject *unused)
 {
+    (void)unused;
     y_condition *condition = t->on;
     if (!y_condition_is_held(condition, t))
         return;
     c_lock_take(condition_guard(condition));
     call_first(condition);
     c_lock_give(condition_guard(condition));
-    y_lock_release(s, condition->lock);
+    y_lock_abandon(s, condition->lock, t);
 }
 
 static const s_wait_kind given = {.name = "wait", .refused = pass_on};
@@ -118,10 +119,11 @@ PyObject *y_condition_wait(s_sched *s, y_condition *condition, int64_t until,
         *code = set_condition_deadline(s, s->current, until);
     if (*code < 0)
         return NULL;
+    s->current->depth = condition->lock->depth;
     c_lock_take(condition_guard(condition));
     queue_for(condition, s->current);
     c_lock_give(condition_guard(condition));
-    y_lock_release(s, condition->lock);
+    y_lock_abandon(s, condition->lock, s->current);
     return s_suspend(s, site);
 }
 
@@ -134,8 +136,7 @@ static int take_as_called(y_condition *condition, s_tasklet *t)
         s_enqueue(t, &lock->gate.waiters, &waiting, condition);
         return 0;
     }
-    lock->held = 1;
-    lock->holder = t->id;
+    y_lock_give(lock, t);
     return 1;
 }
 
@@ -146,6 +147,7 @@ int y_condition_wait_as(s_sched *s, s_tasklet *t, y_condition *condition, int64_
         return code;
     Py_CLEAR(t->wait.value);
     Py_INCREF((PyObject *)t);
+    t->depth = 1;
     c_lock_take(condition_guard(condition));
     if (called)
         taken = take_as_called(condition, t);

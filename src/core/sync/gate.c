@@ -6,11 +6,16 @@ void y_gate_init(y_gate *gate)
     b_list_init(&gate->waiters);
 }
 
-int y_gate_visit(y_gate *gate, visitproc visit, void *arg)
+int y_visit_waiters(const b_link *waiters, visitproc visit, void *arg)
 {
-    for (b_link *at = gate->waiters.next; at != NULL && at != &gate->waiters; at = at->next)
+    for (b_link *at = waiters->next; at != NULL && at != waiters; at = at->next)
         Py_VISIT(B_CONTAINER(at, s_wait, link)->task);
     return 0;
+}
+
+int y_gate_visit(y_gate *gate, visitproc visit, void *arg)
+{
+    return y_visit_waiters(&gate->waiters, visit, arg);
 }
 
 void y_gate_clear(y_gate *gate)

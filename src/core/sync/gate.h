@@ -79,15 +79,39 @@ static B_INLINE int y_pass_as(s_sched *s, s_tasklet *t, y_gate *gate, const s_wa
     return S_OK;
 }
 
-/* A claimed tasklet goes on: its wait gives True. */
-static inline void y_let_pass(s_sched *s, s_tasklet *t)
+/* A claimed tasklet goes on: its wait gives `value` (stolen). */
+static inline void y_hand(s_sched *s, s_tasklet *t, PyObject *value)
 {
     const s_wait_kind *given = t->kind->given;
     int here = t->owner == s;
-    Py_XSETREF(t->wait.value, Py_NewRef(Py_True));
+    Py_XSETREF(t->wait.value, value);
     s_wake(s, t);
     if (here)
         t->kind = given;
 }
+
+/* The same: it gives True. */
+static inline void y_let_pass(s_sched *s, s_tasklet *t)
+{
+    y_hand(s, t, Py_NewRef(Py_True));
+}
+
+/* The first of a queue, claimed; or NULL. */
+static inline s_tasklet *y_claim_first(b_link *waiters)
+{
+    b_link *first = b_first(waiters);
+    return first != NULL ? s_dequeue(first) : NULL;
+}
+
+/* Under the guard: a tasklet becomes the holder of a lock. */
+static inline void y_lock_give(y_lock *lock, const s_tasklet *t)
+{
+    lock->held = 1;
+    lock->holder = t->id;
+    lock->depth = t->depth;
+}
+
+/* The tasklets in a queue, for the collector. */
+int y_visit_waiters(const b_link *waiters, visitproc visit, void *arg);
 
 #endif

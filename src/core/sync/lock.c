@@ -9,12 +9,32 @@ static int lock_target(const s_tasklet *t, int i, s_target *found)
     return i == 0;
 }
 
-/* The lock was handed over to a tasklet that has to raise instead: releases it. */
-static void give_back_lock(s_sched *s, s_tasklet *t)
+/* Under the guard.  *next: who has it now, claimed; or NULL, and it is free. */
+static void pass_lock_on(y_lock *lock, s_tasklet **next)
 {
-    y_lock *lock = t->on;
+    *next = y_claim_first(&lock->gate.waiters);
+    if (*next == NULL)
+        lock->held = 0;
+    else
+        y_lock_give(lock, *next);
+}
+
+void y_lock_abandon(s_sched *s, y_lock *lock, const s_tasklet *t)
+{
+    s_tasklet *next = NULL;
+    c_lock_take(&lock->gate.guard);
     if (lock->held && lock->holder == t->id)
-        y_lock_release(s, lock);
+        pass_lock_on(lock, &next);
+    c_lock_give(&lock->gate.guard);
+    if (next != NULL)
+        y_let_pass(s, next);
+}
+
+/* The lock was handed over to a tasklet that has to raise instead. */
+static void give_back_lock(s_sched *s, s_tasklet *t, PyObject *unused)
+{
+    (void)unused;
+    y_lock_abandon(s, t->on, t);
 }
 
 static const s_wait_kind given = {.name = "acquire", .refused = give_back_lock};
@@ -27,10 +47,14 @@ static const s_wait_kind acquiring = {.name = "acquire",
 static int take_lock(y_gate *gate, s_tasklet *t)
 {
     y_lock *lock = (y_lock *)gate;
+    if (lock->held && lock->reentrant && lock->holder == t->id) {
+        lock->depth++;
+        return 1;
+    }
+    t->depth = 1;
     if (lock->held)
         return 0;
-    lock->held = 1;
-    lock->holder = t->id;
+    y_lock_give(lock, t);
     return 1;
 }
 
@@ -45,32 +69,38 @@ int y_lock_acquire_as(s_sched *s, s_tasklet *t, y_lock *lock, int64_t until)
     return y_pass_as(s, t, &lock->gate, &acquiring, take_lock, until);
 }
 
-int y_lock_restore(y_lock *lock, const s_tasklet *holder)
+int y_lock_restore(y_lock *lock, s_tasklet *holder, uint32_t depth)
 {
     c_lock_take(&lock->gate.guard);
     int held = lock->held;
     if (!held) {
-        lock->held = 1;
-        lock->holder = holder->id;
+        holder->depth = depth;
+        y_lock_give(lock, holder);
     }
     c_lock_give(&lock->gate.guard);
     return held ? S_E_SNAPSHOT : S_OK;
 }
 
+/* Under the guard: it is released, or handed over to *next. */
+static int release_lock(const s_sched *s, y_lock *lock, s_tasklet **next)
+{
+    if (!lock->held)
+        return S_E_FREE;
+    if (lock->reentrant && lock->holder != s->current->id)
+        return S_E_FOREIGN;
+    if (lock->reentrant && --lock->depth > 0)
+        return S_OK;
+    pass_lock_on(lock, next);
+    return S_OK;
+}
+
 int y_lock_release(s_sched *s, y_lock *lock)
 {
+    s_tasklet *next = NULL;
     c_lock_take(&lock->gate.guard);
-    int held = lock->held;
-    b_link *first = held ? b_first(&lock->gate.waiters) : NULL;
-    s_tasklet *next = first != NULL ? s_dequeue(first) : NULL;
-    if (next == NULL)
-        lock->held = 0;
-    else
-        lock->holder = next->id;
+    int code = release_lock(s, lock, &next);
     c_lock_give(&lock->gate.guard);
-    if (!held)
-        return S_E_FREE;
     if (next != NULL)
         y_let_pass(s, next);
-    return S_OK;
+    return code;
 }

@@ -2,8 +2,9 @@
 #include "sync/gate.h"
 
 /* The permit was handed over to a tasklet that has to raise instead. */
-static void give_back_permit(s_sched *s, s_tasklet *t)
+static void give_back_permit(s_sched *s, s_tasklet *t, PyObject *unused)
 {
+    (void)unused;
     y_semaphore_release(s, t->on, 1);
 }
 

@@ -1,17 +1,20 @@
-/* What tasklets and OS threads alike wait for: lock, event, semaphore, condition.
+/* What tasklets and OS threads alike wait for: lock, event, semaphore, condition, queue.
  *
  * Each is a gate (gate.h): something to pass, and a queue of those that cannot yet.  `guard`
  * (without a GIL) covers all fields.
  *
  *   lock       One bit.  Release hands it over: with waiters it stays held, and the first of them
- *              resumes as its holder.
+ *              resumes as its holder.  A reentrant one counts how often its holder has taken it.
  *   event      One bit that is set until it is cleared; all waiters pass when it is set.
  *   semaphore  A count of permits.  Release hands them over; with waiters the count is 0.
  *   condition  Nothing to pass: its waiters have released a lock, and wait for that again when they
  *              are notified.
+ *   queue      Items, and two queues of waiters: put() hands its item to the first that waits for
+ *              one, get() takes that of the first that waits for room.
  *
- * A wait gives True, or False when its time is over.  A tasklet that was handed a lock or a permit
- * and raises instead of taking it passes it on.
+ * A wait gives True, or False when its time is over; that of a queue an item or None, or an
+ * exception.  A tasklet that was handed a lock, a permit or an item and raises instead of taking it
+ * passes it on.
  */
 #ifndef LOOMLET_SYNC_H
 #define LOOMLET_SYNC_H
@@ -39,16 +42,21 @@ void y_gate_clear(y_gate *gate);
 typedef struct {
     y_gate gate;
     char held;
+    char reentrant;
+    uint32_t depth;  /* how often its holder has taken it */
     uint64_t holder; /* the id of the tasklet that took it last */
 } y_lock;
 
 PyObject *y_lock_acquire(s_sched *s, y_lock *lock, int64_t until, const c_call_site *site,
                          int *code);
 int y_lock_acquire_as(s_sched *s, s_tasklet *t, y_lock *lock, int64_t until);
-/* From a snapshot: a tasklet becomes the holder of a free lock.  S_E_SNAPSHOT if it is held. */
-int y_lock_restore(y_lock *lock, const s_tasklet *holder);
-/* S_E_FREE if it is not held. */
+/* From a snapshot: a tasklet becomes the holder of a free lock, which it has taken so often.
+ * S_E_SNAPSHOT if it is held. */
+int y_lock_restore(y_lock *lock, s_tasklet *holder, uint32_t depth);
+/* S_E_FREE if it is not held; S_E_FOREIGN if it is reentrant and held by another tasklet. */
 int y_lock_release(s_sched *s, y_lock *lock);
+/* `t` no longer holds it, however often it has taken it; nothing, if it does not hold it. */
+void y_lock_abandon(s_sched *s, y_lock *lock, const s_tasklet *t);
 
 /* ---- event.c ------------------------------------------------------------------------ */
 
@@ -95,5 +103,36 @@ int y_condition_wait_as(s_sched *s, s_tasklet *t, y_condition *condition, int64_
 /* S_E_NOT_HELD unless the current tasklet holds the lock. */
 int y_condition_notify(s_sched *s, y_condition *condition, Py_ssize_t count);
 Py_ssize_t y_condition_waiters(y_condition *condition);
+
+/* ---- queue.c ------------------------------------------------------------------------ */
+
+typedef struct {
+    y_gate gate;             /* its queue: those that wait for an item */
+    b_link putters, joiners; /* those that wait for room, and until all tasks are done */
+    PyObject **items;        /* a ring */
+    Py_ssize_t first, count, room;
+    Py_ssize_t most;  /* it cannot have more items than this */
+    Py_ssize_t tasks; /* how many items were put for which nobody has called task_done() */
+    char last_first;  /* the item that was put last is the next one */
+    char shut;
+} y_queue;
+
+void y_queue_init(y_queue *queue, Py_ssize_t most, int last_first);
+int y_queue_visit(y_queue *queue, visitproc visit, void *arg);
+void y_queue_clear(y_queue *queue);
+/* Nothing refers to it any more. */
+void y_queue_free(y_queue *queue);
+/* None; S_E_NO_ROOM, S_E_SHUT. */
+PyObject *y_queue_put(s_sched *s, y_queue *queue, PyObject *item, int64_t until,
+                      const c_call_site *site, int *code);
+/* An item; S_E_NO_ITEM, S_E_SHUT. */
+PyObject *y_queue_get(s_sched *s, y_queue *queue, int64_t until, const c_call_site *site,
+                      int *code);
+/* S_E_NO_TASK when all tasks are done already. */
+int y_queue_task_done(s_sched *s, y_queue *queue);
+/* None when all tasks are done. */
+PyObject *y_queue_join(s_sched *s, y_queue *queue, const c_call_site *site, int *code);
+/* From now on nothing can be put; with `at_once` what it has is dropped, and counts as done. */
+void y_queue_shut(s_sched *s, y_queue *queue, int at_once);
 
 #endif

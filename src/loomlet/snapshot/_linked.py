@@ -71,12 +71,14 @@ def reduce_lock(saving: Saving, lock: _core.Lock) -> Any:
     """Free, or held by a tasklet that is frozen too."""
     if saving.shared is not None:
         return shared(saving, lock)
-    holder = _core._lock_snapshot(lock)
-    if holder is None:
+    held = _core._lock_snapshot(lock)
+    if held is None:
         return type(lock), ()
+    holder, depth = held
     for tasklet in _core.tasklets():
         if tasklet.id == holder and _is_frozen_too(saving, tasklet):
-            return type(lock), (), tasklet, None, None, fill_lock
+            state = tasklet if depth == 1 else (tasklet, depth)
+            return type(lock), (), state, None, None, fill_lock
     raise FreezeError(
         f"{lock!r} is held by a tasklet that is not frozen with it; "
         "freeze both together, or use with_partners=True"
@@ -118,9 +120,10 @@ def reduce_with_method(saving: Saving, method: Any) -> Any:
 
 
 @named_in_bytes
-def fill_lock(lock: _core.Lock, holder: _core.Tasklet) -> None:
-    """The lock is held again."""
-    _core._lock_fill(lock, holder)
+def fill_lock(lock: _core.Lock, held: _core.Tasklet | tuple[_core.Tasklet, int]) -> None:
+    """The lock is held again, as often as before."""
+    holder, depth = held if isinstance(held, tuple) else (held, 1)
+    _core._lock_fill(lock, holder, depth)
 
 
 def reduce_scope(saving: Saving, scope: _core.CancelScope) -> Any:

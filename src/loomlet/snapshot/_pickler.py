@@ -153,6 +153,7 @@ HANDLERS: dict[type, Handler] = {
     _core.Channel: _channels.reduce_channel,
     _core.StacklessChannel: _channels.reduce_channel,
     _core.Lock: _linked.reduce_lock,
+    _core.RLock: _linked.reduce_lock,
     _core.Event: _linked.reduce_event,
     _core.Semaphore: _linked.reduce_semaphore,
     Condition: _linked.reduce_condition,
@@ -169,6 +170,7 @@ BASES: tuple[tuple[type, Handler], ...] = (
     (_core.Tasklet, _tasklets.reduce_tasklet),
     (_core.Channel, _channels.reduce_channel),
     (_core.CancelScope, _linked.reduce_scope),
+    (_core.RLock, _linked.reduce_lock),
     (ModuleType, _functions.reduce_module),
 )
 

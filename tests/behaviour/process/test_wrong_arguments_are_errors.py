@@ -145,9 +145,9 @@ def test_a_value_of_a_wrong_kind(kind, call):
 def test_a_lock_is_held_by_one():
     """Two frozen tasklets cannot both hold it."""
     lock, task = Lock(), spawn(int)
-    _core._lock_fill(lock, task)
+    _core._lock_fill(lock, task, 1)
     with pytest.raises(ThawError, match="the lock is held already"):
-        _core._lock_fill(lock, task)
+        _core._lock_fill(lock, task, 1)
     task.join()
 
 

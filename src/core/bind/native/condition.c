@@ -84,13 +84,13 @@ static PyObject *condition_new(PyTypeObject *type, PyObject *args, PyObject *kwa
     PyObject *lock = Py_None;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:Condition", names, &lock))
         return NULL;
-    if (lock != Py_None && !Py_IS_TYPE(lock, &bind_lock_type))
-        return PyErr_Format(PyExc_TypeError, "expected a loomlet.Lock, found %R", lock);
+    if (lock != Py_None && !bind_is_lock(lock))
+        return PyErr_Format(PyExc_TypeError, "expected a loomlet.Lock or RLock, found %R", lock);
     PyObject *self = type->tp_alloc(type, 0);
     if (self == NULL)
         return NULL;
     y_gate_init(&SELF->gate);
-    lock = lock != Py_None ? Py_NewRef(lock) : PyObject_CallNoArgs((PyObject *)&bind_lock_type);
+    lock = lock != Py_None ? Py_NewRef(lock) : PyObject_CallNoArgs((PyObject *)&bind_rlock_type);
     SELF->lock = (y_lock *)lock;
     if (lock == NULL)
         Py_CLEAR(self);
@@ -123,6 +123,13 @@ static PyObject *condition_get_lock(PyObject *self, void *unused)
     return Py_NewRef(LOCK);
 }
 
+/* How often the lock is held, for one that takes it again. */
+static PyObject *condition_get_depth(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromUnsignedLong(SELF->lock->depth);
+}
+
 static PyMethodDef methods[] = {
     {"acquire", BIND_FN(condition_acquire), METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("acquire($self, /, blocking=True, timeout=-1)\n--\n\n"
@@ -145,6 +152,7 @@ static PyMethodDef methods[] = {
 
 static PyGetSetDef attributes[] = {
     {"_lock", condition_get_lock, NULL, NULL, NULL},
+    {"_depth", condition_get_depth, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -1,4 +1,4 @@
-/* loomlet.Lock */
+/* loomlet.Lock, and loomlet.RLock, which is one that its holder may take again */
 #include <stddef.h>
 
 #include "bind/native/gate.h"
@@ -44,11 +44,46 @@ static PyObject *lock_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     return self;
 }
 
+static PyObject *rlock_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    PyObject *self = lock_new(type, args, kwargs);
+    if (self != NULL)
+        SELF->reentrant = 1;
+    return self;
+}
+
 static PyObject *lock_repr(PyObject *self)
 {
-    return PyUnicode_FromFormat("<loomlet.Lock at %p %s>", (void *)self,
-                                SELF->held ? "held" : "free");
+    const char *name = SELF->reentrant ? "sync.RLock" : "Lock";
+    if (!SELF->held || !SELF->reentrant)
+        return PyUnicode_FromFormat("<loomlet.%s at %p %s>", name, (void *)self,
+                                    SELF->held ? "held" : "free");
+    return PyUnicode_FromFormat("<loomlet.sync.RLock at %p held %u times by tasklet %llu>", (void *)self,
+                                SELF->depth, (unsigned long long)SELF->holder);
 }
+
+static PyObject *rlock_get_depth(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromUnsignedLong(SELF->held ? SELF->depth : 0);
+}
+
+static PyObject *rlock_is_owned(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    s_sched *s = s_self();
+    return s ? PyBool_FromLong(SELF->held && SELF->holder == s->current->id) : NULL;
+}
+
+static PyMethodDef rlock_methods[] = {
+    {"_is_owned", rlock_is_owned, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef rlock_attributes[] = {
+    {"_depth", rlock_get_depth, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
 
 static PyMethodDef methods[] = {
     {"acquire", BIND_FN(lock_acquire), METH_FASTCALL | METH_KEYWORDS,
@@ -58,7 +93,8 @@ static PyMethodDef methods[] = {
                "Tasklets and OS threads alike.")},
     {"release", lock_release, METH_NOARGS,
      PyDoc_STR("release($self, /)\n--\n\n"
-               "Gives the lock to the first waiter, or frees it.  RuntimeError when it is free.")},
+               "Gives the lock to the first waiter, or frees it.  RuntimeError when it is free,\n"
+               "and, of an RLock, when the calling tasklet does not hold it.")},
     {"locked", lock_locked, METH_NOARGS, PyDoc_STR("locked($self, /)\n--\n\nWhether it is held.")},
     {"__reduce__", bind_reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
@@ -75,6 +111,20 @@ PyTypeObject bind_lock_type = {
     .tp_weaklistoffset = offsetof(y_gate, weakrefs),
     .tp_new = lock_new,
     .tp_methods = methods,
+    .tp_repr = lock_repr,
+    .tp_traverse = bind_gate_traverse,
+    .tp_clear = bind_gate_clear,
+    .tp_dealloc = bind_gate_dealloc,
+};
+
+PyTypeObject bind_rlock_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "loomlet._core.RLock",
+    .tp_basicsize = sizeof(y_lock),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE,
+    .tp_base = &bind_lock_type,
+    .tp_new = rlock_new,
+    .tp_methods = rlock_methods,
+    .tp_getset = rlock_attributes,
     .tp_repr = lock_repr,
     .tp_traverse = bind_gate_traverse,
     .tp_clear = bind_gate_clear,

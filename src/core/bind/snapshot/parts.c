@@ -246,26 +246,28 @@ static PyObject *tasklet_scopes(PyObject *module, PyObject *object)
 
 /* ---- locks --------------------------------------------------------------------------------- */
 
-/* _lock_snapshot(lock): None, or the id of the tasklet that holds it. */
+/* _lock_snapshot(lock): None, or the id of the tasklet that holds it, and how often. */
 static PyObject *lock_snapshot(PyObject *module, PyObject *lock)
 {
     (void)module;
-    if (!Py_IS_TYPE(lock, &bind_lock_type))
+    if (!bind_is_lock(lock))
         return PyErr_Format(PyExc_TypeError, "expected a lock, found %R", lock);
-    if (!((y_lock *)lock)->held)
+    const y_lock *found = (y_lock *)lock;
+    if (!found->held)
         Py_RETURN_NONE;
-    return PyLong_FromUnsignedLongLong(((y_lock *)lock)->holder);
+    return Py_BuildValue("(KI)", (unsigned long long)found->holder, found->depth);
 }
 
-/* _lock_fill(lock, tasklet): makes that tasklet the holder of a free lock. */
+/* _lock_fill(lock, tasklet, depth): makes that tasklet the holder of a free lock. */
 static PyObject *lock_fill(PyObject *module, PyObject *args)
 {
     PyObject *object, *t;
+    unsigned depth;
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!O!:_lock_fill", &bind_lock_type, &object, &bind_tasklet_type,
-                          &t))
+    if (!PyArg_ParseTuple(args, "O!O!I:_lock_fill", &bind_lock_type, &object, &bind_tasklet_type,
+                          &t, &depth))
         return NULL;
-    if (y_lock_restore((y_lock *)object, (s_tasklet *)t) < 0)
+    if (y_lock_restore((y_lock *)object, (s_tasklet *)t, depth) < 0)
         return bind_raise_thaw_error("the lock is held already");
     Py_RETURN_NONE;
 }

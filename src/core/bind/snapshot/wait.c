@@ -8,7 +8,8 @@
  *   ("group", group)                          for the end of its children
  *   ("acquire", lock or semaphore, seconds or None)    a loomlet.Lock, a loomlet.Semaphore
  *   ("wait", event, seconds or None)          a loomlet.Event
- *   ("wait", condition, seconds or None, has been notified)    a loomlet.Condition
+ *   ("wait", condition, seconds or None, has been notified)    a loomlet.Condition, whose lock it
+ *       had taken once
  *   ("other", the name of the wait, object or None)    read only
  */
 #include "bind/snapshot/snapshot.h"
@@ -29,7 +30,7 @@ static int is_wait_kind(const s_tasklet *t, const char *name)
 
 static int is_gate(PyObject *object)
 {
-    return Py_IS_TYPE(object, &bind_lock_type) || Py_IS_TYPE(object, &bind_semaphore_type) ||
+    return bind_is_lock(object) || Py_IS_TYPE(object, &bind_semaphore_type) ||
            Py_IS_TYPE(object, &bind_event_type);
 }
 
@@ -45,7 +46,7 @@ static PyObject *read_wait_for_object(s_sched *s, s_tasklet *t, PyObject *object
         return Py_BuildValue("(sN)", "group", object);
     if (is_gate(object) && (is_wait_kind(t, "acquire") || is_wait_kind(t, "wait")))
         return Py_BuildValue("(sNN)", name, object, seconds_left(s, t));
-    if (PyObject_TypeCheck(object, &bind_condition_type))
+    if (PyObject_TypeCheck(object, &bind_condition_type) && t->depth == 1)
         return Py_BuildValue("(sNNi)", name, object, seconds_left(s, t), t->wait.value != NULL);
     return Py_BuildValue("(ssN)", "other", name, object);
 }
@@ -140,7 +141,7 @@ static int restore_wait(s_sched *s, s_tasklet *t, PyObject *wait, PyObject *valu
         return s_join_again(s, t, (s_tasklet *)*on, rest != NULL && PyObject_IsTrue(rest), until);
     if (strcmp(kind, "group") == 0 && PyObject_TypeCheck(*on, &bind_group_type))
         return s_scope_wait_as(s, t, (s_scope *)*on);
-    if (strcmp(kind, "acquire") == 0 && Py_IS_TYPE(*on, &bind_lock_type))
+    if (strcmp(kind, "acquire") == 0 && bind_is_lock(*on))
         return y_lock_acquire_as(s, t, (y_lock *)*on, until);
     if (strcmp(kind, "acquire") == 0 && Py_IS_TYPE(*on, &bind_semaphore_type))
         return y_semaphore_acquire_as(s, t, (y_semaphore *)*on, until);

@@ -15,9 +15,9 @@
 #include "sched/internal.h"
 
 /* An exception came before it was at home: it does not enter. */
-static void refuse_pin(s_sched *s, s_tasklet *t)
+static void refuse_pin(s_sched *s, s_tasklet *t, PyObject *unused)
 {
-    (void)s;
+    (void)s, (void)unused;
     t->pinned--;
 }
 

@@ -1,0 +1,42 @@
+"""RLock and BoundedSemaphore: what the native ones need to be those of `threading`."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from loomlet import _core
+
+__all__ = ["BoundedSemaphore", "RLock"]
+
+
+class RLock(_core.RLock):
+    """RLock(): a lock that its holder may take again; it is free when it was released as often.
+
+    The tasklet that has taken it holds it, in a plain thread the thread.  Only the holder can
+    release it.  threading.Condition takes it, too.
+    """
+
+    __slots__ = ()
+
+    def _release_save(self) -> int:
+        depth = self._depth
+        for _ in range(depth):
+            self.release()
+        return depth
+
+    def _acquire_restore(self, depth: int) -> None:
+        for _ in range(depth):
+            self.acquire()
+
+
+class BoundedSemaphore(_core.Semaphore):
+    """BoundedSemaphore(value=1): a Semaphore that never has more permits than at first.
+
+    A release() too many raises ValueError.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, value: int = 1) -> Self:
+        """`value`: how many permits there are."""
+        return super().__new__(cls, value, value)
