@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from loomlet import observe as observe
     from loomlet import patch as patch
     from loomlet import snapshot as snapshot
+    from loomlet import sync as sync
     from loomlet import testing as testing
     from loomlet.snapshot import clone, freeze, thaw, why_not_freezable
 

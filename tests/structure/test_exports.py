@@ -81,7 +81,10 @@ PUBLIC = [
 STUBS = sorted(tree.PACKAGE.glob("_core*.pyi"))
 # Dunder methods say how an object takes part in the language: these have a meaning in loomlet.
 DUNDERS = {"__iter__", "__next__", "__len__", "__bool__", "__enter__", "__exit__", "__call__"}
-BY_NAME = {"n", "timeout", "blocking", "thread_id", "file", "offset", "count"}
+BY_NAME = {
+    *("n", "timeout", "blocking", "thread_id", "file", "offset", "count"),
+    *("item", "block", "immediate"),
+}
 Members = dict[str, ast.stmt]
 
 

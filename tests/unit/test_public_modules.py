@@ -27,6 +27,7 @@ PUBLIC = (
     "loomlet.observe",
     "loomlet.patch",
     "loomlet.snapshot",
+    "loomlet.sync",
     "loomlet.testing",
 )
 TOOLS = (
@@ -72,9 +73,9 @@ def test_parts_are_found_without_an_import_of_their_own() -> None:
 
 @pytest.mark.parametrize("name", OBJECTS)
 def test_a_public_object_names_a_public_module(name: str) -> None:
-    """Where it can be imported from; functions of the core name the core."""
+    """Where it can be imported from; what is of the core names the core, what is of queue that."""
     value = OBJECTS[name]
-    assert value.__module__ in (*PUBLIC, "loomlet._core")
+    assert value.__module__ in (*PUBLIC, "loomlet._core", "queue", "_queue")
     assert getattr(importlib.import_module(value.__module__), value.__name__) is value
 
 

@@ -23,7 +23,7 @@
     X(DEADLOCK, "deadlock: nothing can wake a tasklet any more")                                   \
     X(FREE, "release of a lock that is not held")                                                  \
     X(NOT_HELD, "the tasklet does not hold the lock of a condition")                               \
-    X(FOREIGN, "release of a reentrant lock that another tasklet holds")                          \
+    X(FOREIGN, "release of a reentrant lock that another tasklet holds")                           \
     X(NO_ITEM, "a queue has no item")                                                              \
     X(NO_ROOM, "a queue has no room for another item")                                             \
     X(SHUT, "a queue was shut down")                                                               \

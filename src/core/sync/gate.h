@@ -80,7 +80,7 @@ static B_INLINE int y_pass_as(s_sched *s, s_tasklet *t, y_gate *gate, const s_wa
 }
 
 /* A claimed tasklet goes on: its wait gives `value` (stolen). */
-static inline void y_hand(s_sched *s, s_tasklet *t, PyObject *value)
+static inline void y_let_pass_with(s_sched *s, s_tasklet *t, PyObject *value)
 {
     const s_wait_kind *given = t->kind->given;
     int here = t->owner == s;
@@ -93,7 +93,7 @@ static inline void y_hand(s_sched *s, s_tasklet *t, PyObject *value)
 /* The same: it gives True. */
 static inline void y_let_pass(s_sched *s, s_tasklet *t)
 {
-    y_hand(s, t, Py_NewRef(Py_True));
+    y_let_pass_with(s, t, Py_NewRef(Py_True));
 }
 
 /* The first of a queue, claimed; or NULL. */

@@ -104,3 +104,13 @@ int y_lock_release(s_sched *s, y_lock *lock)
         y_let_pass(s, next);
     return code;
 }
+
+void y_lock_after_fork(s_sched *s, y_lock *lock)
+{
+    s_tasklet *next;
+    do
+        pass_lock_on(lock, &next);
+    while (next != NULL && next->owner != s);
+    if (next != NULL)
+        y_let_pass(s, next);
+}

@@ -111,7 +111,7 @@ static void give_back_item(s_sched *s, s_tasklet *t, PyObject *item)
         code = return_item(queue, item);
     c_lock_give(&queue->gate.guard);
     if (next != NULL)
-        y_hand(s, next, item);
+        y_let_pass_with(s, next, item);
     else if (code < 0)
         Py_DECREF(item);
 }
@@ -122,10 +122,8 @@ static const s_wait_kind getting = {.name = "get",
                                     .target = y_gate_target,
                                     .late_code = S_E_NO_ITEM,
                                     .given = &given};
-static const s_wait_kind putting = {.name = "put",
-                                    .detach = y_leave_gate,
-                                    .target = y_gate_target,
-                                    .late_code = S_E_NO_ROOM};
+static const s_wait_kind putting = {
+    .name = "put", .detach = y_leave_gate, .target = y_gate_target, .late_code = S_E_NO_ROOM};
 static const s_wait_kind joining_queue = {
     .name = "join", .detach = y_leave_gate, .target = y_gate_target};
 
@@ -188,8 +186,27 @@ PyObject *y_queue_put(s_sched *s, y_queue *queue, PyObject *item, int64_t until,
         return NULL;
     }
     if (getter != NULL)
-        y_hand(s, getter, item);
+        y_let_pass_with(s, getter, item);
     return c_new_none();
+}
+
+/* Under the guard: the item of the first that waits for room finds it: that one, claimed; or NULL.
+ */
+static s_tasklet *admit_putter(y_queue *queue)
+{
+    b_link *first = queue->count < queue->most ? b_first(&queue->putters) : NULL;
+    if (first == NULL || append_item(queue, s_of_link(first)->wait.value) < 0)
+        return NULL;
+    s_tasklet *putter = s_dequeue(first);
+    putter->wait.value = NULL;
+    queue->tasks++;
+    return putter;
+}
+
+static void let_go_on(s_sched *s, s_tasklet *putter)
+{
+    s_give(putter, Py_None);
+    s_wake(s, putter);
 }
 
 /* Under the guard: 1, with an item, and *putter is a claimed one whose item has found room, or
@@ -200,11 +217,7 @@ static int get_at_once(y_queue *queue, PyObject **item, s_tasklet **putter)
     if (queue->count == 0)
         return queue->shut ? S_E_SHUT : 0;
     *item = take_item(queue);
-    if (queue->count < queue->most && (*putter = y_claim_first(&queue->putters)) != NULL) {
-        append_item(queue, (*putter)->wait.value); /* where one was taken there is room */
-        (*putter)->wait.value = NULL;
-        queue->tasks++;
-    }
+    *putter = admit_putter(queue);
     return 1;
 }
 
@@ -227,11 +240,22 @@ PyObject *y_queue_get(s_sched *s, y_queue *queue, int64_t until, const c_call_si
     }
     if (done < 0)
         *code = done;
-    else if (putter != NULL) {
-        s_give(putter, Py_None);
-        s_wake(s, putter);
-    }
+    else if (putter != NULL)
+        let_go_on(s, putter);
     return item;
+}
+
+void y_queue_set_most(s_sched *s, y_queue *queue, Py_ssize_t most)
+{
+    s_tasklet *putter;
+    do {
+        c_lock_take(&queue->gate.guard);
+        queue->most = most;
+        putter = admit_putter(queue);
+        c_lock_give(&queue->gate.guard);
+        if (putter != NULL)
+            let_go_on(s, putter);
+    } while (putter != NULL);
 }
 
 /* ---- tasks --------------------------------------------------------------------------- */

@@ -55,6 +55,8 @@ int y_lock_acquire_as(s_sched *s, s_tasklet *t, y_lock *lock, int64_t until);
 int y_lock_restore(y_lock *lock, s_tasklet *holder, uint32_t depth);
 /* S_E_FREE if it is not held; S_E_FOREIGN if it is reentrant and held by another tasklet. */
 int y_lock_release(s_sched *s, y_lock *lock);
+/* In the child of a fork: it is free, or goes to a tasklet of this thread that waits for it. */
+void y_lock_after_fork(s_sched *s, y_lock *lock);
 /* `t` no longer holds it, however often it has taken it; nothing, if it does not hold it. */
 void y_lock_abandon(s_sched *s, y_lock *lock, const s_tasklet *t);
 
@@ -132,6 +134,8 @@ PyObject *y_queue_get(s_sched *s, y_queue *queue, int64_t until, const c_call_si
 int y_queue_task_done(s_sched *s, y_queue *queue);
 /* None when all tasks are done. */
 PyObject *y_queue_join(s_sched *s, y_queue *queue, const c_call_site *site, int *code);
+/* From now on it may have so many items; those that found no room may put theirs. */
+void y_queue_set_most(s_sched *s, y_queue *queue, Py_ssize_t most);
 /* From now on nothing can be put; with `at_once` what it has is dropped, and counts as done. */
 void y_queue_shut(s_sched *s, y_queue *queue, int at_once);
 

@@ -18,9 +18,13 @@ class RLock(_core.RLock):
 
     __slots__ = ()
 
+    def _recursion_count(self) -> int:
+        return self._depth if self._is_owned() else 0
+
     def _release_save(self) -> int:
         depth = self._depth
-        for _ in range(depth):
+        self.release()
+        for _ in range(1, depth):
             self.release()
         return depth
 

@@ -13,8 +13,6 @@ from __future__ import annotations
 import heapq
 import queue
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager
 from queue import Empty, Full
 from typing import Any, Self, TypeVar
 
@@ -86,18 +84,18 @@ class SimpleQueue(_core.Queue[T]):
 class CustomQueue(Queue[T]):
     """CustomQueue(maxsize=0): a queue whose subclass says how items are kept.
 
-    `_init(maxsize)`, `_qsize()`, `_put(item)` and `_get()` are called with `mutex` held, as those of
-    queue.Queue; by default they keep a deque, `queue`.
+    `_init(maxsize)`, `_qsize()`, `_put(item)` and `_get()` are called with `mutex` held, as those
+    of queue.Queue; by default they keep a deque, `queue`.
     """
 
     __slots__ = (
-        *("_is_shut", "_most", "all_tasks_done", "mutex", "not_empty", "not_full", "queue"),
-        *("_tasks", "__dict__"),
+        *("__dict__", "_is_shut", "_tasks", "all_tasks_done", "maxsize", "mutex"),
+        *("not_empty", "not_full", "queue"),
     )
     _custom = True
 
     def __init__(self, maxsize: int = 0) -> None:
-        self._most = maxsize
+        self.maxsize = maxsize
         self._tasks = 0
         self._is_shut = False
         self.mutex = _core.Lock()
@@ -125,7 +123,9 @@ class CustomQueue(Queue[T]):
 
     def put(self, item: T, block: bool = True, timeout: float | None = None) -> None:
         """Puts an item; waits for room.  queue.Full, ShutDown."""
-        with self._when(self.not_full, self._has_room, block, timeout) as ready:
+        _check_timeout(block, timeout)
+        with self.mutex:
+            ready = self.not_full.wait_for(self._has_room, timeout if block else 0)
             if self._is_shut:
                 raise ShutDown(f"{self!r} was shut down")
             if not ready:
@@ -136,7 +136,9 @@ class CustomQueue(Queue[T]):
 
     def get(self, block: bool = True, timeout: float | None = None) -> T:
         """Takes an item; waits for one.  queue.Empty, ShutDown."""
-        with self._when(self.not_empty, self._has_item, block, timeout) as ready:
+        _check_timeout(block, timeout)
+        with self.mutex:
+            ready = self.not_empty.wait_for(self._has_item, timeout if block else 0)
             if not self._qsize():
                 raise self._nothing(ready)
             item = self._get()
@@ -163,7 +165,7 @@ class CustomQueue(Queue[T]):
     def full(self) -> bool:
         """Whether it has `maxsize` items."""
         with self.mutex:
-            return 0 < self._most <= self._qsize()
+            return 0 < self.maxsize <= self._qsize()
 
     def task_done(self) -> None:
         """What was to be done with one item is done."""
@@ -189,11 +191,6 @@ class CustomQueue(Queue[T]):
             self.not_full.notify_all()
 
     @property
-    def maxsize(self) -> int:  # type: ignore[override]
-        """As given."""
-        return self._most
-
-    @property
     def unfinished_tasks(self) -> int:
         """How many items were put for which task_done() was not called."""
         return self._tasks
@@ -209,22 +206,12 @@ class CustomQueue(Queue[T]):
     # ---- waiting --------------------------------------------------------------------------------
 
     def _has_room(self) -> bool:
-        return self._is_shut or not 0 < self._most <= self._qsize()
+        return self._is_shut or not 0 < self.maxsize <= self._qsize()
 
     def _has_item(self) -> bool:
         return self._is_shut or self._qsize() > 0
 
-    @contextmanager
-    def _when(
-        self, changed: Condition, ready: Any, block: bool, timeout: float | None
-    ) -> Iterator[bool]:
-        """The lock, and whether it is ready now, or within the time."""
-        if block and timeout is not None and timeout < 0:
-            raise ValueError(f"expected a timeout of 0 or more seconds, found {timeout!r}")
-        with self.mutex:
-            yield changed.wait_for(ready, timeout) if block else ready()
-
-    def _nothing(self, ready: bool) -> Exception:
+    def _nothing(self, ready: object) -> Exception:
         if ready:
             return ShutDown(f"{self!r} was shut down")
         return Empty(f"{self!r} has no item")
@@ -233,6 +220,11 @@ class CustomQueue(Queue[T]):
         self._tasks = max(0, self._tasks - count)
         if not self._tasks:
             self.all_tasks_done.notify_all()
+
+
+def _check_timeout(block: bool, timeout: float | None) -> None:
+    if block and timeout is not None and timeout < 0:
+        raise ValueError(f"expected a timeout of 0 or more seconds, found {timeout!r}")
 
 
 class PriorityQueue(CustomQueue[T]):

@@ -123,6 +123,12 @@ static PyObject *condition_get_lock(PyObject *self, void *unused)
     return Py_NewRef(LOCK);
 }
 
+static PyObject *condition_locked(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(SELF->lock->held);
+}
+
 /* How often the lock is held, for one that takes it again. */
 static PyObject *condition_get_depth(PyObject *self, void *unused)
 {
@@ -136,6 +142,8 @@ static PyMethodDef methods[] = {
                "Takes the lock, as Lock.acquire().")},
     {"release", condition_release, METH_NOARGS,
      PyDoc_STR("release($self, /)\n--\n\nReleases the lock, as Lock.release().")},
+    {"locked", condition_locked, METH_NOARGS,
+     PyDoc_STR("locked($self, /)\n--\n\nWhether the lock is held.")},
     {"notify", BIND_FN(condition_notify), METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("notify($self, /, n=1)\n--\n\n"
                "Wakes the n tasklets that wait longest; they go on as soon as they have the lock.\n"

@@ -58,8 +58,8 @@ static PyObject *lock_repr(PyObject *self)
     if (!SELF->held || !SELF->reentrant)
         return PyUnicode_FromFormat("<loomlet.%s at %p %s>", name, (void *)self,
                                     SELF->held ? "held" : "free");
-    return PyUnicode_FromFormat("<loomlet.sync.RLock at %p held %u times by tasklet %llu>", (void *)self,
-                                SELF->depth, (unsigned long long)SELF->holder);
+    return PyUnicode_FromFormat("<loomlet.sync.RLock at %p held %u times by tasklet %llu>",
+                                (void *)self, SELF->depth, (unsigned long long)SELF->holder);
 }
 
 static PyObject *rlock_get_depth(PyObject *self, void *unused)
@@ -68,7 +68,7 @@ static PyObject *rlock_get_depth(PyObject *self, void *unused)
     return PyLong_FromUnsignedLong(SELF->held ? SELF->depth : 0);
 }
 
-static PyObject *rlock_is_owned(PyObject *self, PyObject *unused)
+static PyObject *rlock_is_mine(PyObject *self, PyObject *unused)
 {
     (void)unused;
     s_sched *s = s_self();
@@ -76,7 +76,7 @@ static PyObject *rlock_is_owned(PyObject *self, PyObject *unused)
 }
 
 static PyMethodDef rlock_methods[] = {
-    {"_is_owned", rlock_is_owned, METH_NOARGS, NULL},
+    {"_is_owned", rlock_is_mine, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 
@@ -84,6 +84,17 @@ static PyGetSetDef rlock_attributes[] = {
     {"_depth", rlock_get_depth, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
+
+/* As the builtin locks have it: the standard library calls it in the child of a fork. */
+static PyObject *lock_after_fork(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    s_sched *s = s_self();
+    if (s == NULL)
+        return NULL;
+    y_lock_after_fork(s, SELF);
+    Py_RETURN_NONE;
+}
 
 static PyMethodDef methods[] = {
     {"acquire", BIND_FN(lock_acquire), METH_FASTCALL | METH_KEYWORDS,
@@ -96,6 +107,7 @@ static PyMethodDef methods[] = {
                "Gives the lock to the first waiter, or frees it.  RuntimeError when it is free,\n"
                "and, of an RLock, when the calling tasklet does not hold it.")},
     {"locked", lock_locked, METH_NOARGS, PyDoc_STR("locked($self, /)\n--\n\nWhether it is held.")},
+    {"_at_fork_reinit", lock_after_fork, METH_NOARGS, NULL},
     {"__reduce__", bind_reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

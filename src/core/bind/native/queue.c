@@ -21,7 +21,7 @@ static PyObject *queue_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 }
 
 /* The deadline for `block` and `timeout`, each borrowed or NULL: 0, or -1 with an exception. */
-static int read_blocking(s_sched *s, PyObject *block, PyObject *timeout, int64_t *until)
+static int read_queue_timeout(s_sched *s, PyObject *block, PyObject *timeout, int64_t *until)
 {
     int64_t nanoseconds;
     int wait = block != NULL ? PyObject_IsTrue(block) : 1;
@@ -30,14 +30,22 @@ static int read_blocking(s_sched *s, PyObject *block, PyObject *timeout, int64_t
     *until = wait ? S_FOREVER : INT64_MIN;
     if (!wait || timeout == NULL || timeout == Py_None)
         return 0;
+    double seconds = PyFloat_AsDouble(timeout);
+    if (seconds == -1 && PyErr_Occurred())
+        return -1;
+    if (seconds < 0) {
+        PyErr_Format(PyExc_ValueError, "expected a timeout of 0 or more seconds, found %R",
+                     timeout);
+        return -1;
+    }
     if (bind_read_seconds(timeout, &nanoseconds) < 0)
         return -1;
     *until = s_now(s) + nanoseconds;
     return 0;
 }
 
-static PyObject *queue_put(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
-                           PyObject *kwnames)
+static PyObject *queue_put_item(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                                PyObject *kwnames)
 {
     static const char *const names[] = {"item", "block", "timeout", NULL};
     PyObject *values[3] = {NULL};
@@ -45,15 +53,15 @@ static PyObject *queue_put(PyObject *self, PyObject *const *args, Py_ssize_t nar
     int code;
     s_sched *s = s_self();
     if (s == NULL || bind_parse_arguments("put", names, 1, args, nargs, kwnames, values) < 0 ||
-        read_blocking(s, values[1], values[2], &until) < 0)
+        read_queue_timeout(s, values[1], values[2], &until) < 0)
         return NULL;
-    c_call_site site = BIND_SITE(self, args, bind_argument_count(nargs, kwnames), queue_put);
+    c_call_site site = BIND_SITE(self, args, bind_argument_count(nargs, kwnames), queue_put_item);
     PyObject *done = y_queue_put(s, SELF, values[0], until, &site, &code);
     return bind_result(done, code, self);
 }
 
-static PyObject *queue_get(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
-                           PyObject *kwnames)
+static PyObject *queue_get_item(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                                PyObject *kwnames)
 {
     static const char *const names[] = {"block", "timeout", NULL};
     PyObject *values[2] = {NULL};
@@ -61,14 +69,14 @@ static PyObject *queue_get(PyObject *self, PyObject *const *args, Py_ssize_t nar
     int code;
     s_sched *s = s_self();
     if (s == NULL || bind_parse_arguments("get", names, 0, args, nargs, kwnames, values) < 0 ||
-        read_blocking(s, values[0], values[1], &until) < 0)
+        read_queue_timeout(s, values[0], values[1], &until) < 0)
         return NULL;
-    c_call_site site = BIND_SITE(self, args, bind_argument_count(nargs, kwnames), queue_get);
+    c_call_site site = BIND_SITE(self, args, bind_argument_count(nargs, kwnames), queue_get_item);
     PyObject *item = y_queue_get(s, SELF, until, &site, &code);
     return bind_result(item, code, self);
 }
 
-static PyObject *queue_put_nowait(PyObject *self, PyObject *item)
+static PyObject *queue_put_item_now(PyObject *self, PyObject *item)
 {
     int code;
     s_sched *s = s_self();
@@ -111,13 +119,13 @@ static PyObject *queue_task_done(PyObject *self, PyObject *unused)
     return code < 0 ? bind_fail(code, self) : Py_NewRef(Py_None);
 }
 
-static PyObject *queue_join(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+static PyObject *queue_join_tasks(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     int code;
     s_sched *s = s_self();
     if (s == NULL || bind_check_count("join", nargs, 0) < 0)
         return NULL;
-    c_call_site site = BIND_SITE(self, args, nargs, queue_join);
+    c_call_site site = BIND_SITE(self, args, nargs, queue_join_tasks);
     PyObject *done = y_queue_join(s, SELF, &site, &code);
     return bind_result(done, code, self);
 }
@@ -144,6 +152,21 @@ static PyObject *queue_get_maxsize(PyObject *self, void *unused)
     return PyLong_FromSsize_t(SELF->most == PY_SSIZE_T_MAX ? 0 : SELF->most);
 }
 
+static int queue_set_maxsize(PyObject *self, PyObject *value, void *unused)
+{
+    (void)unused;
+    s_sched *s = s_self();
+    if (value == NULL)
+        PyErr_SetString(PyExc_AttributeError, "cannot delete maxsize");
+    if (s == NULL || value == NULL)
+        return -1;
+    Py_ssize_t most = PyNumber_AsSsize_t(value, PyExc_OverflowError);
+    if (most == -1 && PyErr_Occurred())
+        return -1;
+    y_queue_set_most(s, SELF, most > 0 ? most : PY_SSIZE_T_MAX);
+    return 0;
+}
+
 static PyObject *queue_get_tasks(PyObject *self, void *unused)
 {
     (void)unused;
@@ -158,7 +181,7 @@ static PyObject *queue_get_shut(PyObject *self, void *unused)
 
 static PyObject *queue_repr(PyObject *self)
 {
-    return PyUnicode_FromFormat("<loomlet.sync.%s at %p items=%zd%s>", _PyType_Name(Py_TYPE(self)),
+    return PyUnicode_FromFormat("<loomlet.sync.%s at %p items=%zd%s>", Py_TYPE(self)->tp_name,
                                 (void *)self, SELF->count, SELF->shut ? " shut down" : "");
 }
 
@@ -183,17 +206,18 @@ static void queue_dealloc(PyObject *self)
 }
 
 static PyMethodDef methods[] = {
-    {"put", BIND_FN(queue_put), METH_FASTCALL | METH_KEYWORDS,
+    {"put", BIND_FN(queue_put_item), METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("put($self, /, item, block=True, timeout=None)\n--\n\n"
                "Puts an item; waits for room, first come, first served.  queue.Full when there is\n"
                "none at once (block=False), or within `timeout` seconds; ShutDown after\n"
                "shutdown().  Tasklets and OS threads alike.")},
-    {"get", BIND_FN(queue_get), METH_FASTCALL | METH_KEYWORDS,
-     PyDoc_STR("get($self, /, block=True, timeout=None)\n--\n\n"
-               "Takes an item; waits for one, first come, first served.  queue.Empty when there is\n"
-               "none at once (block=False), or within `timeout` seconds; ShutDown after\n"
-               "shutdown(), once it is empty.  Tasklets and OS threads alike.")},
-    {"put_nowait", queue_put_nowait, METH_O,
+    {"get", BIND_FN(queue_get_item), METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR(
+         "get($self, /, block=True, timeout=None)\n--\n\n"
+         "Takes an item; waits for one, first come, first served.  queue.Empty when there is\n"
+         "none at once (block=False), or within `timeout` seconds; ShutDown after\n"
+         "shutdown(), once it is empty.  Tasklets and OS threads alike.")},
+    {"put_nowait", queue_put_item_now, METH_O,
      PyDoc_STR("put_nowait($self, item, /)\n--\n\nput(item, block=False).  Any thread.")},
     {"get_nowait", queue_get_nowait, METH_NOARGS,
      PyDoc_STR("get_nowait($self, /)\n--\n\nget(block=False).  Any thread.")},
@@ -207,7 +231,7 @@ static PyMethodDef methods[] = {
      PyDoc_STR("task_done($self, /)\n--\n\n"
                "What was to be done with one item is done.  ValueError when it is called more\n"
                "often than items were put.  Any thread.")},
-    {"join", BIND_FN(queue_join), METH_FASTCALL,
+    {"join", BIND_FN(queue_join_tasks), METH_FASTCALL,
      PyDoc_STR("join($self, /)\n--\n\n"
                "Waits until task_done() was called for each item that was put.  Tasklets and OS\n"
                "threads alike.")},
@@ -221,8 +245,8 @@ static PyMethodDef methods[] = {
 };
 
 static PyGetSetDef attributes[] = {
-    {"maxsize", queue_get_maxsize, NULL, PyDoc_STR("How many items it may have; 0: no bound."),
-     NULL},
+    {"maxsize", queue_get_maxsize, queue_set_maxsize,
+     PyDoc_STR("How many items it may have; 0: no bound."), NULL},
     {"unfinished_tasks", queue_get_tasks, NULL,
      PyDoc_STR("How many items were put for which task_done() was not called."), NULL},
     {"is_shutdown", queue_get_shut, NULL, PyDoc_STR("Whether shutdown() was called."), NULL},
