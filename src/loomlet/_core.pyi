@@ -30,6 +30,8 @@ from loomlet._core_sync import Event as Event
 from loomlet._core_sync import Lock as Lock
 from loomlet._core_sync import Queue as Queue
 from loomlet._core_sync import RLock as RLock
+from loomlet._core_sync import RWLock as RWLock
+from loomlet._core_sync import RWLockSide as RWLockSide
 from loomlet._core_sync import Semaphore as Semaphore
 
 _P = ParamSpec("_P")

@@ -28,7 +28,8 @@ static int add_types(PyObject *module)
                              &bind_pinned_type,     &bind_event_type,       &bind_semaphore_type,
                              &bind_condition_type,  &bind_http_server_type, &bind_http_request_type,
                              &bind_http_cycle_type, &bind_http_frames_type, &patch_generator_type,
-                             &bind_rlock_type,      &bind_queue_type};
+                             &bind_rlock_type,      &bind_queue_type,       &bind_rwlock_type,
+                             &bind_lock_side_type};
     bind_net_init();
     bind_http_init();
     i_blocking_init();
@@ -43,7 +44,8 @@ static int add_types(PyObject *module)
     }
     if (c_with_install(&bind_lock_type, &bind_lock_with) < 0 ||
         c_with_install(&bind_semaphore_type, &bind_semaphore_with) < 0 ||
-        c_with_install(&bind_condition_type, &bind_condition_with) < 0)
+        c_with_install(&bind_condition_type, &bind_condition_with) < 0 ||
+        c_with_install(&bind_lock_side_type, &bind_lock_side_with) < 0)
         return -1;
     return c_with_install(&bind_pinned_type, &bind_pinned_with);
 }

@@ -96,6 +96,9 @@ static inline void y_let_pass(s_sched *s, s_tasklet *t)
     y_let_pass_with(s, t, Py_NewRef(Py_True));
 }
 
+/* The same for the claimed ones of a list, in its order. */
+void y_let_all_pass(s_sched *s, b_link *claimed);
+
 /* The first of a queue, claimed; or NULL. */
 static inline s_tasklet *y_claim_first(b_link *waiters)
 {

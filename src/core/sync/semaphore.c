@@ -56,10 +56,6 @@ int y_semaphore_release(s_sched *s, y_semaphore *semaphore, Py_ssize_t permits)
     c_lock_take(&semaphore->gate.guard);
     int code = claim_receivers(semaphore, permits, &claimed);
     c_lock_give(&semaphore->gate.guard);
-    for (b_link *at; (at = b_first(&claimed)) != NULL;) {
-        s_tasklet *t = s_of_link(at);
-        b_unlink(at);
-        y_let_pass(s, t);
-    }
+    y_let_all_pass(s, &claimed);
     return code;
 }

@@ -1,4 +1,5 @@
-/* What tasklets and OS threads alike wait for: lock, event, semaphore, condition, queue.
+/* What tasklets and OS threads alike wait for: lock, event, semaphore, readers-writer lock,
+ * condition, queue.
  *
  * Each is a gate (gate.h): something to pass, and a queue of those that cannot yet.  `guard`
  * (without a GIL) covers all fields.
@@ -7,6 +8,7 @@
  *              resumes as its holder.  A reentrant one counts how often its holder has taken it.
  *   event      One bit that is set until it is cleared; all waiters pass when it is set.
  *   semaphore  A count of permits.  Release hands them over; with waiters the count is 0.
+ *   rwlock     Many readers, or one writer, in the order in which they come.
  *   condition  Nothing to pass: its waiters have released a lock, and wait for that again when they
  *              are notified.
  *   queue      Items, and two queues of waiters: put() hands its item to the first that waits for
@@ -105,6 +107,22 @@ int y_condition_wait_as(s_sched *s, s_tasklet *t, y_condition *condition, int64_
 /* S_E_NOT_HELD unless the current tasklet holds the lock. */
 int y_condition_notify(s_sched *s, y_condition *condition, Py_ssize_t count);
 Py_ssize_t y_condition_waiters(y_condition *condition);
+
+/* ---- rwlock.c ----------------------------------------------------------------------- */
+
+typedef struct {
+    y_gate gate;
+    Py_ssize_t readers;
+    char writes;
+    uint64_t writer; /* the id of the tasklet that took it last for writing */
+} y_rwlock;
+
+PyObject *y_rwlock_acquire(s_sched *s, y_rwlock *lock, int writes, int64_t until,
+                           const c_call_site *site, int *code);
+/* S_E_FREE if it is not held for that. */
+int y_rwlock_release(s_sched *s, y_rwlock *lock, int writes);
+/* It is garbage, and so are those that wait for it. */
+void y_rwlock_clear(y_rwlock *lock);
 
 /* ---- queue.c ------------------------------------------------------------------------ */
 

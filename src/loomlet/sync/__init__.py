@@ -8,7 +8,7 @@ nobody is woken in vain.  Deadlocks are found as for channels.
 """
 
 from loomlet._conditions import Barrier, Condition
-from loomlet._core import Event, Lock, Semaphore
+from loomlet._core import Event, Lock, RWLock, Semaphore
 from loomlet._public import show_in as _show_in
 from loomlet.sync._futures import Future
 from loomlet.sync._locks import BoundedSemaphore, RLock
@@ -37,6 +37,7 @@ __all__ = [
     "PriorityQueue",
     "Queue",
     "RLock",
+    "RWLock",
     "Semaphore",
     "ShutDown",
     "SimpleQueue",

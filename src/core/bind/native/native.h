@@ -9,9 +9,9 @@ extern PyTypeObject bind_tasklet_type, bind_channel_type, bind_lock_type, bind_t
 extern PyTypeObject bind_fiber_type, bind_nopreempt_type, bind_scope_type, bind_timeout_type,
     bind_group_type;
 extern PyTypeObject bind_pinned_type, bind_event_type, bind_semaphore_type, bind_condition_type;
-extern PyTypeObject bind_rlock_type, bind_queue_type;
+extern PyTypeObject bind_rlock_type, bind_queue_type, bind_rwlock_type, bind_lock_side_type;
 extern const c_with_methods bind_lock_with, bind_semaphore_with, bind_condition_with,
-    bind_pinned_with;
+    bind_pinned_with, bind_lock_side_with;
 
 #define bind_is_tasklet(o) PyObject_TypeCheck((o), &bind_tasklet_type)
 #define bind_is_lock(o) PyObject_TypeCheck((o), &bind_lock_type) /* or an RLock */
