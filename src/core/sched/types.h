@@ -195,7 +195,6 @@ struct s_tasklet {
     unsigned char pinned;      /* how often it is inside pinned() */
     unsigned short nopreempt;  /* how often it is inside nopreempt() */
     unsigned short spawned_at; /* where in `spawner`: c_caller_code */
-    uint32_t depth; /* how often it holds the lock that it waits for, once it has it: sync/lock.c */
     uint32_t since; /* when it began or ceased to run, in coarse milliseconds (s_coarse_ms) */
 };
 

@@ -3,7 +3,9 @@
  * It has a queue of its own, under the guard of its lock, so a waiter is in one of the two queues
  * at any moment.  notify() moves a waiter from the condition's queue to the end of the lock's,
  * where it waits for its turn like any other: it is not woken to find the lock held.  Whether a
- * waiter was called is its wait.value, True from then on, written and read under that guard.
+ * waiter was called is its wait.value, True from then on, written and read under that guard.  For
+ * one that had taken a reentrant lock more than once it is an int instead: how often, below 0 until
+ * it is called; the lock is handed to it as often.
  *
  * Invariants: whoever notifies holds the lock, so nobody waits for a free one.  A wait that returns
  * True holds the lock.  One that ends in another way does not, and is not notified: what had called
@@ -17,6 +19,26 @@ static c_lock *condition_guard(const y_condition *condition)
     return &condition->lock->gate.guard;
 }
 
+static int waits_deeper(const s_tasklet *t)
+{
+    return t->wait.value != NULL && PyLong_CheckExact(t->wait.value);
+}
+
+static int is_called(const s_tasklet *t)
+{
+    return t->wait.value != NULL && (!waits_deeper(t) || PyLong_AsLong(t->wait.value) > 0);
+}
+
+/* Without memory it has its lock once only, which is better than to wait for ever. */
+static void mark_called(s_tasklet *t)
+{
+    PyObject *called =
+        waits_deeper(t) ? PyLong_FromLong(-PyLong_AsLong(t->wait.value)) : Py_NewRef(Py_True);
+    if (called == NULL)
+        PyErr_Clear();
+    Py_XSETREF(t->wait.value, called != NULL ? called : Py_NewRef(Py_True));
+}
+
 /* Under the guard: whoever waits longest waits for the lock from now on.  0: nobody waits. */
 static int call_first(y_condition *condition)
 {
@@ -24,7 +46,7 @@ static int call_first(y_condition *condition)
     if (first == NULL)
         return 0;
     b_unlink(first);
-    Py_XSETREF(s_of_link(first)->wait.value, Py_NewRef(Py_True));
+    mark_called(s_of_link(first));
     b_append(&condition->lock->gate.waiters, first);
     return 1;
 }
@@ -36,7 +58,7 @@ static int leave_condition(s_tasklet *t)
     int queued = t->queued;
     if (queued) {
         s_dequeue(&t->wait.link);
-        if (t->wait.value != NULL)
+        if (is_called(t))
             call_first(condition);
         Py_CLEAR(t->wait.value);
     }
@@ -53,8 +75,9 @@ static int condition_target(const s_tasklet *t, int i, s_target *found)
 {
     const y_condition *condition = t->on;
     const y_lock *lock = condition->lock;
-    found->object = t->wait.value != NULL ? (PyObject *)lock : (PyObject *)condition;
-    found->holder = t->wait.value != NULL && lock->held ? lock->holder : 0;
+    int called = is_called(t);
+    found->object = called ? (PyObject *)lock : (PyObject *)condition;
+    found->holder = called && lock->held ? lock->holder : 0;
     return i == 0;
 }
 
@@ -85,7 +108,7 @@ static void end_in_time(s_sched *s, s_timer *timer)
         return;
     c_lock *guard = condition_guard(t->on);
     c_lock_take(guard);
-    int late = t->queued && t->wait.value == NULL;
+    int late = t->queued && !is_called(t);
     if (late)
         s_dequeue(&t->wait.link);
     c_lock_give(guard);
@@ -106,6 +129,21 @@ static void queue_for(y_condition *condition, s_tasklet *t)
     t->owner->tasklet_waits++;
 }
 
+int y_condition_took_once(const s_tasklet *t)
+{
+    return !waits_deeper(t);
+}
+
+/* Before a wait: how often the lock is given up. */
+static int note_depth(s_tasklet *t, uint32_t depth)
+{
+    Py_CLEAR(t->wait.value);
+    if (depth <= 1)
+        return S_OK;
+    t->wait.value = PyLong_FromLong(-(long)depth);
+    return t->wait.value != NULL ? S_OK : S_E_SET;
+}
+
 int y_condition_is_held(const y_condition *condition, const s_tasklet *t)
 {
     return condition->lock->held && condition->lock->holder == t->id;
@@ -116,10 +154,13 @@ PyObject *y_condition_wait(s_sched *s, y_condition *condition, int64_t until,
 {
     *code = y_condition_is_held(condition, s->current) ? s_may_block(s) : S_E_NOT_HELD;
     if (*code == S_OK)
+        *code = note_depth(s->current, condition->lock->depth);
+    if (*code == S_OK)
         *code = set_condition_deadline(s, s->current, until);
-    if (*code < 0)
+    if (*code < 0) {
+        Py_CLEAR(s->current->wait.value);
         return NULL;
-    s->current->depth = condition->lock->depth;
+    }
     c_lock_take(condition_guard(condition));
     queue_for(condition, s->current);
     c_lock_give(condition_guard(condition));
@@ -136,7 +177,7 @@ static int take_as_called(y_condition *condition, s_tasklet *t)
         s_enqueue(t, &lock->gate.waiters, &waiting, condition);
         return 0;
     }
-    y_lock_give(lock, t);
+    y_lock_give(lock, t, 1);
     return 1;
 }
 
@@ -147,7 +188,6 @@ int y_condition_wait_as(s_sched *s, s_tasklet *t, y_condition *condition, int64_
         return code;
     Py_CLEAR(t->wait.value);
     Py_INCREF((PyObject *)t);
-    t->depth = 1;
     c_lock_take(condition_guard(condition));
     if (called)
         taken = take_as_called(condition, t);

@@ -106,12 +106,12 @@ static inline s_tasklet *y_claim_first(b_link *waiters)
     return first != NULL ? s_dequeue(first) : NULL;
 }
 
-/* Under the guard: a tasklet becomes the holder of a lock. */
-static inline void y_lock_give(y_lock *lock, const s_tasklet *t)
+/* Under the guard: a tasklet becomes the holder of a lock, which it has taken `depth` times. */
+static inline void y_lock_give(y_lock *lock, const s_tasklet *t, uint32_t depth)
 {
     lock->held = 1;
     lock->holder = t->id;
-    lock->depth = t->depth;
+    lock->depth = depth;
 }
 
 /* The tasklets in a queue, for the collector. */

@@ -9,6 +9,13 @@ static int lock_target(const s_tasklet *t, int i, s_target *found)
     return i == 0;
 }
 
+/* Whoever waits for a condition has taken the lock as often as it says there (condition.c). */
+static uint32_t depth_after_wait(const s_tasklet *t)
+{
+    PyObject *value = t->wait.value;
+    return value != NULL && PyLong_CheckExact(value) ? (uint32_t)PyLong_AsLong(value) : 1;
+}
+
 /* Under the guard.  *next: who has it now, claimed; or NULL, and it is free. */
 static void pass_lock_on(y_lock *lock, s_tasklet **next)
 {
@@ -16,7 +23,7 @@ static void pass_lock_on(y_lock *lock, s_tasklet **next)
     if (*next == NULL)
         lock->held = 0;
     else
-        y_lock_give(lock, *next);
+        y_lock_give(lock, *next, depth_after_wait(*next));
 }
 
 void y_lock_abandon(s_sched *s, y_lock *lock, const s_tasklet *t)
@@ -51,10 +58,9 @@ static int take_lock(y_gate *gate, s_tasklet *t)
         lock->depth++;
         return 1;
     }
-    t->depth = 1;
     if (lock->held)
         return 0;
-    y_lock_give(lock, t);
+    y_lock_give(lock, t, 1);
     return 1;
 }
 
@@ -69,14 +75,12 @@ int y_lock_acquire_as(s_sched *s, s_tasklet *t, y_lock *lock, int64_t until)
     return y_pass_as(s, t, &lock->gate, &acquiring, take_lock, until);
 }
 
-int y_lock_restore(y_lock *lock, s_tasklet *holder, uint32_t depth)
+int y_lock_restore(y_lock *lock, const s_tasklet *holder, uint32_t depth)
 {
     c_lock_take(&lock->gate.guard);
     int held = lock->held;
-    if (!held) {
-        holder->depth = depth;
-        y_lock_give(lock, holder);
-    }
+    if (!held)
+        y_lock_give(lock, holder, depth);
     c_lock_give(&lock->gate.guard);
     return held ? S_E_SNAPSHOT : S_OK;
 }

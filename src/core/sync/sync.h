@@ -54,7 +54,7 @@ PyObject *y_lock_acquire(s_sched *s, y_lock *lock, int64_t until, const c_call_s
 int y_lock_acquire_as(s_sched *s, s_tasklet *t, y_lock *lock, int64_t until);
 /* From a snapshot: a tasklet becomes the holder of a free lock, which it has taken so often.
  * S_E_SNAPSHOT if it is held. */
-int y_lock_restore(y_lock *lock, s_tasklet *holder, uint32_t depth);
+int y_lock_restore(y_lock *lock, const s_tasklet *holder, uint32_t depth);
 /* S_E_FREE if it is not held; S_E_FOREIGN if it is reentrant and held by another tasklet. */
 int y_lock_release(s_sched *s, y_lock *lock);
 /* In the child of a fork: it is free, or goes to a tasklet of this thread that waits for it. */
@@ -96,6 +96,8 @@ typedef struct {
     y_lock *lock; /* owned, until the end */
 } y_condition;
 
+/* Whether a tasklet that waits for one had taken its lock once: such a wait can be begun anew. */
+int y_condition_took_once(const s_tasklet *t);
 int y_condition_is_held(const y_condition *condition, const s_tasklet *t);
 /* True with the lock held; False without it when the time is over.  S_E_NOT_HELD unless the current
  * tasklet holds the lock. */
