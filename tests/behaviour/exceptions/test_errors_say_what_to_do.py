@@ -16,6 +16,7 @@ from loomlet import (
     WrongThread,
     _core,
     errors,
+    sync,
     timeout,
 )
 
@@ -51,7 +52,7 @@ def test_codes_are_written_once():
 
 @pytest.mark.parametrize("code", sorted(errors._makers))
 def test_every_code_of_the_core_has_an_exception(code):
-    """Each code makes an exception of loomlet or a builtin; state errors say what to do."""
+    """An exception of loomlet or `queue`, or a builtin; state errors say what to do."""
     facts = {
         "NOT_FREEZABLE": (2, None, 0, None, -1, SimpleNamespace(name="<the thing>")),
         "SCOPE_LATE": timeout(1),
@@ -60,7 +61,8 @@ def test_every_code_of_the_core_has_an_exception(code):
     }
     error = errors.make(_core.ERROR_CODES[code], facts.get(code, "<the thing>"))
     builtins = TimeoutError, RuntimeError, ValueError
-    assert isinstance(error, (LoomletError, TaskletExit, Cancelled, *builtins))
+    of_queues = sync.Empty, sync.Full, sync.ShutDown
+    assert isinstance(error, (LoomletError, TaskletExit, Cancelled, *builtins, *of_queues))
     if isinstance(error, (TaskletError, ChannelClosed)):
         text = str(error)
         assert text.startswith("'<the thing>' ")
