@@ -76,6 +76,7 @@ def test_a_log_that_stands_still_costs_lines_and_no_memory(site, caplog):
     go_on = loomlet.Event()
     access = logging.getLogger("loomlet.http.access")
     count = 12_000
+    asked = []
 
     class Slow(logging.Handler):
         def emit(self, record):
@@ -87,9 +88,9 @@ def test_a_log_that_stands_still_costs_lines_and_no_memory(site, caplog):
             got = here.ask(get(b"/fixed") * (count - 1) + get(b"/fixed", b"Connection: close\r\n"))
             assert got.count(b"HTTP/1.1 200 OK\r\n") == count
             go_on.set()
-            here.ask(LAST)
-            while "GET /last HTTP/1.1" not in caplog.messages:
-                loomlet.sleep(0)
+            while "GET /last HTTP/1.1" not in caplog.messages:  # there may be no room for it yet
+                here.ask(LAST)
+                asked.append(LAST)
 
     slow = Slow()
     caplog.set_level(logging.INFO, "loomlet.http.access")
@@ -98,7 +99,7 @@ def test_a_log_that_stands_still_costs_lines_and_no_memory(site, caplog):
         loomlet.run(main)
     finally:
         access.removeHandler(slow)
-    [warning] = [record for record in caplog.records if record.levelname == "WARNING"]
-    lines = caplog.messages.count("GET /fixed HTTP/1.1")
-    assert lines + warning.args[0] == count
-    assert lines <= 10_000
+    lost = sum(record.args[0] for record in caplog.records if record.levelname == "WARNING")
+    lines = [text for text in caplog.messages if text.startswith("GET /")]
+    assert len(lines) + lost == count + len(asked)
+    assert lines.count("GET /fixed HTTP/1.1") <= 5_000
