@@ -4,6 +4,7 @@ import pytest
 
 import loomlet
 from loomlet import Barrier, Condition, Event, Semaphore, freeze, spawn, thaw
+from loomlet.sync import RLock
 
 pytestmark = pytest.mark.usefixtures("switches")
 
@@ -141,3 +142,22 @@ def test_clones_share_them():
     copy = loomlet.clone(task)
     event.set()
     assert task.result() is copy.result() is event
+
+
+def test_a_lock_that_its_holder_has_taken_twice():
+    def work():
+        lock = RLock()
+        with lock, lock:
+            loomlet.sleep(0)
+            before = lock._depth
+            lock.release()
+            after = lock._depth
+            lock.acquire()
+        return before, after, lock.locked()
+
+    task = spawn(work)
+    loomlet.schedule()
+    copy = thaw(freeze(task))
+    copy.insert()
+    assert copy.result() == (2, 1, False)
+    assert task.result() == (2, 1, False)

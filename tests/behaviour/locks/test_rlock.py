@@ -4,8 +4,7 @@ import threading
 
 import pytest
 
-import loomlet
-from loomlet import freeze, schedule, spawn, thaw
+from loomlet import schedule, spawn
 from loomlet.sync import BoundedSemaphore, Condition, Future, RLock
 
 
@@ -123,26 +122,6 @@ def test_the_condition_of_the_standard_library_takes_it():
         assert condition.wait_for(lambda: items, 60) == [1]
     thread.join()
     assert not lock.locked()
-
-
-@pytest.mark.skipif(not loomlet._core.SOFT_SUPPORTED, reason="a tasklet is not frozen here")
-def test_it_is_frozen_with_its_holder():
-    def work():
-        lock = RLock()
-        with lock, lock:
-            loomlet.sleep(0)
-            before = lock._depth
-            lock.release()
-            after = lock._depth
-            lock.acquire()
-        return before, after, lock.locked()
-
-    task = spawn(work)
-    schedule()
-    copy = thaw(freeze(task))
-    copy.insert()
-    assert copy.result() == (2, 1, False)
-    assert task.result() == (2, 1, False)
 
 
 def test_a_bounded_semaphore():
