@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -119,4 +120,16 @@ int main(int argc, char **argv)
         }
     }
     return failed != 0;
+}
+
+size_t runner_resident(void *at, size_t size)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), count = 0;
+    char *low = (char *)((uintptr_t)at & ~(page - 1)), *high = (char *)at + size;
+    for (; low < high; low += page) {
+        unsigned char known = 0;
+        CHECK(mincore(low, page, &known) == 0);
+        count += known & 1;
+    }
+    return count;
 }

@@ -40,6 +40,8 @@ void runner_register(runner_test *test);
 uint64_t runner_random(void);
 /* Runs `body` on another thread and sends it signals until it has ended. */
 void runner_interrupt(void (*body)(void));
+/* How many pages of [at, at + size) are in memory. */
+size_t runner_resident(void *at, size_t size);
 /* How many of the following calls of realloc succeed before one fails; -1: all. */
 extern int runner_reallocs;
 

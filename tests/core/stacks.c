@@ -55,18 +55,37 @@ TEST(a_returned_stack_is_taken_first)
     CHECK(p_stack_new() == a);
 }
 
-TEST(a_trimmed_stack_is_empty_and_usable)
+TEST(a_stack_that_was_returned_is_empty_and_usable)
 {
     p_stack *stack = p_stack_new();
     p_stack before = *stack;
-    size_t kept = (uintptr_t)stack % (size_t)sysconf(_SC_PAGESIZE);
     memset(stack->low, 0x5A, stack->size);
-    p_stack_trim(stack);
+    stack->limits[0] = 1;
+    p_stack_free(stack);
+    CHECK(p_stack_new() == stack);
     CHECK(memcmp(stack, &before, sizeof(before)) == 0);
-    for (size_t i = 0; i < stack->size - kept; i++)
+    for (size_t i = 0; i < stack->size; i++)
         CHECK(stack->low[i] == 0);
     memset(stack->low, 0x5A, stack->size);
     p_stack_free(stack);
+}
+
+TEST(stacks_that_were_returned_hold_no_pages)
+{
+    p_stack *stacks[MANY];
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < MANY; i++) {
+            stacks[i] = p_stack_new();
+            stacks[i]->low[stacks[i]->size - 1] = 1;
+            CHECK(runner_resident(stacks[i]->low, P_STACK_SIZE) >= 1);
+        }
+        for (int i = 0; i < MANY; i++) {
+            char *low = stacks[i]->low;
+            p_stack_free(stacks[i]);
+            CHECK(runner_resident(low, P_STACK_SIZE) == 0);
+        }
+    }
+    CHECK(p_stacks_made() == MANY);
 }
 
 static void *take_and_give(void *seed)

@@ -27,6 +27,7 @@ EMULATOR = "qemu-aarch64"
 UNFIT_FOR_EMULATION = {
     "a_forked_child_can_take_stacks": "takes a quarter of a minute under emulation",
     "without_address_space_there_is_no_stack": "the emulator does not hold the guest to its limit",
+    "without_address_space_chunks_come_from_the_c_library": "the same",
 }
 
 # The thread sanitizer is not notified of switches; a model of a protocol is one thread, and long.

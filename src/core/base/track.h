@@ -1,4 +1,4 @@
-/* Reports switches of the C stack to the sanitizers.
+/* Reports switches of the C stack, and memory that a pool keeps unused, to the sanitizers.
  *
  * AddressSanitizer keeps shadow memory for stack variables: it has to know which stack is current,
  * and an abandoned stack must be unpoisoned, because the functions on it never return to do so.  In
@@ -37,7 +37,26 @@ static inline void track_abandon(const void *low, size_t size)
     if (size)
         __asan_unpoison_memory_region(from, (size_t)(end - from));
 }
+
+/* Memory of a pool is in use from here on, or not any more. */
+static inline void track_use(const void *at, size_t size)
+{
+    __asan_unpoison_memory_region(at, size);
+}
+
+static inline void track_free(const void *at, size_t size)
+{
+    __asan_poison_memory_region(at, size);
+}
 #else
+static inline void track_use(const void *at, size_t size)
+{
+    (void)at, (void)size;
+}
+static inline void track_free(const void *at, size_t size)
+{
+    (void)at, (void)size;
+}
 static inline void track_leave(void **keep, const void *low, size_t size)
 {
     (void)keep, (void)low, (void)size;

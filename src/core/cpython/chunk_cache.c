@@ -1,4 +1,5 @@
-/* The interpreter's data-stack chunks, allocated from blocks of ours.
+/* The interpreter's data-stack chunks, allocated from blocks of ours, and the first chunks of
+ * tasklets, which we give it.
  *
  * CPython gets each further chunk (16 KiB) from its arena allocator and frees it when the call that
  * needed it returns.  In a loop that calls across the end of a chunk, that is a map, a page fault
@@ -20,9 +21,13 @@
 #if C_FREE_THREADED
 #define TAKE h_block_take_locked
 #define GIVE h_block_give_locked
+#define TAKE_FIRST h_chunk_take_locked
+#define GIVE_FIRST h_chunk_give_locked
 #else
 #define TAKE h_block_take
 #define GIVE h_block_give
+#define TAKE_FIRST h_chunk_take
+#define GIVE_FIRST h_chunk_give
 #endif
 
 static PyObjectArenaAllocator original;
@@ -49,6 +54,16 @@ static void free_chunk(void *ctx, void *block, size_t size)
     if (h_block_is_ours(below) && below->size < H_BLOCK)
         below->size *= 2;
     GIVE(block);
+}
+
+void *c_chunk_new(size_t size)
+{
+    return c_out_of_memory() ? NULL : TAKE_FIRST(size);
+}
+
+void c_chunk_free(void *chunk, size_t size)
+{
+    GIVE_FIRST(chunk, size);
 }
 
 void c_chunk_cache_install(void)

@@ -420,6 +420,9 @@ unsigned long c_main_thread_id(void);
 void c_main_thread_set(unsigned long id);
 /* Keeps a few data-stack chunks instead of unmapping them (chunk_cache.c).  Once per process. */
 void c_chunk_cache_install(void);
+/* Memory for a first chunk, NULL without an exception; freed with the same size. */
+void *c_chunk_new(size_t size);
+void c_chunk_free(void *chunk, size_t size);
 
 /* More than 0: the thread waits for a lock of ours or for the world, and is in no call. */
 extern __thread int c_lock_waits_ __attribute__((tls_model("initial-exec")));
@@ -556,8 +559,7 @@ int c_is_interruptible(PyThreadState *ts);
 
 /* ---- memory ------------------------------------------------------------------ */
 
-/* Counts down at each allocation of ours; the one that reaches 0 fails.  For tests; 0: none fails.
- */
+/* Counts down at each allocation of ours; the one that reaches 0 fails.  For tests; 0: none. */
 extern int c_fail_allocation_in;
 
 static inline int c_out_of_memory(void)

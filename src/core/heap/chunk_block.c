@@ -48,6 +48,22 @@ void h_block_give_locked(void *block)
     p_lock_give(&lock);
 }
 
+void h_blocks_trim(void)
+{
+    p_lock_take(&lock);
+    while (h_blocks.cold < h_blocks.count)
+        h_block_cool();
+    p_lock_give(&lock);
+}
+
+void h_blocks_count(h_block_counts *counts)
+{
+    p_lock_take(&lock);
+    counts->in_use = carved - h_blocks.count;
+    counts->warm = h_blocks.count - h_blocks.cold;
+    p_lock_give(&lock);
+}
+
 void h_blocks_after_fork(void)
 {
     lock.word = 0;

@@ -6,14 +6,12 @@
 #include "heap/heap.h"
 
 #include "base/b_check.h"
+#include "heap/chunk_pool.h"
 
 #include <stdint.h>
 
 #define HINTS 4096
 #define SLACK 64
-
-static const unsigned short classes[] = {256, 384, 512, 768, 1024, 1536, 2048, 4096};
-#define CLASSES ((int)(sizeof(classes) / sizeof(classes[0])))
 
 static uint8_t learned[HINTS];
 
@@ -26,16 +24,13 @@ static uint8_t *hint_of(const void *key)
 /* The smallest class for so many bytes, or the largest. */
 static int class_for(size_t bytes)
 {
-    int at = 0;
-    while (at < CLASSES - 1 && classes[at] < bytes)
-        at++;
-    return at;
+    return h_class_for(bytes < H_CHUNK_LARGEST ? bytes : H_CHUNK_LARGEST);
 }
 
 B_INLINE size_t h_chunk_size(const void *key, size_t need)
 {
     int at = class_for(need + SLACK), hint = __atomic_load_n(hint_of(key), __ATOMIC_RELAXED);
-    size_t size = classes[at > hint ? at : hint];
+    size_t size = h_class_sizes[at > hint ? at : hint];
     return size >= need + SLACK ? size : need + SLACK;
 }
 

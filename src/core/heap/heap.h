@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "heap/chunk_pool.h"
+
 /* Bytes to allocate for the first chunk of a tasklet that starts with the code
  * that `key` stands for and needs at least `need` bytes.  Any thread. */
 size_t h_chunk_size(const void *key, size_t need);
@@ -62,5 +64,12 @@ static inline void h_block_give(void *block)
 void *h_block_take_locked(void);
 void h_block_give_locked(void *block);
 void h_blocks_after_fork(void);
+/* Gives the pages of the freed blocks back to the system.  For callers that exclude each other. */
+void h_blocks_trim(void);
+/* Blocks in use, and freed ones that keep their pages. */
+typedef struct {
+    size_t in_use, warm;
+} h_block_counts;
+void h_blocks_count(h_block_counts *counts);
 
 #endif

@@ -26,8 +26,9 @@ int p_memory_read(const void *from, void *to, size_t size);
 /* ---- stacks ------------------------------------------------------------- */
 
 /* The header of a C stack lies at its top, so that a suspended stack costs one warm page.  `sp` is
- * valid while the stack is suspended, `next` while it is in a free list; `limits` belongs to the
- * cpython room, `fake` to track.h, `keeper` to the sched room. */
+ * valid while the stack is suspended, `next` while it is a spare one of a scheduler; `limits`
+ * belongs to the cpython room, `fake` to track.h, `keeper` to the sched room. */
+typedef struct p_stack_entry p_stack_entry;
 typedef struct p_stack {
     struct p_stack *next;
     void *sp;
@@ -36,6 +37,7 @@ typedef struct p_stack {
     uintptr_t limits[3];
     void *fake;
     void *keeper;
+    p_stack_entry *entry; /* where stack_mmap.c has it */
 } p_stack;
 
 /* The address space of one stack. */
@@ -43,12 +45,12 @@ typedef struct p_stack {
 
 /* A new stack of P_STACK_SIZE bytes, or NULL without memory.  Any thread. */
 p_stack *p_stack_new(void);
-/* Gives the pages of a stack that is not in use back to the system; it stays usable. */
-void p_stack_trim(p_stack *stack);
-/* Returns a stack for reuse by any thread. */
+/* Gives all its pages back to the system, and the stack to whoever needs one next.  Nothing runs on
+ * it any more. */
 void p_stack_free(p_stack *stack);
-/* Stacks handed out and not returned. */
+/* Stacks handed out and not returned; and all that there ever were at one time. */
 long p_stacks_live(void);
+long p_stacks_made(void);
 void p_stacks_after_fork(void);
 
 /* ---- the switch (switch_*.S) --------------------------------------------- */

@@ -83,12 +83,12 @@ static void free_contents(s_sched *s)
  * and destructors still run Python code. */
 static int make_idler(s_sched *s)
 {
-    void *chunk = c_malloc(IDLE_CHUNK);
+    void *chunk = c_chunk_new(IDLE_CHUNK);
     s->idler = chunk ? new_tasklet(s_hook.type) : NULL;
     if (chunk == NULL)
         PyErr_NoMemory();
     if (s->idler == NULL) {
-        PyMem_Free(chunk);
+        c_chunk_free(chunk, IDLE_CHUNK);
         return S_E_SET;
     }
     s_main_init(s, s->idler);
@@ -294,6 +294,7 @@ int s_after_fork(void)
         return 0;
     done_in = p_process_id();
     h_blocks_after_fork();
+    h_chunks_after_fork();
     p_stacks_after_fork();
     p_stack_words_after_fork();
     s_carriers_after_fork();

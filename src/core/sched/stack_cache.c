@@ -42,7 +42,6 @@ void s_stacks_trim(s_sched *s)
         p_stack *stack = s->spare->next;
         s->spare->next = stack->next;
         s->spares--;
-        p_stack_trim(stack);
         p_stack_free(stack);
     }
     s->spares_idle = s->spares;

@@ -11,7 +11,7 @@
 static B_INLINE int make_first_chunk(PyThreadState *ts, s_tasklet *t)
 {
     size_t size = h_chunk_size(c_code_key(t->func), c_chunk_size_for(t->func));
-    void *chunk = c_malloc(size);
+    void *chunk = c_chunk_new(size);
     if (chunk == NULL)
         return S_E_MEMORY;
     if (s_torture & S_TORTURE_ALLOC)
@@ -149,7 +149,7 @@ void s_free_state(s_tasklet *t)
     c_state_clear(&t->c);
     if (root != NULL && s_torture & S_TORTURE_ALLOC)
         memset(root, SCRIBBLE, size);
-    PyMem_Free(root);
+    c_chunk_free(root, size);
 }
 
 /* Whether `t` was killed, as `waiter` sees it.  An exit exception ends its own tasklet only, unless

@@ -34,7 +34,7 @@ PyObject *(*s_fiber_run)(PyObject *fiber);
 
 static int make_fiber_chunk(s_sched *s, s_fiber *fiber)
 {
-    void *chunk = c_malloc(CHUNK_SIZE);
+    void *chunk = c_chunk_new(CHUNK_SIZE);
     PyObject *context = fiber->c.context; /* given before the start */
     if (chunk == NULL)
         return S_E_MEMORY;
@@ -52,7 +52,7 @@ static void free_fiber_chunk(s_fiber *fiber)
     fiber->c.context = NULL;
     c_state_clear(&fiber->c);
     fiber->c.context = context;
-    PyMem_Free(chunk);
+    c_chunk_free(chunk, CHUNK_SIZE);
 }
 
 int s_fiber_begin(s_sched *s, s_fiber *fiber)

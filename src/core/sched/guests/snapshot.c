@@ -96,7 +96,7 @@ static int restore_frames(s_tasklet *t, const s_snapshot *snapshot, const char *
     PyThreadState *ts = c_thread_state();
     if ((*wrong = c_frames_check(ts, snapshot->frames, &size)) != NULL)
         return S_E_SNAPSHOT;
-    void *chunk = c_malloc(size);
+    void *chunk = c_chunk_new(size);
     if (chunk == NULL)
         return S_E_MEMORY;
     s_unbind(t);
