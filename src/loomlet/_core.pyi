@@ -15,12 +15,14 @@ from typing import (
     Protocol,
     Self,
     TypeAlias,
-    TypedDict,
     final,
 )
 
 from typing_extensions import TypeVar
 
+from loomlet._core_heap import _heap_stats as _heap_stats
+from loomlet._core_heap import _heap_trim as _heap_trim
+from loomlet._core_heap import _Stats
 from loomlet._core_http import HttpCycle as HttpCycle
 from loomlet._core_http import HttpRequest as HttpRequest
 from loomlet._core_http import HttpServer as HttpServer
@@ -46,13 +48,6 @@ _State: TypeAlias = Literal["new", "runnable", "running", "blocked", "paused", "
 
 class _HasFileno(Protocol):
     def fileno(self) -> int: ...
-
-class _Stats(TypedDict):
-    soft: int
-    hard: int
-    why_hard: dict[str, int]
-    stacks: int
-    tasklet_size: int
 
 SOFT_SUPPORTED: int
 ERROR_CODES: dict[str, int]

@@ -22,6 +22,7 @@ PUBLIC = (
     "loomlet.compat.greenlet",
     "loomlet.compat.stackless",
     "loomlet.errors",
+    "loomlet.heap",
     "loomlet.http",
     "loomlet.net",
     "loomlet.observe",

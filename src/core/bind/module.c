@@ -115,6 +115,7 @@ static int add_functions(PyObject *module)
                                              bind_blocking_functions,
                                              bind_resolver_functions,
                                              bind_inspect_functions,
+                                             bind_heap_functions,
                                              bind_preempt_functions,
                                              bind_fiber_functions,
                                              bind_greenlet_functions,

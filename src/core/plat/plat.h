@@ -19,6 +19,8 @@
 void *p_reserve(size_t size);
 /* Gives the pages of [at, at + size) back to the system; they read as zeros again. */
 void p_release_pages(void *at, size_t size);
+/* Lets the C library give back what it can, where it has a function for that. */
+void p_trim_library(void);
 
 /* Reads an address that may not be mapped (memory_read_linux.c): 0, or -1. */
 int p_memory_read(const void *from, void *to, size_t size);

@@ -33,6 +33,9 @@
 
 /* The first in the list of all schedulers, ended ones too. */
 const s_sched *s_first_scheduler(void);
+/* The spare C stacks of all schedulers: how many; and giving those of one back, on its thread. */
+long s_spare_stacks(void);
+void s_free_spare_stacks(s_sched *s);
 /* The scheduler of a living thread, or NULL. */
 s_sched *s_sched_of(PyThreadState *ts);
 s_sched *s_sched_of_thread(unsigned long thread_id);

@@ -68,11 +68,7 @@ static void free_contents(s_sched *s)
     s->io_scratch = NULL;
     Py_CLEAR(s->io_spare);
     forget_object_calls(s);
-    while (s->spare != NULL) {
-        p_stack *stack = s->spare;
-        s->spare = stack->next;
-        p_stack_free(stack);
-    }
+    s_free_spare_stacks(s);
     if (s->idler != NULL)
         s_free_state(s->idler);
     Py_CLEAR(s->main);

@@ -32,6 +32,24 @@ void s_stack_give(s_sched *s, p_stack *stack)
     s->spares++;
 }
 
+void s_free_spare_stacks(s_sched *s)
+{
+    while (s->spare != NULL) {
+        p_stack *stack = s->spare;
+        s->spare = stack->next;
+        p_stack_free(stack);
+    }
+    s->spares = s->spares_idle = 0;
+}
+
+long s_spare_stacks(void)
+{
+    long count = 0;
+    for (const s_sched *s = s_first_scheduler(); s != NULL; s = s->next)
+        count += __atomic_load_n(&s->spares, __ATOMIC_RELAXED);
+    return count;
+}
+
 /* Half of those that were not needed for a while; a few stay.  A stack that is needed again at once
  * would cost two system calls and page faults each time. */
 void s_stacks_trim(s_sched *s)

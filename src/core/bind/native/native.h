@@ -18,7 +18,7 @@ extern const c_with_methods bind_lock_with, bind_semaphore_with, bind_condition_
 #define bind_is_channel(o) PyObject_TypeCheck((o), &bind_channel_type)
 
 extern PyMethodDef bind_native_functions[], bind_inspect_functions[], bind_blocking_functions[];
-extern PyMethodDef bind_preempt_functions[], bind_fiber_functions[];
+extern PyMethodDef bind_preempt_functions[], bind_fiber_functions[], bind_heap_functions[];
 
 /* ---- functions.c --------------------------------------------------------------------- */
 
