@@ -19,7 +19,7 @@ static struct {
 static size_t random_size(void)
 {
     uint64_t bits = runner_random();
-    return bits % 50 == 0 ? 4097 + bits / 50 % 9000 : 1 + bits / 50 % 4096;
+    return bits % 50 == 0 ? 8193 + bits / 50 % 9000 : 1 + bits / 50 % 8192;
 }
 
 static void take(int i)
@@ -138,7 +138,7 @@ TEST(what_is_given_back_in_any_order_leaves_few_pages)
     }
     h_chunks_trim();
     CHECK(count().resident_bytes == 0);
-    fill_and_empty(4096);
+    fill_and_empty(6144);
     h_chunks_trim();
     CHECK(count().resident_bytes == 0);
 }

@@ -23,12 +23,12 @@ TEST(a_chunk_that_was_outgrown_is_larger_next_time)
     for (int i = 0; i < 20; i++) {
         h_chunk_outgrown(key, size);
         size_t next = h_chunk_size(key, 100);
-        CHECK(next > size || (next == size && size == 4096));
+        CHECK(next > size || (next == size && size == 8192));
         h_chunk_outgrown(key, 256);
         CHECK(h_chunk_size(key, 100) == next);
         size = next;
     }
-    CHECK(size == 4096);
+    CHECK(size == 8192);
     CHECK(h_chunk_size(key, 100000) >= 100000);
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loomlet.bench import http, memory, net, preempt, ring, taskspeed
+from loomlet.bench import heap, http, memory, net, preempt, ring, taskspeed
 from loomlet.bench.catalogue import EXPERIMENTS
 from loomlet.bench.model import BenchError, Job, Missing, Row
 from loomlet.bench.peers import PROGRAMS, SYSTEMS
@@ -172,3 +172,51 @@ def test_rates_are_words_for_the_reader() -> None:
     assert net.rate(Row("go", "connect N=2", "ns", 1e5, 1e5, 1e5, 1)) == "10,000 /s"
     assert net.rate(Row("go", "parked N=2", "B", 1e5, 1e5, 1e5, 1)) == ""
     assert memory.rate(Row("go", "N=10", "ns", 1000, 1000, 1000, 1)) == "1,000 k/s"
+
+
+@pytest.mark.parametrize("case", ["", "rounds", "rounds N=0", "rounds N=5 soft", "reports", "N=5"])
+def test_a_crowd_or_a_program_that_is_unknown_is_refused(case: str) -> None:
+    with pytest.raises(BenchError, match="expected a case like"):
+        heap.cells(True, [case])
+
+
+def test_only_loomlet_has_crowds_and_all_have_programs() -> None:
+    for cell in heap.cells(False, []):
+        systems = ("loomlet",) if cell.case.startswith("rounds") else heap.SYSTEMS
+        assert tuple(job.system for job in cell.jobs) == systems
+
+
+def test_later_rounds_count_by_their_median_time_and_their_largest_size() -> None:
+    (cell,) = heap.cells(True, ["rounds N=7 hard"])
+    size = iter([5, 9, *[4] * 8])
+    rounds = [{"bytes": next(size), "create": n, "finish": 2} for n in range(heap.ROUNDS)]
+    found = heap.samples(cell.jobs[0], {"rounds": rounds, "left": 3})
+    assert {(each.case.removeprefix(cell.case), each.unit): each.value for each in found} == {
+        ("", "ns"): 2,
+        (" later", "ns"): 7,
+        ("", "B"): 5,
+        (" later", "B"): 9,
+        (" left", "B"): 3,
+    }
+
+
+@pytest.mark.parametrize("rounds", [None, [], [{"bytes": 1, "create": 1, "finish": 1}]])
+def test_a_round_of_a_crowd_that_is_not_there_is_a_failure(rounds: object) -> None:
+    (cell,) = heap.cells(True, ["rounds N=7"])
+    with pytest.raises(BenchError, match="expected 10 rounds"):
+        heap.samples(cell.jobs[0], {"rounds": rounds, "left": 3})
+
+
+def test_lists_that_lack_entries_are_a_failure() -> None:
+    (cell,) = heap.cells(True, ["report"])
+    output = {"seconds": [3.0, 1.0, 2.0], "entries": 900_000, "peak": 5, "left": 4}
+    found = heap.samples(cell.jobs[1], output)
+    assert {each.case: each.value for each in found} == {
+        "report": 6,
+        "report later": 1.5,
+        "report first": 3,
+        "report peak": 5,
+        "report left": 4,
+    }
+    with pytest.raises(BenchError, match="expected 900000 entries, counted 899999"):
+        heap.samples(cell.jobs[1], output | {"entries": 899_999})

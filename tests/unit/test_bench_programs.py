@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from loomlet import _core
-from loomlet.bench import freeze, measure, memory, net, peers, preempt, ring, taskspeed
+from loomlet.bench import freeze, heap, measure, memory, net, peers, preempt, ring, taskspeed
 from loomlet.bench.model import BenchError, Job
 from loomlet.bench.peers import PROGRAMS, SYSTEMS
 from loomlet.bench.programs import driver
@@ -18,6 +23,7 @@ OURS = {
     "handoff_echo.py",
     "handoff_switches.py",
     "handoff_waits.py",
+    "heap_rounds.py",
     "http_loomlet.py",
     "on_loomlet.py",
     "waiting_on_loomlet.py",
@@ -223,3 +229,40 @@ def test_a_program_that_does_not_compile_is_a_named_failure(
     monkeypatch.setattr("loomlet.bench.peers.PROGRAMS", tmp_path)
     with pytest.raises(BenchError, match=r"building ring\.go failed"):
         measure.execute(job_of_go)
+
+
+@pytest.mark.parametrize("case", ["rounds N=3000", "rounds N=1000 deep", "rounds N=300 hard"])
+def test_crowds_come_and_go(case: str) -> None:
+    (cell,) = heap.cells(True, [case])
+    found = heap.samples(cell.jobs[0], measure.execute(cell.jobs[0]))
+    assert [(each.case.removeprefix(case), each.unit) for each in found][:2] == [
+        ("", "ns"),
+        (" later", "ns"),
+    ]
+    assert all(each.value > 0 for each in found[:4])
+
+
+@pytest.mark.parametrize("system", heap.SYSTEMS)
+def test_lists_grow_with_every_allocator(system: str) -> None:
+    for case in heap.ENTRIES:
+        (cell,) = heap.cells(True, [case])
+        whole = job(list(cell.jobs), system)
+        work = replace(whole, parameters={**whole.parameters, "rounds": 2})
+        assert len(heap.samples(work, measure.execute(work))) == 5
+
+
+def test_an_allocator_that_is_not_there_is_no_other_one() -> None:
+    """The loader only warns of a library that it cannot preload."""
+    (cell,) = heap.cells(True, ["report"])
+    work = cell.jobs[1]
+    work = replace(work, parameters={**work.parameters, "library": "libnowhere.so.1"})
+    known = json.dumps({**work.parameters, "flavour": ""})
+    done = subprocess.run(
+        [sys.executable, "-P", str(PROGRAMS / "driver.py"), "heap", "heap_report", known],
+        env=os.environ | {"LD_PRELOAD": "libnowhere.so.1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "libnowhere.so.1 was not loaded" in done.stderr

@@ -38,11 +38,12 @@
 #define WARM 16
 #define SIZE_STEP 128 /* all classes are multiples of it */
 
-const unsigned short h_class_sizes[H_CLASSES] = {256, 384, 512, 768, 1024, 1536, 2048, 4096};
+const unsigned short h_class_sizes[H_CLASSES] = {256,  384,  512,  768,  1024,
+                                                 1536, 2048, 4096, 6144, 8192};
 
 static const uint8_t class_of_steps[] = {
-    [0 ... 2] = 0, [3] = 1,        [4] = 2,         [5 ... 6] = 3,
-    [7 ... 8] = 4, [9 ... 12] = 5, [13 ... 16] = 6, [17 ... 32] = 7,
+    [0 ... 2] = 0,  [3] = 1,         [4] = 2,         [5 ... 6] = 3,   [7 ... 8] = 4,
+    [9 ... 12] = 5, [13 ... 16] = 6, [17 ... 32] = 7, [33 ... 48] = 8, [49 ... 64] = 9,
 };
 
 typedef struct {

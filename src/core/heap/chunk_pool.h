@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-#define H_CLASSES 8
-#define H_CHUNK_LARGEST 4096 /* larger ones come from the C library */
+#define H_CLASSES 10
+#define H_CHUNK_LARGEST 8192 /* larger ones come from the C library */
 
 extern const unsigned short h_class_sizes[H_CLASSES];
 

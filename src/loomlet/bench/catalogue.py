@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from loomlet.bench import freeze, handoff, http, memory, net, preempt, ring, taskspeed
+from loomlet.bench import freeze, handoff, heap, http, memory, net, preempt, ring, taskspeed
 from loomlet.bench.model import Experiment
 
 EXPERIMENTS: Mapping[str, Experiment] = {
@@ -17,6 +17,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         freeze.EXPERIMENT,
         net.EXPERIMENT,
         handoff.EXPERIMENT,
+        heap.EXPERIMENT,
         http.EXPERIMENT,
     )
 }

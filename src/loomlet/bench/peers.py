@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import shutil
 import sys
 from collections.abc import Mapping
+from ctypes.util import find_library
 from dataclasses import dataclass
 from importlib import metadata, util
 from pathlib import Path
@@ -82,6 +84,30 @@ class Python:
 
 
 @dataclass(frozen=True)
+class Allocator:
+    """This interpreter with that allocator preloaded; without a library, with the C library's."""
+
+    name: str
+    library: str
+    install: str
+    program: str = "heap_report"
+
+    def version(self) -> str | None:
+        """The file name of the library that the loader finds, or the C library's version."""
+        if not self.library:
+            return " ".join(platform.libc_ver()).strip() or None
+        return find_library(self.library)
+
+    def command(self, job: Job) -> tuple[list[str], dict[str, str]]:
+        """The driver, which makes sure that the library was loaded."""
+        library = find_library(self.library) or "" if self.library else ""
+        parameters = json.dumps({**job.parameters, "flavour": "", "library": library})
+        driver = str(PROGRAMS / "driver.py")
+        command = [sys.executable, "-P", driver, job.experiment, self.program, parameters]
+        return command, {"LD_PRELOAD": library, "PYTHONMALLOC": "default"}
+
+
+@dataclass(frozen=True)
 class Go:
     """A Go program, built once per source and compiler."""
 
@@ -146,6 +172,7 @@ def _words(parameters: Mapping[str, Any]) -> list[str]:
 
 _PIP = "pip install {}"
 _GO = "install Go 1.19 or newer and put `go` on the PATH (Debian: apt install golang-go)"
+_DEBIAN = "install lib{0} (Debian: apt install {1})"
 _ERLANG = "install Erlang and put `erl` and `erlc` on the PATH (Debian: apt install erlang-base)"
 
 _ALL: tuple[System, ...] = (
@@ -161,6 +188,12 @@ _ALL: tuple[System, ...] = (
     Python("threads", "on_threads"),
     Python("cloudpickle", "on_pickles", "cloudpickle", "cloudpickle", _PIP.format("cloudpickle")),
     Python("dill", "on_pickles", "dill", "dill", _PIP.format("dill")),
+    Allocator("glibc", "", "run on a system with the GNU C library"),
+    Allocator("mimalloc", "mimalloc", _DEBIAN.format("mimalloc", "libmimalloc2.0")),
+    Allocator("jemalloc", "jemalloc", _DEBIAN.format("jemalloc", "libjemalloc2")),
+    Allocator(
+        "tcmalloc", "tcmalloc_minimal", _DEBIAN.format("tcmalloc_minimal", "libtcmalloc-minimal4")
+    ),
     Go("go", 1, _GO),
     Go("go-2", 2, _GO),
     Erlang("erlang", _ERLANG),

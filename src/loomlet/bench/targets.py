@@ -130,6 +130,15 @@ def _no_worse() -> Iterator[Target]:
     yield _net("gevent", _REDIS, 0.9, 1)
 
 
+def _later_rounds() -> Iterator[Target]:
+    """All rounds of a crowd of tasklets are as fast and as lean as the first."""
+    for case in ("rounds N=1000000", "rounds N=100000 deep", "rounds N=30000 hard"):
+        for what, unit, must in (("time", "ns", 1.1), ("bytes", "B", 1.05)):
+            later, first = ("loomlet", f"{case} later", unit), ("loomlet", case, unit)
+            name = f"{case}: {what} of later rounds / the first"
+            yield Target(name, "heap", later, first, must, 1, at_least=False)
+
+
 def _handoff(case: str, unit: str, must: float, aim: float) -> Target:
     what = f"{case}, {unit}"
     return Target(what, "handoff", ("loomlet", case, unit), None, must, aim, at_least=False)
@@ -358,6 +367,7 @@ TARGETS: Sequence[Target] = (
     Target("bytes per parked connection", "net", _PARKED, None, 3072, 1536, at_least=False),
     *_no_worse(),
     *_handoffs(),
+    *_later_rounds(),
     *_dynamic(),
     *_files(),
     *_protocols(),

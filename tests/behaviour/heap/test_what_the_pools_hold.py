@@ -51,15 +51,15 @@ def test_each_tasklet_has_a_first_chunk(mode):
 
 
 def test_a_function_with_a_large_frame_has_a_large_chunk():
-    """That of the C library, above 4096 bytes."""
-    names = ", ".join(f"v{n}" for n in range(1000))
+    """That of the C library, above 8192 bytes."""
+    names = ", ".join(f"v{n}" for n in range(1100))
     space = {}
-    exec(f"def large(gate):\n    {names} = range(1000)\n    gate.receive()", space)
+    exec(f"def large(gate):\n    {names} = range(1100)\n    gate.receive()", space)
     gate, before = Channel(), heap.stats()
     tasklets = start(3, space["large"], gate)
     now = heap.stats()
     assert now["large_chunks"] == before["large_chunks"] + 3
-    assert now["large_chunk_bytes"] >= before["large_chunk_bytes"] + 3 * 8000
+    assert now["large_chunk_bytes"] >= before["large_chunk_bytes"] + 3 * 8192
     end(gate, tasklets)
     assert heap.stats()["large_chunk_bytes"] == before["large_chunk_bytes"]
 

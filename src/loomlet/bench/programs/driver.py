@@ -2,9 +2,9 @@
 
     python -P driver.py EXPERIMENT PROGRAM PARAMETERS
 
-EXPERIMENT is `taskspeed`, `ring`, `memory`, `preempt`, `freeze`, `net` or `handoff`, PROGRAM the
-name of a file beside this one (`on_asyncio`), PARAMETERS a JSON object whose keys are the arguments
-of the run_* function below.
+EXPERIMENT is `taskspeed`, `ring`, `memory`, `preempt`, `freeze`, `net`, `handoff` or `heap`,
+PROGRAM the name of a file beside this one (`on_asyncio`), PARAMETERS a JSON object whose keys are
+the arguments of the run_* function below.
 
 It is started as a script, with `-P` so that this folder is not importable, and knows nothing of
 the package around it: a process that measures a peer holds the peer and the standard library only.
@@ -23,6 +23,7 @@ A program offers any of these functions:
     timers(count, flavour)                            -> ns to set and to cancel each timer
     blocking(count, flavour)                          -> ns for each call on another thread
     look_up(count, rounds, flavour)                   -> ns for each of so many names at once
+    inside(call)                                      -> what the call returns, made in a task
     cooperate()                                       -> nothing; patches the standard library
     at_once(calls)                                    -> nothing; calls each, all at once
 
@@ -42,7 +43,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from time import perf_counter_ns
+from time import perf_counter_ns, process_time_ns
 from types import ModuleType
 from typing import Any
 
@@ -64,8 +65,9 @@ class Meter:
     back shows as a fatter one.
     """
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, clock: Callable[[], int] = perf_counter_ns) -> None:
         self.count = count
+        self.clock = clock
         self.base: int | None = None
         self.started = 0
         self.woken = 0
@@ -76,20 +78,20 @@ class Meter:
         gc.collect()
         if self.base is None:
             self.base = resident()
-        self.started = perf_counter_ns()
+        self.started = self.clock()
 
     def blocked(self, count: int) -> None:
         """All of the round's tasks wait; `count` is how many the program found waiting."""
-        create = perf_counter_ns() - self.started
+        create = self.clock() - self.started
         if count != self.count or self.base is None:
             raise SystemExit(f"expected {self.count} blocked tasks, found {count}")
         size = (resident() - self.base) / count
         self.rounds.append({"bytes": size, "create": create / count})
-        self.woken = perf_counter_ns()
+        self.woken = self.clock()
 
     def finished(self, count: int) -> None:
         """The round's tasks have been woken and are over; `count` is how many ended."""
-        finish = perf_counter_ns() - self.woken
+        finish = self.clock() - self.woken
         if count != self.count:
             raise SystemExit(f"expected {self.count} finished tasks, found {count}")
         self.rounds[-1]["finish"] = finish / count
@@ -287,6 +289,24 @@ def run_handoff(
     return found
 
 
+def run_heap(
+    program: ModuleType, kind: str, count: int, rounds: int, *, flavour: str, library: str = ""
+) -> dict[str, Any]:
+    """Crowds of tasklets, or lists that grow: in a tasklet, if the program has one."""
+    if library and library not in Path("/proc/self/maps").read_text(encoding="utf-8"):
+        raise SystemExit(f"{library} was not loaded")
+    report = load("heap_report")
+    if kind in report.KINDS:
+        inside = getattr(program, "inside", None)
+        work = partial(report.measure, kind, rounds)
+        found: dict[str, Any] = inside(work) if inside else work()
+        return found
+    meter = Meter(count, process_time_ns)
+    load("heap_rounds").run(kind, count, rounds, meter)
+    gc.collect()
+    return {"rounds": meter.rounds, "left": max(0, resident() - (meter.base or 0)) / count}
+
+
 def load(name: str) -> ModuleType:
     """The program of that name, loaded from its file."""
     path = Path(__file__).with_name(f"{name}.py")
@@ -310,6 +330,7 @@ def main(arguments: list[str]) -> None:
         "freeze": run_freeze,
         "net": run_net,
         "handoff": run_handoff,
+        "heap": run_heap,
     }
     print(json.dumps(runners[experiment](load(program), **json.loads(parameters))))
 

@@ -293,6 +293,11 @@ def memory(count: int, rounds: int, context: bool, flavour: str, meter: Any) -> 
 give_up = schedule
 
 
+def inside(call: Callable[[], Any]) -> Any:
+    """What the call returns, in a tasklet that is not main."""
+    return loomlet.run(lambda: spawn(call).result(), slice=None)
+
+
 def preempt(slice: float, calls: list[Callable[[], None]], flavour: str) -> list[int]:
     """Run the calls in tasklets with that slice; ns that each of the last requests waited."""
 
