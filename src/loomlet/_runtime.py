@@ -8,6 +8,7 @@ failure that no tasklet joins.  Importing this module passes the callbacks to th
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import sys
 import threading
@@ -87,6 +88,7 @@ def run_whatever_is_late(
             result, late = _run_inside(main, args, slice)
     finally:
         _core._run_end()  # if it has not begun
+        _core._let_go_of_failures()
         if failures is not None:
             _watchers.remove(failures)
     _warn_of_survivors()
@@ -366,6 +368,7 @@ def _install() -> None:
     _core._set_hooks(errors.make, _failed, _abandoned, exits, errors.TaskletKilled)
     _core._stackless_send_sequence(_sequence.send_sequence)
     _core._watch_extensions()
+    gc.callbacks.append(_core._after_collection)
     package = os.path.dirname(__file__) + os.sep
     _core._uninterruptible(package, package + "bench" + os.sep)
     os.register_at_fork(after_in_child=_core._after_fork)

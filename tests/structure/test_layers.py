@@ -54,7 +54,7 @@ ONE_VERSION = re.compile(r"py3\d\d")
 # Modules by level; a name ending in "." stands for a whole package.  `loomlet` itself, the public
 # API, lies between the modules that it is made of and those that are made with it.
 PYTHON_LEVELS = (
-    ("loomlet._core_heap", "loomlet._core_http", "loomlet._core_sync"),
+    ("loomlet._core_debug", "loomlet._core_heap", "loomlet._core_http", "loomlet._core_sync"),
     ("loomlet._after_import", "loomlet._alias", "loomlet._core", "loomlet._public"),
     ("loomlet._pinned", "loomlet._waits"),
     ("loomlet.errors",),

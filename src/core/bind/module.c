@@ -123,6 +123,7 @@ static int add_functions(PyObject *module)
                                              bind_event_loop_functions,
                                              bind_debug_socket_functions,
                                              bind_wait_report_functions,
+                                             bind_exception_functions,
                                              bind_snapshot_functions,
                                              bind_snapshot_part_functions,
                                              bind_checkpoint_functions,

@@ -4,6 +4,7 @@
 
 #include "base/b_check.h"
 #include "sched/events.h"
+#include "sched/failure.h"
 #include "sched/inbox.h"
 #include "sched/queue.h"
 #include "sched/run_interval.h"
@@ -44,6 +45,8 @@ void s_registry_after_fork(s_sched *mine);
 /* ---- tasklet.c, stack_cache.c -------------------------------------------------------- */
 
 void s_chunk_outgrown(s_tasklet *t);
+/* What a join of the ended `t` returns or raises, as what `joiner` is woken with. */
+void s_hand_outcome(s_tasklet *joiner, s_tasklet *t, int want_result);
 /* `t` will call func(*args) when it runs next, on a data stack of its own, and has no context: 0 or
  * S_E_. */
 int s_call_init(PyThreadState *ts, s_tasklet *t, PyObject *func, PyObject *args, PyObject *kwnames);
@@ -57,6 +60,7 @@ void s_forget_frames(s_sched *s, s_tasklet *t);
 /* One that can be bound again keeps nothing of a run but the name of its function. */
 static inline void s_forget_run(s_tasklet *t)
 {
+    s_failure_forget(t);
     Py_CLEAR(t->result);
     Py_CLEAR(t->failure);
     t->cancelled = t->owned = t->due = t->round = 0;

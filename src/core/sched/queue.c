@@ -52,6 +52,8 @@ static B_INLINE void look_around(s_sched *s)
     s->coarse_now = s_coarse_ms(p_now_coarse());
     if (s->leaving != NULL && s->leaving != s->current)
         Py_CLEAR(s->leaving);
+    if (B_UNLIKELY(s_settled_count > 0))
+        s_failures_let_go(S_SETTLED_AT_ONCE);
     s_read_inbox(s);
     if (b_heap_first(&s->timers) != NULL)
         s_timers_fire(s);

@@ -295,5 +295,6 @@ int s_after_fork(void)
     p_stack_words_after_fork();
     s_carriers_after_fork();
     s_registry_after_fork(s_self_here());
+    s_failures_after_fork();
     return 1;
 }

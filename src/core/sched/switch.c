@@ -37,6 +37,7 @@ static PyObject *take_delivery(s_tasklet *t)
     PyObject *value = t->wait.value, *error = t->error;
     t->wait.value = NULL;
     if (B_UNLIKELY(error != NULL)) {
+        s_failure_arrives(t, error, value);
         t->error = NULL;
         Py_XDECREF(value);
         PyErr_SetObject((PyObject *)Py_TYPE(error), error);
@@ -100,6 +101,14 @@ static B_COLD void run_rest(s_sched *s, s_tasklet *t)
     t->error = error;
 }
 
+/* Python code may run: destructors of what other receivers of the exception have left in it. */
+static B_COLD void bring_failure(s_sched *s, s_tasklet *t, PyObject *error, PyObject *value)
+{
+    c_call_on_frames(s->ts, &t->c);
+    s_failure_arrives(t, error, value);
+    c_leave_frames(s->ts, &t->c);
+}
+
 static PyObject *run_current(s_sched *s, s_tasklet *t)
 {
     unsigned char kept = t->saved_as;
@@ -119,6 +128,8 @@ static PyObject *run_current(s_sched *s, s_tasklet *t)
     }
     PyObject *value = t->wait.value, *error = t->error;
     t->wait.value = t->error = NULL;
+    if (B_UNLIKELY(error != NULL))
+        bring_failure(s, t, error, value);
     return c_resume(ts, &t->c, value, error);
 }
 

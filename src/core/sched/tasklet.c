@@ -167,9 +167,18 @@ PyObject *s_failure_for(const s_tasklet *waiter, s_tasklet *t)
         return NULL;
     t->observed = 1;
     if (!was_killed_for(waiter, t))
-        return Py_NewRef(t->failure);
+        return s_failure_take(t);
     PyObject *error = s_hook.exited(t);
     return error != NULL ? error : PyErr_GetRaisedException();
+}
+
+void s_hand_outcome(s_tasklet *joiner, s_tasklet *t, int want_result)
+{
+    PyObject *value = want_result && t->result ? t->result : Py_None;
+    if (t->failure != NULL)
+        value = (PyObject *)t;
+    Py_XSETREF(joiner->wait.value, Py_NewRef(value));
+    Py_XSETREF(joiner->error, s_failure_for(joiner, t));
 }
 
 static void wake_joiners(s_sched *s, s_tasklet *t)
@@ -183,10 +192,7 @@ static void wake_joiners(s_sched *s, s_tasklet *t)
         c_lock_give(&t->lock);
         if (joiner == NULL)
             return;
-        int wants = joiner->wait.value != NULL; /* result(), not join() */
-        PyObject *value = wants && t->result ? t->result : Py_None;
-        Py_XSETREF(joiner->wait.value, Py_NewRef(value));
-        Py_XSETREF(joiner->error, s_failure_for(joiner, t));
+        s_hand_outcome(joiner, t, joiner->wait.value != NULL); /* result(), not join() */
         s_wake(s, joiner);
     }
 }
@@ -213,8 +219,7 @@ static B_COLD void store_failure(s_sched *s, s_tasklet *t)
     int has_observer = t->owned || (b_linked(&t->joiners) && !b_list_empty(&t->joiners));
     Py_CLEAR(t->args);
     Py_CLEAR(t->kwnames);
-    t->result = NULL;
-    t->failure = failure;
+    s_failure_keep(t, failure);
     if (silent || has_observer)
         return;
     s->reporting = s->trap;
@@ -283,6 +288,9 @@ void s_finish(s_sched *s, s_tasklet *t, PyObject *result)
     wake_joiners(s, t);
     if (t->owned)
         s_report_child_ended(s, t);
+    if (B_UNLIKELY(t->failure != NULL) && Py_REFCNT((PyObject *)t) > 1 &&
+        s_hook.is_exit(t->failure))
+        s_failure_settle(s, t);
     Py_XSETREF(t->func, Py_XNewRef(c_function_name(t->func))); /* what its name is made of */
     Py_CLEAR(t->scope);
     if (B_UNLIKELY(again))
@@ -314,6 +322,7 @@ static B_INLINE void clear_execution(s_tasklet *t, int listed)
     s_free_state(t);
     if (t->attached)
         s_report_drop(s_self_here(), t);
+    s_failure_forget(t);
     Py_CLEAR(t->func);
     Py_CLEAR(t->args);
     Py_CLEAR(t->kwnames);
@@ -352,6 +361,7 @@ static void free_fields(s_tasklet *t)
         clear_execution(t, 0);
     if (t->attached)
         s_report_drop(s_self_here(), t);
+    s_failure_forget(t);
     Py_CLEAR(t->result);
     Py_CLEAR(t->failure);
     Py_CLEAR(t->name);

@@ -150,6 +150,7 @@ struct s_tasklet {
     union {
         PyObject *args; /* before the start: positional ones, then keyword values */
         PyObject *result;
+        PyObject *traceback; /* with `failure`: its traceback when it ended the tasklet, or NULL */
     };
     union {
         PyObject *kwnames;

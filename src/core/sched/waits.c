@@ -97,9 +97,7 @@ static int begin_join(s_sched *s, s_tasklet *t, s_tasklet *target, int want_resu
     if (code < 0 || queue_join(t, target, want_result))
         return code;
     s_deadline_drop(s, t);
-    Py_XSETREF(t->error, s_failure_for(t, target));
-    PyObject *result = want_result && target->result ? target->result : Py_None;
-    Py_XSETREF(t->wait.value, Py_NewRef(result));
+    s_hand_outcome(t, target, want_result);
     return 1;
 }
 

@@ -6,5 +6,6 @@
 
 extern PyMethodDef bind_debug_socket_functions[];
 extern PyMethodDef bind_wait_report_functions[]; /* wait_report.c */
+extern PyMethodDef bind_exception_functions[];   /* exceptions.c */
 
 #endif

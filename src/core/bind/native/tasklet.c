@@ -3,6 +3,7 @@
 
 #include "bind/native/native.h"
 #include "bind/pickling.h"
+#include "sched/failure.h"
 #include "sched/guests/scope.h"
 
 #define SELF ((s_tasklet *)self)
@@ -347,8 +348,8 @@ static PyObject *tasklet_get_scope(PyObject *self, void *unused)
 static PyObject *tasklet_get_failure(PyObject *self, void *unused)
 {
     (void)unused;
-    PyObject *failure = SELF->state == S_DONE ? SELF->failure : NULL;
-    return Py_NewRef(failure ? failure : Py_None);
+    PyObject *failure = SELF->state == S_DONE ? s_failure_take(SELF) : NULL;
+    return failure != NULL ? failure : Py_NewRef(Py_None);
 }
 
 /* Whether a join() has raised its failure, too. */
