@@ -1,11 +1,20 @@
 """The functions of loomlet._core that look at a running program: _core.pyi has their names."""
 
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
 __all__ = [
     "_after_collection",
+    "_all_tasklets",
+    "_answer_questions",
     "_debug_socket_after_fork",
     "_debug_socket_close",
     "_debug_socket_open",
     "_dump_at_signal",
+    "_find_holders",
+    "_frame_of",
+    "_frame_variable",
     "_let_go_of_failures",
 ]
 
@@ -15,3 +24,10 @@ def _debug_socket_after_fork() -> bool: ...
 def _dump_at_signal(words: tuple[str, ...], /) -> bool: ...
 def _let_go_of_failures() -> None: ...
 def _after_collection(phase: str, info: dict[str, int], /) -> None: ...
+def _find_holders(
+    roots: list[object], /
+) -> list[tuple[BaseException, int, list[Any], int, int]]: ...
+def _frame_variable(frame: FrameType, value: object, /) -> int: ...
+def _frame_of(tasklet: object, /) -> FrameType | None: ...
+def _answer_questions(function: Callable[[int], object], /) -> None: ...
+def _all_tasklets() -> list[Any]: ...

@@ -49,6 +49,9 @@ static inline int frame_is_entry(const c_frame *f)
     (void)f;
     return 0;
 }
+/* The collector's objects cannot be visited, only listed. */
+#define C_NO_OBJECT_VISIT 1
+
 #define C_NO_ENTRY_FRAMES 1
 static inline int frame_begins_activation(const c_frame *f)
 {

@@ -21,11 +21,13 @@
  * each entry, and whoever has kept the old entry has another chain than we); counting the
  * references of each frame alone (an exception and its context have frames in common).
  */
-#include "cpython/traceback.h"
 #include "cpython/layout.h"
 
+#include "cpython/traceback.h"
+
+#include "base/b_numbers.h"
+
 #include <frameobject.h>
-#include <stdlib.h>
 #include <traceback.h>
 
 PyObject *c_traceback_of(PyObject *exception)
@@ -42,47 +44,46 @@ void c_traceback_put(PyObject *exception, PyObject *traceback)
 
 /* ---- the graph ----------------------------------------------------------------------- */
 
-enum { FIRST_ROOM = 64, MOST_ITEMS = 4096 };
+enum { MOST_ITEMS = 4096 };
 
 typedef struct {
-    PyObject *object;
     Py_ssize_t outside; /* references that do not come from the graph */
     int seen;           /* from outside */
+    int next;           /* in the list of those that are to be looked through; -1: the last */
 } graph_node;
 
-/* The nodes in the order in which they were found, and their places by address. */
 typedef struct {
+    b_numbers objects; /* their numbers are those of the nodes */
     graph_node *nodes;
-    int *places; /* number of a node and 1; 0: free */
-    int count, room;
+    int room;
     int no_memory, unended;
+    int unread;     /* the first in that list */
     int containers; /* those are nodes that the present node refers to */
 } frame_graph;
 
-static int *place_of(const frame_graph *g, const PyObject *object)
+static inline PyObject *object_of(const frame_graph *g, int number)
 {
-    size_t mask = 2 * (size_t)g->room - 1;
-    size_t at = ((uintptr_t)object >> 4) * 0x9E3779B97F4A7C15u >> 20 & mask;
-    while (g->places[at] != 0 && g->nodes[g->places[at] - 1].object != object)
-        at = (at + 1) & mask;
-    return &g->places[at];
+    return (PyObject *)g->objects.addresses[number];
 }
 
-static int grow_graph(frame_graph *g)
+/* Makes the object a node. */
+static int add_node(frame_graph *g, PyObject *object)
 {
-    int room = g->room ? 2 * g->room : FIRST_ROOM;
-    graph_node *nodes = PyMem_RawRealloc(g->nodes, (size_t)room * sizeof(*nodes));
-    if (nodes != NULL)
-        g->nodes = nodes;
-    int *places = nodes != NULL ? PyMem_RawCalloc(2 * (size_t)room, sizeof(*places)) : NULL;
-    if (places == NULL)
-        return 0;
-    PyMem_RawFree(g->places);
-    g->places = places;
-    g->room = room;
-    for (int i = 0; i < g->count; i++)
-        *place_of(g, nodes[i].object) = i + 1;
-    return 1;
+    int number = b_number_add(&g->objects, object);
+    if (number >= g->room) {
+        int room = g->room ? 2 * g->room : 64;
+        graph_node *nodes = PyMem_RawRealloc(g->nodes, (size_t)room * sizeof(*nodes));
+        if (nodes == NULL)
+            number = -1;
+        else
+            g->nodes = nodes, g->room = room;
+    }
+    if (number < 0) {
+        g->no_memory = 1;
+        return -1;
+    }
+    g->nodes[number] = (graph_node){Py_REFCNT(object), 0, -1};
+    return number;
 }
 
 static inline int has_ended(PyObject *frame)
@@ -105,36 +106,29 @@ static int belongs_to_graph(frame_graph *g, PyObject *object)
 static int find_node(PyObject *object, void *arg)
 {
     frame_graph *g = arg;
-    int *place = place_of(g, object);
-    if (*place == 0) {
-        if (!belongs_to_graph(g, object))
-            return 0;
-        if (g->count == g->room && !grow_graph(g)) {
-            g->no_memory = 1;
-            return -1;
-        }
-        g->nodes[g->count++] = (graph_node){object, Py_REFCNT(object), 0};
-        place = place_of(g, object);
-        *place = g->count;
-    }
-    g->nodes[*place - 1].outside--;
+    int number = b_number_of(&g->objects, object);
+    if (number < 0 && belongs_to_graph(g, object) && (number = add_node(g, object)) < 0)
+        return -1;
+    if (number >= 0)
+        g->nodes[number].outside--;
     return 0;
 }
 
 static int see_node(PyObject *object, void *arg)
 {
-    const frame_graph *g = arg;
-    int number = *place_of(g, object);
-    if (number != 0 && !g->nodes[number - 1].seen) {
-        g->nodes[number - 1].seen = 1;
-        Py_TYPE(object)->tp_traverse(object, see_node, arg);
+    frame_graph *g = arg;
+    int number = b_number_of(&g->objects, object);
+    if (number >= 0 && !g->nodes[number].seen) {
+        g->nodes[number].seen = 1;
+        g->nodes[number].next = g->unread;
+        g->unread = number;
     }
     return 0;
 }
 
 static void traverse_node(frame_graph *g, int number, visitproc visit)
 {
-    PyObject *object = g->nodes[number].object;
+    PyObject *object = object_of(g, number);
     g->containers = !PyFrame_Check(object) && !PyTraceBack_Check(object);
     Py_TYPE(object)->tp_traverse(object, visit, g);
 }
@@ -151,34 +145,42 @@ typedef struct {
 static void build_graph(release *r)
 {
     frame_graph *g = &r->graph;
-    if (!grow_graph(g)) {
-        g->no_memory = 1;
+    if (add_node(g, r->exception) < 0)
         return;
-    }
-    find_node(r->exception, g);
-    g->nodes[0].outside -= r->owned - 1; /* one was taken off as if it were an edge */
+    g->nodes[0].outside -= r->owned;
     PyObject *traceback = PyException_GetTraceback(r->exception);
-    if (traceback != NULL) {
-        find_node(traceback, g); /* the caller's reference */
-        Py_DECREF(traceback);
-        g->nodes[1].outside--;
-    }
-    for (int i = 0; i < g->count && !g->no_memory; i++)
+    if (traceback != NULL && add_node(g, traceback) > 0)
+        g->nodes[1].outside -= 2; /* the caller's reference, and this one */
+    Py_XDECREF(traceback);
+    for (int i = 0; i < g->objects.count && !g->no_memory; i++)
         traverse_node(g, i, find_node);
 }
 
-/* Leaves the frames that nobody sees as the first nodes, with a reference to each. */
+static void see_all_from_outside(frame_graph *g)
+{
+    g->unread = -1;
+    for (int i = 0; i < g->objects.count; i++) {
+        if (g->nodes[i].outside > 0)
+            see_node(object_of(g, i), g);
+    }
+    while (g->unread >= 0) {
+        int number = g->unread;
+        g->unread = g->nodes[number].next;
+        traverse_node(g, number, see_node);
+    }
+}
+
+/* Leaves the frames that nobody sees as the first objects, with a reference to each. */
 static void pick_frames(frame_graph *g, int *all)
 {
     int count = 0;
-    for (int i = 0; i < g->count; i++) {
-        graph_node *node = &g->nodes[i];
-        if (node->seen)
+    for (int i = 0; i < g->objects.count; i++) {
+        if (g->nodes[i].seen)
             *all = 0;
-        else if (PyFrame_Check(node->object))
-            g->nodes[count++].object = Py_NewRef(node->object);
+        else if (PyFrame_Check(object_of(g, i)))
+            g->objects.addresses[count++] = Py_NewRef(object_of(g, i));
     }
-    g->count = count;
+    g->objects.count = count;
 }
 
 static void find_frames(void *arg)
@@ -188,14 +190,11 @@ static void find_frames(void *arg)
     int all = 1;
     build_graph(r);
     if (g->no_memory || g->nodes[0].outside > 0) {
-        g->count = 0;
+        g->objects.count = 0;
         r->code = g->no_memory ? -1 : 0;
         return;
     }
-    for (int i = 0; i < g->count; i++) {
-        if (g->nodes[i].outside > 0)
-            see_node(g->nodes[i].object, g);
-    }
+    see_all_from_outside(g);
     pick_frames(g, &all);
     r->code = all && !g->unended;
 }
@@ -215,11 +214,65 @@ int c_exception_let_go(PyObject *exception, Py_ssize_t owned)
     if (Py_REFCNT(exception) > owned)
         return 0;
     c_while_world_stopped(find_frames, &r);
-    for (int i = 0; i < r.graph.count; i++) {
-        drop_variables((PyFrameObject *)r.graph.nodes[i].object);
-        Py_DECREF(r.graph.nodes[i].object);
+    for (int i = 0; i < r.graph.objects.count; i++) {
+        drop_variables((PyFrameObject *)object_of(&r.graph, i));
+        Py_DECREF(object_of(&r.graph, i));
     }
     PyMem_RawFree(r.graph.nodes);
-    PyMem_RawFree(r.graph.places);
+    b_numbers_free(&r.graph.objects);
     return r.code;
 }
+
+/* ---- all of them --------------------------------------------------------------------- */
+
+static inline int has_traceback(PyObject *object)
+{
+    return PyExceptionInstance_Check(object) &&
+           ((PyBaseExceptionObject *)object)->traceback != NULL;
+}
+
+#ifndef C_NO_OBJECT_VISIT
+typedef struct {
+    PyObject *list;
+    Py_ssize_t objects;
+    int no_memory;
+} exception_list;
+
+static int add_exception(PyObject *object, void *arg)
+{
+    exception_list *found = arg;
+    found->objects++;
+    if (has_traceback(object) && PyList_Append(found->list, object) < 0)
+        found->no_memory = 1;
+    return !found->no_memory;
+}
+
+PyObject *c_exceptions_with_traceback(Py_ssize_t *objects)
+{
+    exception_list found = {PyList_New(0), 0, 0};
+    if (found.list != NULL)
+        PyUnstable_GC_VisitObjects(add_exception, &found);
+    if (found.no_memory)
+        Py_CLEAR(found.list);
+    *objects = found.objects;
+    return found.list;
+}
+#else
+PyObject *c_exceptions_with_traceback(Py_ssize_t *objects)
+{
+    PyObject *gc = PyImport_ImportModule("gc"), *found = PyList_New(0);
+    PyObject *all = gc != NULL ? PyObject_CallMethod(gc, "get_objects", NULL) : NULL;
+    Py_ssize_t count = all != NULL ? PyList_GET_SIZE(all) : 0;
+    for (Py_ssize_t i = 0; found != NULL && i < count; i++) {
+        PyObject *object = PyList_GET_ITEM(all, i);
+        if (has_traceback(object) && PyList_Append(found, object) < 0)
+            Py_CLEAR(found);
+    }
+    *objects = count;
+    if (all == NULL)
+        Py_CLEAR(found);
+    Py_XDECREF(all);
+    Py_XDECREF(gc);
+    return found;
+}
+#endif

@@ -12,5 +12,8 @@ void c_traceback_put(PyObject *exception, PyObject *traceback);
  * others refer to it or a call still runs; -1 without memory, with no exception set.  Python code
  * may run. */
 int c_exception_let_go(PyObject *exception, Py_ssize_t owned);
+/* A list of all exceptions that have a traceback; NULL with an exception set.  *objects: how many
+ * the collector knows. */
+PyObject *c_exceptions_with_traceback(Py_ssize_t *objects);
 
 #endif

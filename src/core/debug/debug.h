@@ -1,12 +1,14 @@
 /* What a process shows of its tasklets: dumps, the debug socket, and reports of stalls.
  *
- * Everything here works while Python is stuck.  It is written by a copy of the process (plat.h,
- * p_process_copy), in which nothing moves any more, and by threads that know no Python.
+ * Everything here but holders.c works while Python is stuck.  It is written by a copy of the
+ * process (plat.h, p_process_copy), in which nothing moves any more, and by threads that know no
+ * Python.
  *
  *   dump.c          all tasklets of the process, as lines that loomlet.observe parses
  *   stall_report.c  one tasklet that does not let the others run, as text on stderr
  *   ring_report.c   tasklets that wait for each other while others run on
  *   aside_report.c  tasklets that wait for the thread in which another one sits in C
+ *   holders.c       the exceptions that are alive, and who holds them (this needs Python)
  *   debug_socket.c  the thread that answers `python -m loomlet dump PID`
  *
  * Threads.  d_socket_open, d_socket_close and d_socket_after_fork: attached threads, one at a time.
@@ -36,6 +38,11 @@ int d_find_aside(s_sched *s);
  * its thread; no exception may leave them.  NULL: nothing is reported. */
 typedef void d_wait_handler(PyObject *tasklets);
 extern d_wait_handler *d_report_ring, *d_report_aside;
+
+/* Gets a connection (owned) on which another process asks who keeps exceptions, in a thread with a
+ * small stack; no exception may leave it.  NULL: nobody answers. */
+typedef void d_question_handler(int fd);
+extern d_question_handler *d_answer_question;
 
 /* From now on a thread answers at `path`: 0, S_E_MEMORY without a thread, S_E_SYSTEM - errno. */
 int d_socket_open(const char *path);

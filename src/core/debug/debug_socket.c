@@ -5,6 +5,10 @@
  * sleeps until a request comes; only while copies live does it look for their end, 20 times a
  * second, because they end without a signal.
  *
+ * One question, who keeps exceptions, only Python can answer.  A thread of its own waits for the
+ * GIL and hands the connection to Python, which answers on a thread with a stack of the usual size;
+ * meanwhile this thread goes on, and a second such question is refused.
+ *
  * A program may have closed the socket's descriptor.  Then the thread cannot be called back and is
  * left where it waits (`lost`).
  *
@@ -26,6 +30,10 @@ static p_thread listener;
 static int is_open, closing, lost;
 static int copies[COPIES], copy_count;
 
+d_question_handler *d_answer_question;
+static p_thread asker;
+static int has_asker, asker_done, asked_fd;
+
 /* Forgets the copies that have ended; `sleeps`: waits until the oldest one has. */
 static void reap_copies(int sleeps)
 {
@@ -45,10 +53,41 @@ static void refuse_request(int fd, int code)
     p_process_copy_write(fd, words, sizeof(words) - 1);
 }
 
+static void ask_python(void)
+{
+    PyGILState_STATE state = PyGILState_Ensure();
+    if (d_answer_question != NULL)
+        d_answer_question(asked_fd);
+    PyGILState_Release(state);
+    __atomic_store_n(&asker_done, 1, __ATOMIC_RELEASE);
+}
+
+static void join_asker(void)
+{
+    if (has_asker)
+        p_thread_join(&asker);
+    has_asker = 0;
+}
+
+/* Closes nothing of ours: Python has a descriptor of its own. */
+static void pass_question_on(int fd)
+{
+    if (has_asker && !__atomic_load_n(&asker_done, __ATOMIC_ACQUIRE))
+        return;
+    join_asker();
+    asked_fd = p_duplicate(fd);
+    asker_done = 0;
+    has_asker = asked_fd >= 0 && p_thread_start(&asker, ask_python) == 0;
+    if (!has_asker && asked_fd >= 0)
+        p_close(asked_fd);
+}
+
 static void answer_request(int fd)
 {
     char words[16];
     p_debug_socket_read_line(fd, words, sizeof(words));
+    if (strcmp(words, "exceptions\n") == 0)
+        pass_question_on(fd);
     if (strcmp(words, "dump\n") != 0)
         return;
     int64_t asked_at = p_now();
@@ -102,6 +141,7 @@ int d_socket_close(void)
     if (lost)
         return 1;
     Py_BEGIN_ALLOW_THREADS p_thread_join(&listener);
+    join_asker();
     Py_END_ALLOW_THREADS p_debug_socket_close(&listening);
     return 1;
 }
@@ -109,7 +149,7 @@ int d_socket_close(void)
 int d_socket_after_fork(void)
 {
     int had = is_open;
-    is_open = lost = 0;
+    is_open = lost = has_asker = 0;
     if (had)
         p_debug_socket_close(&listening);
     return had;

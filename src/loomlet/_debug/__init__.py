@@ -3,6 +3,8 @@
     server    the debug socket of this process: its path and permissions
     stalls    calls that keep the other tasklets of a thread from running
     client    asks the debug socket of another process for a dump
+    exceptions  those that are alive, and who holds them
+    holders   the objects on the way to an exception, as text
     parser    the lines of a dump, as values
     model     these values
     graph     which tasklet waits for which, and rings of waits

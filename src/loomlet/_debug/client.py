@@ -9,6 +9,7 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
+from loomlet._debug.exceptions import KeptException, read
 from loomlet._debug.model import Dump
 from loomlet._debug.parser import FORMAT, Reader
 from loomlet._debug.server import folders
@@ -51,6 +52,26 @@ def dump(pid: int) -> Dump:
         text = os.strerror(reader.refused)
         raise DumpError(f"process {pid} could not be copied: {text}")
     return reader.dump
+
+
+def exceptions(pid: int) -> list[KeptException]:
+    """What doctor() finds in a process of the same user; DumpError as of dump().
+
+    The process answers between two instructions of its Python code, so it does not while it is
+    stuck in C code that keeps the GIL.
+    """
+    with _connect(pid) as connection:
+        try:
+            connection.sendall(b"exceptions\n")
+            lines = list(_lines(connection))
+        except OSError as error:
+            raise _failure(pid, error) from error
+    if not lines:
+        raise DumpError(
+            f"process {pid} did not answer: it is about to end, answers another one at this "
+            "moment, or is of an older loomlet"
+        )
+    return read(lines)
 
 
 def _connect(pid: int) -> socket.socket:

@@ -13,6 +13,7 @@ LOOMLET_DUMP=0: run() opens no socket.
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import contextlib
 import os
@@ -69,6 +70,7 @@ def _open_socket() -> str:
     for folder in folders(os.geteuid()):
         path = f"{folder}/{os.getpid()}"
         try:
+            _core._answer_questions(_begin_answer)
             _make_private(folder)
             _clear(folder)
             _remove(path)  # left by a process with the same number
@@ -78,6 +80,17 @@ def _open_socket() -> str:
             continue
         return path
     raise error
+
+
+def _begin_answer(fd: int) -> None:
+    """Called with a connection by a thread of the core, whose stack is too small for more."""
+    _thread.start_new_thread(_answer, (fd,))
+
+
+def _answer(fd: int) -> None:
+    from loomlet._debug import exceptions
+
+    exceptions.answer(fd)
 
 
 def _remove(path: str) -> None:

@@ -3,6 +3,8 @@
 The named modules are imported first; of a script, which is not run, the modules that it imports
 anywhere in its text.  The findings are about these modules and what they bring along.
 
+`python -m loomlet doctor exceptions PID` looks at a running process instead: kept.py.
+
 The exit status is 0 if nothing was found, 1 if there are findings, 2 for a wrong command line or a
 module that cannot be imported.
 """
@@ -17,7 +19,7 @@ import sys
 import tokenize
 from collections.abc import Iterator
 
-from loomlet.doctor import findings
+from loomlet.doctor import findings, kept
 
 Commands = argparse._SubParsersAction  # the type that add_subparsers() gives has no public name
 
@@ -26,7 +28,8 @@ DESCRIPTION = """\
 Find what loomlet.patch does not reach in a program: whether it can be installed on this
 interpreter, which tools watch the process (debugger, profiler), which imported modules are known
 to wait in their own C code, which are made by pybind11, and which loaded libraries call system
-functions that wait.  The last is a hint, not a proof."""
+functions that wait.  The last is a hint, not a proof.  `doctor exceptions PID` lists the exceptions
+that a running process keeps alive, and who holds them."""
 
 
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
@@ -34,13 +37,18 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "doctor", help="what loomlet.patch does not reach", description=DESCRIPTION
     )
-    words = "a module to import, or script.py, whose imports are imported; it is not run"
+    words = (
+        "a module to import, or script.py, whose imports are imported; it is not run; or "
+        "`exceptions PID`"
+    )
     parser.add_argument("what", metavar="WHAT", nargs="*", help=words)
     parser.set_defaults(run=examine)
 
 
 def examine(options: argparse.Namespace) -> int:
     """Prints the findings; returns the exit status."""
+    if options.what[:1] == ["exceptions"]:
+        return kept.show(options.what[1:])
     tools = findings.tools()
     before, mapped = set(sys.modules), findings.loaded()
     failed = [problem for name in options.what for problem in _import_all(name)]

@@ -1,0 +1,45 @@
+#include "base/b_numbers.h"
+
+#include <stdlib.h>
+
+#define FIRST_ROOM 64
+#define MOST_ROOM (1 << 29)
+
+void b_numbers_free(b_numbers *table)
+{
+    free(table->addresses);
+    free(table->places);
+    *table = (b_numbers){0};
+}
+
+static int set_room(b_numbers *table, int room)
+{
+    const void **addresses = realloc(table->addresses, (size_t)room * sizeof(*addresses));
+    if (addresses == NULL)
+        return -1;
+    table->addresses = addresses;
+    int *places = calloc(2 * (size_t)room, sizeof(*places));
+    if (places == NULL)
+        return -1;
+    free(table->places);
+    table->places = places;
+    table->room = room;
+    for (int i = 0; i < table->count; i++)
+        *b_numbers_place(table, addresses[i]) = i + 1;
+    return 0;
+}
+
+int b_numbers_grow(b_numbers *table)
+{
+    if (table->room >= MOST_ROOM)
+        return -1;
+    return set_room(table, table->room ? 2 * table->room : FIRST_ROOM);
+}
+
+int b_numbers_reserve(b_numbers *table, ptrdiff_t count)
+{
+    int room = FIRST_ROOM;
+    while (room < count && room < MOST_ROOM)
+        room *= 2;
+    return set_room(table, room);
+}
