@@ -2,6 +2,7 @@
 traceback, and the collector is not needed for that."""
 
 import gc
+import sysconfig
 import types
 
 import pytest
@@ -212,6 +213,8 @@ def test_of_every_way(mode, way, failures):
         for _ in range(5):
             loomlet.schedule()
 
+    if way is in_a_thread and sysconfig.get_config_var("Py_GIL_DISABLED"):
+        pytest.skip("the worker frees what it has made, when it runs next")
     rounds(2)  # what is made once
     gc.collect()
     before = alive()

@@ -10,6 +10,7 @@ import concurrent.futures
 import contextvars
 import functools
 import gc
+import itertools
 import logging
 import queue
 import re
@@ -33,6 +34,7 @@ def clean(monkeypatch):
     """A module of its own holds what the seeds keep, and the collector sleeps."""
     HOLDER.__dict__.clear()
     HOLDER.__name__ = "kept_by_this_module"
+    HOLDER.number = next(number)
     monkeypatch.setitem(sys.modules, "kept_by_this_module", HOLDER)
     gc.collect()
     gc.disable()
@@ -52,9 +54,18 @@ def seed(pattern, held_by="root"):
     return add
 
 
+number = itertools.count(1)
+"""Of the test: without a GIL the interpreter keeps some objects of earlier ones for a while."""
+
+
 def fail():
     local = bytes(SIZE)
-    raise ValueError("seeded", len(local))
+    raise ValueError("seeded", HOLDER.number, len(local))
+
+
+def seeded():
+    """What the doctor finds of this test."""
+    return [one for one in doctor() if one.message.startswith(f"seeded, {HOLDER.number}")]
 
 
 def caught():
@@ -368,7 +379,7 @@ def test_every_seed(name):
     """Found, with the right path, and with the variables of its frames."""
     function, pattern, held_by = seeds[name]
     kept = function()
-    found = [one for one in doctor() if one.message.startswith("seeded")]
+    found = seeded()
     sys.__dict__.pop("last_value", None)
     if isinstance(kept, tuple):
         kept[0].set()
@@ -393,13 +404,13 @@ def test_what_is_shared_is_counted_for_none():
     shared = bytes(SIZE)
 
     def inner(shared):
-        raise ValueError("seeded", 1)
+        raise ValueError("seeded", HOLDER.number)
 
     try:
         inner(shared)
     except ValueError as error:
         HOLDER.last = error
-    (found,) = [one for one in doctor() if one.message.startswith("seeded")]
+    (found,) = seeded()
     assert isinstance(found, KeptException)
     assert found.bytes < SIZE
 
@@ -424,4 +435,4 @@ def test_a_program_without_kept_exceptions():
         fail()
     except ValueError:
         pass
-    assert [one for one in doctor() if one.message.startswith("seeded")] == []
+    assert seeded() == []
