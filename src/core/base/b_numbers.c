@@ -8,7 +8,7 @@
 void b_numbers_free(b_numbers *table)
 {
     free(table->addresses);
-    free(table->places);
+    free(table->buckets);
     *table = (b_numbers){0};
 }
 
@@ -18,14 +18,14 @@ static int set_room(b_numbers *table, int room)
     if (addresses == NULL)
         return -1;
     table->addresses = addresses;
-    int *places = calloc(2 * (size_t)room, sizeof(*places));
-    if (places == NULL)
+    int *buckets = calloc(2 * (size_t)room, sizeof(*buckets));
+    if (buckets == NULL)
         return -1;
-    free(table->places);
-    table->places = places;
+    free(table->buckets);
+    table->buckets = buckets;
     table->room = room;
     for (int i = 0; i < table->count; i++)
-        *b_numbers_place(table, addresses[i]) = i + 1;
+        *b_numbers_bucket(table, addresses[i]) = i + 1;
     return 0;
 }
 

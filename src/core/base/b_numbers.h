@@ -11,7 +11,7 @@
 
 typedef struct {
     const void **addresses; /* by number */
-    int *places;            /* number and 1; 0: free */
+    int *buckets;           /* number and 1; 0: free */
     int count, room;
 } b_numbers;
 
@@ -31,22 +31,22 @@ static inline size_t b_numbers_first(const b_numbers *table, const void *address
 
 static inline void b_numbers_prefetch(const b_numbers *table, const void *address)
 {
-    __builtin_prefetch(&table->places[b_numbers_first(table, address)]);
+    __builtin_prefetch(&table->buckets[b_numbers_first(table, address)]);
 }
 
-static inline int *b_numbers_place(const b_numbers *table, const void *address)
+static inline int *b_numbers_bucket(const b_numbers *table, const void *address)
 {
     size_t mask = 2 * (size_t)table->room - 1;
     size_t at = b_numbers_first(table, address);
-    while (table->places[at] != 0 && table->addresses[table->places[at] - 1] != address)
+    while (table->buckets[at] != 0 && table->addresses[table->buckets[at] - 1] != address)
         at = (at + 1) & mask;
-    return &table->places[at];
+    return &table->buckets[at];
 }
 
 /* The number of an address, or -1. */
 static inline int b_number_of(const b_numbers *table, const void *address)
 {
-    return table->room != 0 ? *b_numbers_place(table, address) - 1 : -1;
+    return table->room != 0 ? *b_numbers_bucket(table, address) - 1 : -1;
 }
 
 /* The same; a new one is added.  -1 without memory. */
@@ -54,12 +54,12 @@ static inline int b_number_add(b_numbers *table, const void *address)
 {
     if (table->count == table->room && b_numbers_grow(table) < 0)
         return -1;
-    int *place = b_numbers_place(table, address);
-    if (*place == 0) {
+    int *bucket = b_numbers_bucket(table, address);
+    if (*bucket == 0) {
         table->addresses[table->count] = address;
-        *place = ++table->count;
+        *bucket = ++table->count;
     }
-    return *place - 1;
+    return *bucket - 1;
 }
 
 #endif

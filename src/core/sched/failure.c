@@ -42,6 +42,8 @@
 #include "cpython/traceback.h"
 #include "sched/internal.h"
 
+enum { YOUNG = 8 }; /* looks after which a failure is one that somebody keeps */
+
 int s_settled_count;
 static c_lock settled_lock;
 static b_link settled_list = {&settled_list, &settled_list};
@@ -93,11 +95,12 @@ void s_failure_arrives(s_tasklet *t, PyObject *error, PyObject *value)
 
 /* ---- the list of those that are to be let go ----------------------------------------- */
 
+/* The young are in front, so that one that is kept for long does not delay them. */
 static void link_settled(s_tasklet *t)
 {
     c_lock_take(&settled_lock);
     if (t->failure != NULL && t->state == S_DONE && !t->held && !b_linked(&t->wait.link)) {
-        b_append(&settled_list, &t->wait.link);
+        b_insert_after(t->looks < YOUNG ? &settled_list : settled_list.prev, &t->wait.link);
         s_settled_count++;
     }
     c_lock_give(&settled_lock);
@@ -111,6 +114,7 @@ static void unlink_settled(s_tasklet *t)
 
 void s_failure_settle(s_sched *s, s_tasklet *t)
 {
+    t->looks = 0;
     link_settled(t);
     look_at_settled_soon(s);
 }
@@ -125,7 +129,7 @@ void s_failure_forget(s_tasklet *t)
     c_lock_give(&settled_lock);
 }
 
-/* The one that waits longest: a new reference, or NULL. */
+/* The first one: a new reference, or NULL. */
 static s_tasklet *take_settled(void)
 {
     s_tasklet *t = NULL;
@@ -161,18 +165,40 @@ static int let_go_of_failure(s_tasklet *t)
     return done;
 }
 
+/* Returns the tasklet if its failure is to be looked at again.  `all`: after all others. */
+static s_tasklet *look_at_settled(s_tasklet *t, int all)
+{
+    if (!let_go_of_failure(t)) {
+        t->looks = all || t->looks >= YOUNG ? YOUNG : t->looks + 1;
+        return t;
+    }
+    Py_DECREF((PyObject *)t);
+    return NULL;
+}
+
+/* Those that are to be looked at again are kept apart meanwhile: the list would begin with them. */
+static void look_at_each(int most, int all)
+{
+    s_tasklet *again[S_SETTLED_AT_ONCE];
+    int count = 0;
+    for (int i = 0; i < most; i++) {
+        s_tasklet *t = take_settled();
+        if (t != NULL && (t = look_at_settled(t, all)) != NULL)
+            again[count++] = t;
+    }
+    while (count > 0) {
+        link_settled(again[--count]);
+        Py_DECREF((PyObject *)again[count]);
+    }
+}
+
 void s_failures_let_go(int most)
 {
     int count = __atomic_load_n(&s_settled_count, __ATOMIC_RELAXED);
-    PyObject *pending = count > 0 ? PyErr_GetRaisedException() : NULL;
-    for (int i = count < most ? count : most; i > 0; i--) {
-        s_tasklet *t = take_settled();
-        if (t == NULL)
-            break;
-        if (!let_go_of_failure(t))
-            link_settled(t);
-        Py_DECREF((PyObject *)t);
-    }
-    if (count > 0)
-        PyErr_SetRaisedException(pending);
+    if (count == 0)
+        return;
+    PyObject *pending = PyErr_GetRaisedException();
+    for (int left = count < most ? count : most; left > 0; left -= S_SETTLED_AT_ONCE)
+        look_at_each(left < S_SETTLED_AT_ONCE ? left : S_SETTLED_AT_ONCE, most > S_SETTLED_AT_ONCE);
+    PyErr_SetRaisedException(pending);
 }

@@ -18,7 +18,7 @@ void s_failure_settle(s_sched *s, s_tasklet *t);
 /* Before what ended `t` is dropped. */
 void s_failure_forget(s_tasklet *t);
 
-enum { S_SETTLED_AT_ONCE = 4 };
+enum { S_SETTLED_AT_ONCE = 8 };
 /* How many failures wait for being let go. */
 extern int s_settled_count;
 /* Looks at `most` of them.  Python code may run.  Any attached thread. */

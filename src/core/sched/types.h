@@ -192,6 +192,7 @@ struct s_tasklet {
     unsigned char why;      /* the last switch was hard: C_... of cpython.h */
     unsigned char held;     /* claimed for rebinding: rebind.c */
     unsigned char observed; /* what ended it was raised by a join, too */
+    unsigned char looks;    /* how often its failure was handled when it was looked at: failure.c */
     c_lock lock;
     unsigned char pinned;      /* how often it is inside pinned() */
     unsigned short nopreempt;  /* how often it is inside nopreempt() */

@@ -5,6 +5,8 @@ exception, its traceback or a frame.  Then they are dropped; what is printed sta
 """
 
 import gc
+import io
+import pdb
 import sys
 import traceback
 import weakref
@@ -277,3 +279,52 @@ def test_a_suspended_generator_is_not_closed(mode):
     found.clear()
     assert alive() == 0
     assert next(running) == 2
+
+
+def test_a_debugger_after_the_handler(mode):
+    """pdb.post_mortem() keeps the traceback, and so the variables, for as long as it looks."""
+    task = spawn(fail)
+
+    def receive():
+        try:
+            task.result()
+        except ValueError as error:
+            return error.__traceback__
+
+    out = io.StringIO()
+    debugger = pdb.Pdb(stdin=io.StringIO("p type(local).__name__\nup\nwhere\nquit\n"), stdout=out)
+    debugger.use_rawinput = False
+    debugger.reset()
+    debugger.interaction(None, receive())
+    assert "'Big'" in out.getvalue()
+    assert "receive()" in out.getvalue()
+    debugger.reset()
+    debugger.forget()
+    del debugger
+    gc.collect()
+    assert alive() == 0
+
+
+def test_beside_many_that_are_kept(mode):
+    """Exceptions that a program keeps do not delay the others."""
+    errors = []
+
+    def receive(task):
+        try:
+            task.result()
+        except ValueError as error:
+            errors.append(error)
+
+    kept = []
+    for _ in range(500):
+        kept.append(spawn(fail))
+        receive(kept[-1])
+    for _ in range(1000):
+        loomlet.schedule()
+    seen.clear()
+    task = spawn(fail)
+    deliver(task)
+    assert alive() == 0
+    errors.clear()
+    gc.collect()
+    assert kept[0]._failure.__traceback__.tb_frame.f_locals == {}

@@ -6,7 +6,7 @@ import pytest
 from helpers_frozen_tasklets import resumed, waiting
 
 import loomlet
-from loomlet import Channel
+from loomlet import Channel, _core
 
 
 class Odd(Exception):
@@ -134,3 +134,31 @@ def test_the_handled_exception():
     task.waiting_for.send(1)
     loomlet.schedule()
     assert resumed(loomlet.thaw(loomlet.freeze(task))) == expected
+
+
+def fail(ch):
+    ch.receive()
+    raise ValueError("found")
+
+
+def join_one(ch):
+    try:
+        loomlet.spawn(fail, ch).result()
+    except ValueError as error:
+        return str(error)
+
+
+@pytest.mark.skipif(not _core.SOFT_SUPPORTED, reason="nothing that has begun is frozen here")
+def test_a_join_that_is_about_to_raise():
+    """The failure is saved without the tasklet that it comes from, which has ended."""
+    ch = loomlet.Channel()
+    task = loomlet.spawn(join_one, ch)
+    loomlet.schedule()
+    loomlet.schedule()
+    ch.send(None)
+    saver = loomlet.spawn(lambda: task.state + loomlet.freeze(task).hex())
+    saved = saver.result()
+    assert saved.startswith("runnable")
+    again = loomlet.thaw(bytes.fromhex(saved.removeprefix("runnable")))
+    again.insert()
+    assert (task.result(), again.result()) == ("found", "found")

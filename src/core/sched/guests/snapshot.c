@@ -34,12 +34,14 @@ int s_snapshot_obstacle(const s_sched *s, const s_tasklet *t)
 
 int s_snapshot_take(s_tasklet *t, s_snapshot *snapshot)
 {
-    PyObject *context = t->c.context;
+    PyObject *context = t->c.context, *value = t->wait.value;
     if (s_is_soft(t))
         c_outermost_context(&t->c, &context);
+    if (t->error != NULL && value != NULL && PyObject_TypeCheck(value, s_hook.type))
+        value = NULL; /* the tasklet whose failure it raises */
     *snapshot = (s_snapshot){.func = Py_XNewRef(t->func),
                              .context = Py_XNewRef(context),
-                             .value = Py_XNewRef(t->wait.value),
+                             .value = Py_XNewRef(value),
                              .error = Py_XNewRef(t->error)};
     if (t->saved_as == S_NOT_STARTED) {
         snapshot->args = Py_XNewRef(t->args);
