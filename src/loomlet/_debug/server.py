@@ -1,4 +1,6 @@
-"""The debug socket: a private UNIX socket, at which `python -m loomlet dump PID` asks this process.
+"""The debug socket: a private UNIX socket, at which other processes ask this one.
+
+`python -m loomlet dump PID` and `python -m loomlet doctor exceptions PID` do.
 
 The first loomlet.run() opens it, or serve(); the import does not.  The file is called by the
 process number and lies in the folder `loomlet-UID` of $XDG_RUNTIME_DIR, else of $TMPDIR or /tmp;
