@@ -20,10 +20,10 @@ from typing import (
 
 from typing_extensions import TypeVar
 
+from loomlet._core_debug import *  # noqa: F403
 from loomlet._core_heap import _heap_stats as _heap_stats
 from loomlet._core_heap import _heap_trim as _heap_trim
 from loomlet._core_heap import _Stats
-from loomlet._core_debug import *  # noqa: F403
 from loomlet._core_http import HttpCycle as HttpCycle
 from loomlet._core_http import HttpRequest as HttpRequest
 from loomlet._core_http import HttpServer as HttpServer

@@ -16,7 +16,18 @@ from loomlet import _core
 __all__ = ["find", "list_names"]
 
 FUNCTIONS = ("clone", "freeze", "thaw", "why_not_freezable")
-MODULES = ("aio", "compat", "heap", "http", "net", "observe", "patch", "snapshot", "sync", "testing")
+MODULES = (
+    "aio",
+    "compat",
+    "heap",
+    "http",
+    "net",
+    "observe",
+    "patch",
+    "snapshot",
+    "sync",
+    "testing",
+)
 
 
 def find(name: str) -> Any:

@@ -63,7 +63,7 @@ static inline void s_forget_run(s_tasklet *t)
     s_failure_forget(t);
     Py_CLEAR(t->result);
     Py_CLEAR(t->failure);
-    t->cancelled = t->owned = t->due = t->round = 0;
+    t->cancelled = t->owned = t->due = t->round = t->pinned = 0;
 }
 
 /* The base of the C stack that runs; NULL: the thread's own, whose base is the thread's. */

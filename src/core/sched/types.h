@@ -192,9 +192,11 @@ struct s_tasklet {
     unsigned char why;      /* the last switch was hard: C_... of cpython.h */
     unsigned char held;     /* claimed for rebinding: rebind.c */
     unsigned char observed; /* what ended it was raised by a join, too */
-    unsigned char looks;    /* how often its failure was handled when it was looked at: failure.c */
     c_lock lock;
-    unsigned char pinned;      /* how often it is inside pinned() */
+    union {
+        unsigned char pinned; /* how often it is inside pinned() */
+        unsigned char looks; /* after the end: how often its failure was still handled: failure.c */
+    };
     unsigned short nopreempt;  /* how often it is inside nopreempt() */
     unsigned short spawned_at; /* where in `spawner`: c_caller_code */
     uint32_t since; /* when it began or ceased to run, in coarse milliseconds (s_coarse_ms) */
