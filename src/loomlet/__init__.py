@@ -55,6 +55,7 @@ from loomlet.errors import (
 if TYPE_CHECKING:
     from loomlet import aio as aio
     from loomlet import compat as compat
+    from loomlet import gil as gil
     from loomlet import http as http
     from loomlet import net as net
     from loomlet import observe as observe

@@ -36,6 +36,12 @@ from loomlet._core_sync import RLock as RLock
 from loomlet._core_sync import RWLock as RWLock
 from loomlet._core_sync import RWLockSide as RWLockSide
 from loomlet._core_sync import Semaphore as Semaphore
+from loomlet._core_threads import Pinned as Pinned
+from loomlet._core_threads import _gil_ends as _gil_ends
+from loomlet._core_threads import _gil_hooks as _gil_hooks
+from loomlet._core_threads import _gil_share as _gil_share
+from loomlet._core_threads import _gil_status as _gil_status
+from loomlet._core_threads import nopreempt as nopreempt
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -211,16 +217,6 @@ class Fiber:
     def _fiber_frame(self) -> FrameType | None: ...
     def _fiber_switch(self) -> None: ...
     def _fiber_adopt(self) -> bool | None: ...
-
-@final
-class nopreempt:
-    def __new__(cls) -> Self: ...
-    def __enter__(self) -> None: ...
-    def __exit__(self, *exception: object) -> None: ...
-
-class Pinned:
-    def __enter__(self) -> bool: ...
-    def __exit__(self, *exception: object) -> None: ...
 
 class StacklessTasklet(Tasklet):  # type: ignore[misc]
     tempval: Any

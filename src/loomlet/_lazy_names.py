@@ -19,6 +19,7 @@ FUNCTIONS = ("clone", "freeze", "thaw", "why_not_freezable")
 MODULES = (
     "aio",
     "compat",
+    "gil",
     "heap",
     "http",
     "net",

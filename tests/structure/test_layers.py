@@ -54,7 +54,10 @@ ONE_VERSION = re.compile(r"py3\d\d")
 # Modules by level; a name ending in "." stands for a whole package.  `loomlet` itself, the public
 # API, lies between the modules that it is made of and those that are made with it.
 PYTHON_LEVELS = (
-    ("loomlet._core_debug", "loomlet._core_heap", "loomlet._core_http", "loomlet._core_sync"),
+    (
+        *("loomlet._core_debug", "loomlet._core_heap", "loomlet._core_http", "loomlet._core_sync"),
+        "loomlet._core_threads",
+    ),
     ("loomlet._after_import", "loomlet._alias", "loomlet._core", "loomlet._public"),
     ("loomlet._pinned", "loomlet._waits"),
     ("loomlet.errors",),
@@ -74,6 +77,7 @@ PYTHON_LEVELS = (
         "loomlet._tickers",
         "loomlet.blocking",
         "loomlet.heap",
+        "loomlet.gil",
     ),
     ("loomlet._runtime", "loomlet._together"),
     ("loomlet.snapshot.", "loomlet.net.", "loomlet.aio.", "loomlet.patch", "loomlet.sync."),

@@ -23,6 +23,7 @@ PUBLIC = (
     "loomlet.compat.stackless",
     "loomlet.errors",
     "loomlet.heap",
+    "loomlet.gil",
     "loomlet.http",
     "loomlet.net",
     "loomlet.observe",

@@ -8,6 +8,7 @@
 #include "bind/pickling.h"
 #include "bind/snapshot/snapshot.h"
 #include "bind/stackless/stackless.h"
+#include "cpython/gil.h"
 #include "debug/debug.h"
 #include "io/blocking.h"
 #include "io/resolver.h"
@@ -89,6 +90,7 @@ static int add_stackless(PyObject *module)
 static PyObject *forget_after_fork(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
+    c_gil_priority_after_fork();
     if (!s_after_fork())
         Py_RETURN_NONE;
     y_builtin_lock_after_fork(s_self_here());
@@ -117,6 +119,7 @@ static int add_functions(PyObject *module)
                                              bind_inspect_functions,
                                              bind_heap_functions,
                                              bind_preempt_functions,
+                                             bind_gil_functions,
                                              bind_fiber_functions,
                                              bind_greenlet_functions,
                                              bind_extension_functions,

@@ -33,11 +33,6 @@ void c_thread_locals_drop(c_thread_locals *locals);
 void c_thread_enter_base(PyThreadState *ts);
 /* Clears and frees an attached thread state, and detaches the thread. */
 void c_thread_state_end(PyThreadState *ts);
-/* Whether some thread has the GIL now; 0 where there is none. */
-int c_gil_is_taken(void);
-/* How many threads wait for it, about; -1: unknown. */
-int c_gil_waiters(void);
-extern const int c_has_gil;
 /* The ident of the thread that the state belongs to. */
 unsigned long c_thread_ident(const PyThreadState *ts);
 /* And its number, by which the system's tools know it. */

@@ -402,8 +402,6 @@ int c_signal_waits(PyThreadState *ts);
 int c_signal_waits_for(PyThreadState *ts);
 /* Runs the handlers of signals that have come: 0, or -1 with the exception of one. */
 int c_run_signal_handlers(PyThreadState *ts);
-/* For a detached thread: spins until the GIL is free, if there is one, or until that time. */
-void c_gil_spin(int64_t until);
 /* The part of a tasklet that has no frames and never runs Python code: what a thread state holds
  * that stands between tasklets. */
 void c_state_init_empty(PyThreadState *ts, c_state *state);

@@ -134,43 +134,6 @@ void c_report_thread_exception(PyObject *function)
     write_thread_exception(function);
 }
 
-void c_gil_spin(int64_t until)
-{
-#ifndef Py_GIL_DISABLED
-    int *taken = gil_taken();
-    while (__atomic_load_n(taken, __ATOMIC_RELAXED) && p_now() < until)
-        p_relax();
-#else
-    (void)until;
-#endif
-}
-
-#ifndef Py_GIL_DISABLED
-const int c_has_gil = 1;
-
-int c_gil_is_taken(void)
-{
-    return __atomic_load_n(gil_taken(), __ATOMIC_RELAXED);
-}
-
-int c_gil_waiters(void)
-{
-    return p_condition_waiters(gil_condition());
-}
-#else
-const int c_has_gil = 0;
-
-int c_gil_is_taken(void)
-{
-    return 0;
-}
-
-int c_gil_waiters(void)
-{
-    return 0;
-}
-#endif
-
 int c_is_finalizing(void)
 {
     return Py_IsFinalizing();

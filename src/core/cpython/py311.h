@@ -99,14 +99,9 @@ static inline int frame_in_with_gap(const c_frame *f)
 
 /* ---- thread states ---- */
 
-/* Whether any thread has the GIL; to be read atomically. */
-static inline int *gil_taken(void)
+static inline struct _gil_runtime_state *gil_of_interpreter(void)
 {
-    return (int *)&_PyRuntime.ceval.gil.locked;
-}
-static inline const void *gil_condition(void)
-{
-    return &_PyRuntime.ceval.gil.cond;
+    return &_PyRuntime.ceval.gil;
 }
 static inline int thread_py_left(PyThreadState *ts)
 {

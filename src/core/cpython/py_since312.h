@@ -121,14 +121,9 @@ static inline int thread_in_critical_section(PyThreadState *ts)
 #endif
 }
 #ifndef Py_GIL_DISABLED
-/* Whether any thread has the GIL; to be read atomically. */
-static inline int *gil_taken(void)
+static inline struct _gil_runtime_state *gil_of_interpreter(void)
 {
-    return (int *)&PyInterpreterState_Main()->ceval.gil->locked;
-}
-static inline const void *gil_condition(void)
-{
-    return &PyInterpreterState_Main()->ceval.gil->cond;
+    return PyInterpreterState_Main()->ceval.gil;
 }
 #endif
 

@@ -222,4 +222,19 @@ static inline int safepoint_has_more(PyThreadState *ts)
     return (bits & _PY_EVAL_EVENTS_MASK & ~(uintptr_t)_PY_CALLS_TO_DO_BIT) != 0;
 }
 
+#ifndef Py_GIL_DISABLED
+/* Whoever has the GIL drops it at its next safepoint, and then waits until another thread has it.
+ * The GIL's mutex is taken: with it, no holder ends. */
+static inline void gil_ask_holder(struct _gil_runtime_state *gil)
+{
+    PyThreadState *holder = __atomic_load_n(&gil->last_holder, __ATOMIC_RELAXED);
+    if (holder != NULL && __atomic_load_n(&gil->locked, __ATOMIC_RELAXED) > 0)
+        _Py_set_eval_breaker_bit(holder, _PY_GIL_DROP_REQUEST_BIT);
+}
+static inline void gil_withdraw_request(PyThreadState *ts)
+{
+    _Py_unset_eval_breaker_bit(ts, _PY_GIL_DROP_REQUEST_BIT);
+}
+#endif
+
 #endif

@@ -108,4 +108,20 @@ static inline void *thread_end_lock(PyThreadState *ts)
     return ref != NULL && PyWeakref_CheckRef(ref) ? PyWeakref_GET_OBJECT(ref) : NULL;
 }
 
+/* One flag for all threads: whoever has the GIL drops it at its next safepoint, and then waits
+ * until another thread has it. */
+static inline void gil_ask_holder(struct _gil_runtime_state *gil)
+{
+    struct _ceval_state *ceval = &PyInterpreterState_Main()->ceval;
+    (void)gil;
+    __atomic_store_n(&ceval->gil_drop_request._value, 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&ceval->eval_breaker._value, 1, __ATOMIC_SEQ_CST);
+}
+static inline void gil_withdraw_request(PyThreadState *ts)
+{
+    (void)ts;
+    __atomic_store_n(&PyInterpreterState_Main()->ceval.gil_drop_request._value, 0,
+                     __ATOMIC_SEQ_CST);
+}
+
 #endif

@@ -14,6 +14,7 @@
 #include <limits.h>
 
 #include "cpython/carried_thread.h"
+#include "cpython/gil.h"
 
 #define SECOND INT64_C(1000000000)
 #define MILLISECOND INT64_C(1000000)
@@ -87,10 +88,10 @@ int i_pool_submit(i_pool_kind kind, p_work *work)
 
 void i_pool_attach(void)
 {
-    PyEval_RestoreThread(worker_state);
+    c_io_return(worker_state);
 }
 
 void i_pool_detach(void)
 {
-    PyEval_SaveThread();
+    c_io_leave();
 }

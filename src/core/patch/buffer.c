@@ -18,6 +18,7 @@
 #include "patch/buffer.h"
 
 #include "cpython/carried_thread.h"
+#include "cpython/gil.h"
 #include "patch/nonblocking.h"
 #include "patch/soft_call.h"
 

@@ -1,5 +1,9 @@
-/* How many threads wait for a condition variable of the C library.
+/* Condition variables of the C library that somebody else owns: waiting for one, and how many
+ * threads wait for it.
  *
+ * A wait ends at a time of p_now, so the owner must have made it with the monotonic clock.
+ *
+ * Counting.
  * The standard has no such question, but the library keeps the number, in a word of the variable,
  * above three bits of its own.  Where that word is differs: glibc moved it in 2.41 and in updates
  * of older versions, and a program runs with another library than the one it was built with.  So
@@ -12,6 +16,7 @@
  * lock, and are old at once.
  */
 #include <pthread.h>
+#include <time.h>
 
 #include "plat/plat.h"
 
@@ -75,6 +80,22 @@ void p_condition_learn(void)
     p_thread_join(&thread);
     if (found >= 0 && count_in_word(&trial.end, found) == 0)
         __atomic_store_n(&counter, found, __ATOMIC_RELAXED);
+}
+
+void p_condition_enter(void *mutex)
+{
+    pthread_mutex_lock(mutex);
+}
+
+void p_condition_leave(void *mutex)
+{
+    pthread_mutex_unlock(mutex);
+}
+
+void p_condition_wait(void *condition, void *mutex, int64_t until)
+{
+    struct timespec end = {until / 1000000000, until % 1000000000};
+    pthread_cond_timedwait(condition, mutex, &end);
 }
 
 int p_condition_waiters(const void *condition)

@@ -115,6 +115,11 @@ int64_t p_wall_seconds(void);
 int p_condition_waiters(const void *condition);
 /* Lets it be known from now on, where the C library counts them.  Takes 0.1 ms, once. */
 void p_condition_learn(void);
+/* Takes and gives the pthread_mutex_t beside it. */
+void p_condition_enter(void *mutex);
+void p_condition_leave(void *mutex);
+/* Sleeps, without the mutex, until it is woken, or until then (p_now time). */
+void p_condition_wait(void *condition, void *mutex, int64_t until);
 
 /* ---- processes -------------------------------------------------------------- */
 
@@ -437,6 +442,10 @@ int p_file_identity(int fd, p_file_id *id);
  * imported function `name`; no other library does.  How many words were changed; 0: it does not
  * import it, or not by a word that can be changed. */
 int p_library_replace_import(const void *inside, const char *name, void *function);
+/* From now on that library calls `before` before each call that waits for sockets or descriptors,
+ * and `after` with what that returned, unless it is NULL.  `before` is NULL: no more.  How many
+ * words were changed.  One thread at a time.  (library_calls_elf.c) */
+int p_library_surround_calls(const void *inside, void *(*before)(void), void (*after)(void *found));
 
 /* ---- functions of libraries (library_posix.c) ----------------------------------------- */
 

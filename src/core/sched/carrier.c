@@ -29,6 +29,7 @@
 #include <errno.h>
 
 #include "base/track.h"
+#include "cpython/gil.h"
 #include "sched/internal.h"
 #include "sched/scheduler.h"
 #include "sched/sitter.h"

@@ -44,6 +44,7 @@
  * What must reach a tasklet while all sleep (a signal's exception, the deadlock) goes to the main
  * one.
  */
+#include "cpython/gil.h"
 #include "sched/carrier.h"
 #include "sched/internal.h"
 
@@ -171,9 +172,9 @@ static void sleep_until(s_sched *s, int64_t until)
         s_poll_sleep(s, until);
         return;
     }
-    PyThreadState *ts = PyEval_SaveThread();
+    PyThreadState *ts = c_io_leave();
     p_park_adaptive(&s->parker, &s->spin, until, c_gil_spin);
-    PyEval_RestoreThread(ts);
+    c_io_return(ts);
     s_report_wake(s);
 }
 
@@ -236,13 +237,13 @@ void s_idle(s_sched *s)
 
 static void sleep_as_home(s_sched *s, s_carrier_thread *home, int polls, int64_t until)
 {
-    PyThreadState *ts = PyEval_SaveThread();
+    PyThreadState *ts = c_io_leave();
     if (polls)
         s_poll_peek(s, until);
     else
         p_park_adaptive(&s->parker, &s->spin, until, c_gil_spin);
     __atomic_store_n(&home->idles, 0, __ATOMIC_SEQ_CST);
-    PyEval_RestoreThread(ts);
+    c_io_return(ts);
 }
 
 /* 1: the scheduler is still here. */

@@ -35,6 +35,7 @@
  */
 #include <errno.h>
 
+#include "cpython/gil.h"
 #include "sched/internal.h"
 
 #define EVENTS 64
@@ -138,9 +139,9 @@ static int wait_in_poller(s_sched *s, p_event *events, int room, int64_t until)
 void s_poll_sleep(s_sched *s, int64_t until)
 {
     p_event events[EVENTS];
-    PyThreadState *ts = PyEval_SaveThread();
+    PyThreadState *ts = c_io_leave();
     int count = wait_in_poller(s, events, EVENTS, until);
-    PyEval_RestoreThread(ts);
+    c_io_return(ts);
     s_report_wake(s);
     if (count > 0)
         s_hook.io_ready(s, events, count);

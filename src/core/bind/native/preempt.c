@@ -2,6 +2,7 @@
 #include <stddef.h>
 
 #include "bind/native/native.h"
+#include "cpython/gil.h"
 #include "debug/debug.h"
 #include "plat/work_pool.h"
 #include "sched/carrier.h"

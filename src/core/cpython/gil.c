@@ -1,0 +1,394 @@
+/* The GIL, and who goes first.
+ *
+ * A thread that wants the GIL waits for five milliseconds before it asks the thread that has it to
+ * drop it at the next safepoint.  For two threads that compute that is right.  A thread that comes
+ * back from a wait for the world outside usually needs it for microseconds only, and somebody waits
+ * for the answer.  So such a thread asks at once (c_io_return).
+ *
+ * How to ask.  The request is that of the interpreter: a flag of all threads up to 3.12, since then
+ * a bit of the holder's own.  Whoever drops the GIL on request waits until another thread has it.
+ * So nobody may ask who does not go on to take it.
+ *
+ * Going first.  The GIL's condition variable wakes whoever has waited longest, which may be one
+ * more thread that computes.  So the thread spins for a moment, in which a computing thread reaches
+ * its next safepoint, and takes the GIL before a thread that has to be woken.  After that it sleeps
+ * on the same condition variable, with the GIL's own mutex, so that it is woken like all others;
+ * and it asks again whenever somebody else has got the GIL, or nothing has happened for AGAIN.
+ * What it does not do is take the GIL: PyEval_RestoreThread() does.  After as long as the
+ * interpreter would have waited it leaves the rest to that.
+ *
+ * Whom to ask.  Threads that compute, not those that are back from I/O themselves and about to
+ * leave: asking them would cost two wake-ups more and win nothing.  So whoever comes back leaves
+ * its mark (last_returned), and while the holder is that one it is given BURST.  And nobody is
+ * asked for PATIENCE: the thread that has just woken us may be about to sleep.  Where no thread
+ * computes nobody is asked, and it costs two stores.
+ *
+ * The share.  What a thread takes in this way it spends of the share (base/b_share.h): from the
+ * moment it asked until it leaves Python again, but no more than LONGEST_HOLD, because then it has
+ * had to drop the GIL like others; and SWITCH_COST, for the time until the other one runs again.
+ * If it leaves and returns before anybody has got the GIL, both are one hold.  While the share is
+ * used up, the thread sleeps until there is some again, and takes the GIL if it is free before.
+ *
+ * Invariants.  `asking` counts the threads between their look at `share` and the request.  A hold
+ * belongs to its OS thread, and only that one touches it.
+ *
+ * The end.  The thread that ends the interpreter would wait for ever if a thread asked it to drop
+ * the GIL that then is not allowed to take it any more.  So before that, nobody may ask, and what
+ * was asked of the ending thread is withdrawn; the interpreter itself does the same.
+ *
+ * Fork.  The child has one thread, which has the GIL, and the locks are as new.
+ *
+ * Handoff and preemption (sched/) see threads that wait for the GIL, as before: a thread that spins
+ * here does so while somebody has the GIL.
+ *
+ * Threads.  Any.  `guard` covers the bucket; it is the last lock taken.
+ *
+ * Rejected: a lower switch interval while a thread waits (it is seen by sys.getswitchinterval(),
+ * and threads that compute interrupt each other as often); taking the GIL by hand (all that
+ * PyEval_RestoreThread() does besides would have to be copied); the number of waiters, looked at by
+ * a thread of ours (no better than a lower interval).
+ */
+#include "cpython/layout.h"
+
+#include <errno.h>
+
+#include "base/b_share.h"
+#include "cpython/gil.h"
+
+#ifndef Py_GIL_DISABLED
+
+#define PATIENCE 5000
+#define SPIN 30000
+#define AGAIN 200000
+#define BURST 100000
+#define SWITCH_COST 20000
+#define LONGEST_HOLD 5000000
+#define SAME_HOLD 200000
+#define HALF (B_SHARE_WHOLE / 2)
+
+/* What the thread has to pay for. */
+typedef struct {
+    int64_t since;      /* it has asked then, and has not left since; or 0 */
+    int64_t left;       /* it had asked, and left then; or 0 */
+    unsigned long turn; /* the GIL's count of switches at that moment */
+} paid_hold;
+
+const int c_has_gil = 1;
+
+static __thread paid_hold hold;
+static p_lock guard;
+static b_share bucket = {HALF, 0, 0};
+static int64_t share = HALF;    /* atomic: of the bucket; 0: nobody asks */
+static int ended;               /* atomic: the share stays 0 */
+static int asking;              /* atomic */
+static uintptr_t last_returned; /* atomic: a thread state, only compared */
+static c_gil_counts counts;     /* atomic */
+
+static int gil_is_taken(const struct _gil_runtime_state *gil)
+{
+    return __atomic_load_n((const int *)&gil->locked, __ATOMIC_RELAXED) > 0;
+}
+
+static uintptr_t gil_holder(const struct _gil_runtime_state *gil)
+{
+    return __atomic_load_n((const uintptr_t *)&gil->last_holder, __ATOMIC_RELAXED);
+}
+
+static int may_ask(void)
+{
+    return __atomic_load_n(&share, __ATOMIC_SEQ_CST) > 0;
+}
+
+static int is_burst(uintptr_t holder)
+{
+    return holder == __atomic_load_n(&last_returned, __ATOMIC_RELAXED);
+}
+
+int c_gil_is_taken(void)
+{
+    return gil_is_taken(gil_of_interpreter());
+}
+
+int c_gil_waiters(void)
+{
+    return p_condition_waiters(&gil_of_interpreter()->cond);
+}
+
+void c_gil_spin(int64_t until)
+{
+    struct _gil_runtime_state *gil = gil_of_interpreter();
+    int64_t now = p_now(), patience = may_ask() ? now + PATIENCE : until;
+    while (gil_is_taken(gil) && now < until && (now < patience || is_burst(gil_holder(gil)))) {
+        p_relax();
+        now = p_now();
+    }
+}
+
+/* ---- what it costs ------------------------------------------------------------------- */
+
+static void spend_share(int64_t took)
+{
+    p_lock_take(&guard);
+    b_share_spend(&bucket, took);
+    p_lock_give(&guard);
+}
+
+static void pay_hold(void)
+{
+    int64_t now = p_now(), took = now - hold.since;
+    spend_share(took < LONGEST_HOLD ? took : LONGEST_HOLD);
+    hold.since = 0;
+    hold.left = now;
+    hold.turn = gil_of_interpreter()->switch_number;
+}
+
+/* Nobody has had the GIL since the thread left: whoever was interrupted still waits. */
+static void continue_hold(void)
+{
+    if (hold.since == 0 && gil_of_interpreter()->switch_number == hold.turn &&
+        p_now() - hold.left < SAME_HOLD)
+        hold.since = hold.left;
+    hold.left = 0;
+}
+
+/* ---- asking ------------------------------------------------------------------------------ */
+
+/* The GIL's mutex is taken.  0: nobody asks any more. */
+static int ask_holder(struct _gil_runtime_state *gil)
+{
+    __atomic_fetch_add(&asking, 1, __ATOMIC_SEQ_CST);
+    int asks = may_ask();
+    if (asks)
+        gil_ask_holder(gil);
+    __atomic_fetch_sub(&asking, 1, __ATOMIC_SEQ_CST);
+    return asks;
+}
+
+/* A wait for the GIL. */
+typedef struct {
+    struct _gil_runtime_state *gil;
+    uintptr_t asked; /* the holder that was asked last */
+    int64_t began, now;
+    int deferred;
+} gil_wait;
+
+/* For how long the holder may not be asked yet. */
+static int64_t time_to_ask(const gil_wait *wait)
+{
+    if (is_burst(gil_holder(wait->gil)) && wait->now - wait->began < BURST)
+        return wait->began + BURST - wait->now;
+    p_lock_take(&guard);
+    int64_t time = b_share_wait(&bucket, wait->now);
+    p_lock_give(&guard);
+    return time;
+}
+
+static void note_asked(gil_wait *wait)
+{
+    uintptr_t holder = gil_holder(wait->gil);
+    if (wait->asked == holder)
+        return;
+    wait->asked = holder;
+    __atomic_fetch_add(&counts.asked, 1, __ATOMIC_RELAXED);
+    spend_share(SWITCH_COST);
+    if (hold.since == 0)
+        hold.since = wait->now;
+}
+
+/* Asks if it may: until when to sleep then.  The GIL's mutex is taken. */
+static int64_t ask_or_defer(gil_wait *wait)
+{
+    int64_t time = wait->asked == gil_holder(wait->gil) ? 0 : time_to_ask(wait);
+    if (time > 0) {
+        if (!wait->deferred++)
+            __atomic_fetch_add(&counts.deferred, 1, __ATOMIC_RELAXED);
+        return wait->now + (time < LONGEST_HOLD ? time : LONGEST_HOLD);
+    }
+    if (ask_holder(wait->gil))
+        note_asked(wait);
+    return wait->now + AGAIN;
+}
+
+/* Until the GIL is free, or another thread has it. */
+static void spin_for_gil(gil_wait *wait)
+{
+    int64_t until = wait->now + SPIN;
+    while (gil_is_taken(wait->gil) && gil_holder(wait->gil) == wait->asked && wait->now < until) {
+        p_relax();
+        wait->now = p_now();
+    }
+}
+
+/* Asks, or sleeps: once. */
+static void ask_or_sleep(gil_wait *wait, int64_t end)
+{
+    struct _gil_runtime_state *gil = wait->gil;
+    uintptr_t asked = wait->asked;
+    p_condition_enter(&gil->mutex);
+    int taken = gil_is_taken(gil);
+    int64_t until = taken ? ask_or_defer(wait) : 0;
+    if (taken && wait->asked == asked)
+        p_condition_wait(&gil->cond, &gil->mutex, until < end ? until : end);
+    p_condition_leave(&gil->mutex);
+    wait->now = p_now();
+    if (wait->asked != asked)
+        spin_for_gil(wait);
+}
+
+static void await_gil(struct _gil_runtime_state *gil)
+{
+    int why = errno;
+    gil_wait wait = {.gil = gil, .began = p_now()};
+    wait.now = wait.began;
+    while (gil_is_taken(gil) && wait.now - wait.began < PATIENCE) {
+        p_relax();
+        wait.now = p_now();
+    }
+    int64_t end = wait.began + (int64_t)gil->interval * 1000;
+    while (gil_is_taken(gil) && wait.now < end && may_ask())
+        ask_or_sleep(&wait, end);
+    errno = why;
+}
+
+/* ---- leaving and returning ------------------------------------------------------------------- */
+
+PyThreadState *c_io_leave(void)
+{
+    if (B_UNLIKELY(hold.since != 0))
+        pay_hold();
+    return PyEval_SaveThread();
+}
+
+void c_io_return(PyThreadState *ts)
+{
+    struct _gil_runtime_state *gil = gil_of_interpreter();
+    if (B_UNLIKELY(gil_is_taken(gil)) && may_ask() && ts->interp == PyInterpreterState_Main())
+        await_gil(gil);
+    PyEval_RestoreThread(ts);
+    __atomic_store_n(&last_returned, (uintptr_t)ts, __ATOMIC_RELAXED);
+    if (B_UNLIKELY(hold.left != 0))
+        continue_hold();
+}
+
+int c_io_left(const PyThreadState *ts)
+{
+    const struct _gil_runtime_state *gil = gil_of_interpreter();
+    if (ts->interp != PyInterpreterState_Main() ||
+        (gil_is_taken(gil) && gil_holder(gil) == (uintptr_t)ts))
+        return 0;
+    if (hold.since != 0)
+        pay_hold();
+    return 1;
+}
+
+void c_io_returning(PyThreadState *ts)
+{
+    struct _gil_runtime_state *gil = gil_of_interpreter();
+    if (gil_is_taken(gil) && may_ask())
+        await_gil(gil);
+    __atomic_store_n(&last_returned, (uintptr_t)ts, __ATOMIC_RELAXED);
+    if (hold.left != 0)
+        continue_hold();
+}
+
+/* ---- settings --------------------------------------------------------------------------- */
+
+void c_gil_share_set(int64_t millionths)
+{
+    p_lock_take(&guard);
+    b_share_begin(&bucket, millionths, p_now());
+    p_lock_give(&guard);
+    if (!__atomic_load_n(&ended, __ATOMIC_SEQ_CST))
+        __atomic_store_n(&share, millionths, __ATOMIC_SEQ_CST);
+}
+
+int64_t c_gil_share(void)
+{
+    return __atomic_load_n(&share, __ATOMIC_SEQ_CST);
+}
+
+void c_gil_counts_read(c_gil_counts *into)
+{
+    into->asked = __atomic_load_n(&counts.asked, __ATOMIC_RELAXED);
+    into->deferred = __atomic_load_n(&counts.deferred, __ATOMIC_RELAXED);
+}
+
+void c_gil_priority_end(void)
+{
+    __atomic_store_n(&ended, 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&share, 0, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&asking, __ATOMIC_SEQ_CST) > 0)
+        p_yield();
+    gil_withdraw_request(PyThreadState_Get());
+}
+
+void c_gil_priority_after_fork(void)
+{
+    guard.word = 0;
+    __atomic_store_n(&asking, 0, __ATOMIC_SEQ_CST);
+}
+
+#else
+
+const int c_has_gil = 0;
+
+int c_gil_is_taken(void)
+{
+    return 0;
+}
+
+int c_gil_waiters(void)
+{
+    return 0;
+}
+
+void c_gil_spin(int64_t until)
+{
+    (void)until;
+}
+
+PyThreadState *c_io_leave(void)
+{
+    return PyEval_SaveThread();
+}
+
+void c_io_return(PyThreadState *ts)
+{
+    PyEval_RestoreThread(ts);
+}
+
+int c_io_left(const PyThreadState *ts)
+{
+    (void)ts;
+    return 0;
+}
+
+void c_io_returning(PyThreadState *ts)
+{
+    (void)ts;
+}
+
+void c_gil_share_set(int64_t millionths)
+{
+    (void)millionths;
+}
+
+int64_t c_gil_share(void)
+{
+    return 0;
+}
+
+void c_gil_counts_read(c_gil_counts *into)
+{
+    into->asked = into->deferred = 0;
+}
+
+void c_gil_priority_end(void)
+{
+}
+
+void c_gil_priority_after_fork(void)
+{
+}
+
+#endif
