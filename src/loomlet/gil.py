@@ -51,6 +51,7 @@ class GilStatus:
     `asked`: how often a thread that computes has been asked to drop the GIL at once.
     `deferred`: how often it was not asked at first, because the share was used up or because the
     thread that had the GIL had just come back from I/O itself.
+    `spent`: for how many seconds of the share threads have gone first.
     """
 
     has_gil: bool
@@ -58,6 +59,7 @@ class GilStatus:
     modules: dict[str, Reach]
     asked: int
     deferred: int
+    spent: float
 
 
 def prioritise_io(share: float = SHARE) -> None:
@@ -95,10 +97,12 @@ def restore() -> None:
 
 def status() -> GilStatus:
     """What is set now, and what has been done since the process began.  Any thread."""
-    millionths, asked, deferred = _core._gil_status()
+    millionths, asked, deferred, spent = _core._gil_status()
     with _lock:
         modules = {name: reach for name, (_, reach) in _hooked.items()}
-    return GilStatus(_core._has_gil(), millionths / MILLIONTHS, modules, asked, deferred)
+    return GilStatus(
+        _core._has_gil(), millionths / MILLIONTHS, modules, asked, deferred, spent / 1e9
+    )
 
 
 def _hook(name: str) -> None:

@@ -82,7 +82,7 @@ static int64_t share = HALF;    /* atomic: of the bucket; 0: nobody asks */
 static int ended;               /* atomic: the share stays 0 */
 static int asking;              /* atomic */
 static uintptr_t last_returned; /* atomic: a thread state, only compared */
-static c_gil_counts counts;     /* atomic */
+static c_gil_counts counts;     /* atomic; `spent`: guarded */
 
 static int gil_is_taken(const struct _gil_runtime_state *gil)
 {
@@ -130,6 +130,7 @@ static void spend_share(int64_t took)
 {
     p_lock_take(&guard);
     b_share_spend(&bucket, took);
+    counts.spent += took;
     p_lock_give(&guard);
 }
 
@@ -311,6 +312,9 @@ void c_gil_counts_read(c_gil_counts *into)
 {
     into->asked = __atomic_load_n(&counts.asked, __ATOMIC_RELAXED);
     into->deferred = __atomic_load_n(&counts.deferred, __ATOMIC_RELAXED);
+    p_lock_take(&guard);
+    into->spent = counts.spent;
+    p_lock_give(&guard);
 }
 
 void c_gil_priority_end(void)
@@ -380,7 +384,7 @@ int64_t c_gil_share(void)
 
 void c_gil_counts_read(c_gil_counts *into)
 {
-    into->asked = into->deferred = 0;
+    into->asked = into->deferred = into->spent = 0;
 }
 
 void c_gil_priority_end(void)

@@ -33,7 +33,8 @@ int64_t c_gil_share(void);
 typedef struct {
     int64_t asked; /* the holder was asked to drop the GIL at once */
     int64_t
-        deferred; /* it was not at first: the share was used up, or it was back from I/O itself */
+        deferred;  /* it was not at first: the share was used up, or it was back from I/O itself */
+    int64_t spent; /* nanoseconds of the share */
 } c_gil_counts;
 
 void c_gil_counts_read(c_gil_counts *counts);

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from loomlet.bench import freeze, handoff, heap, http, memory, net, preempt, ring, taskspeed
+from loomlet.bench import freeze, gilecho, handoff, http, memory, net, preempt, ring, taskspeed
 from loomlet.bench.model import Experiment
 
 EXPERIMENTS: Mapping[str, Experiment] = {
@@ -18,6 +19,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         net.EXPERIMENT,
         handoff.EXPERIMENT,
         heap.EXPERIMENT,
+        gilecho.EXPERIMENT,
         http.EXPERIMENT,
     )
 }

@@ -178,6 +178,8 @@ _ERLANG = "install Erlang and put `erl` and `erlc` on the PATH (Debian: apt inst
 _ALL: tuple[System, ...] = (
     Python("loomlet", "on_loomlet", "loomlet", install=_PIP.format("loomlet")),
     Python("no-handoff", "on_loomlet", "loomlet", install=_PIP.format("loomlet")),
+    Python("no-priority", "on_loomlet", "loomlet", install=_PIP.format("loomlet")),
+    Python("prioritised", "on_loomlet", "loomlet", install=_PIP.format("loomlet")),
     Python("process", "on_loomlet", "loomlet", install=_PIP.format("loomlet")),
     Python("greenlet", "on_greenlet", "greenlet", install=_PIP.format("greenlet")),
     Python("tealet", "on_tealet", "tealet", install=_PIP.format("tealet")),
@@ -186,6 +188,7 @@ _ALL: tuple[System, ...] = (
     Python("uvloop", "on_asyncio", "uvloop", "uvloop", install=_PIP.format("uvloop")),
     Python("generator", "on_generator"),
     Python("threads", "on_threads"),
+    Python("interval", "on_threads"),
     Python("cloudpickle", "on_pickles", "cloudpickle", "cloudpickle", _PIP.format("cloudpickle")),
     Python("dill", "on_pickles", "dill", "dill", _PIP.format("dill")),
     Allocator("glibc", "", "run on a system with the GNU C library"),

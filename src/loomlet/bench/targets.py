@@ -11,6 +11,7 @@ medians.
 from __future__ import annotations
 
 import statistics
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -152,6 +153,29 @@ def _beside_threads(case: str, must: float, aim: float) -> Target:
 def _kept(case: str, unit: str, must: float, by: str = "no-handoff") -> Target:
     over, under = (by, case, unit), ("loomlet", case, unit)
     return Target(f"{case}: {by} / loomlet", "handoff", over, under, must, 1, at_least=True)
+
+
+def _gil(case: str, unit: str, must: float, aim: float, system: str = "loomlet") -> Target:
+    over, least = (system, case, unit), unit == "%"
+    return Target(f"{case}: {system}, {unit}", "gilecho", over, None, must, aim, at_least=least)
+
+
+def _gils() -> Iterator[Target]:
+    """Answers beside threads that compute are quick, and these keep their share."""
+    two = 100_000 if sys.version_info >= (3, 13) else 500_000
+    for system in ("loomlet", "prioritised"):
+        over, under = (system, "think N=1", "/s"), ("threads", "think N=1", "/s")
+        what = f"think N=1: {system} / threads"
+        yield Target(what, "gilecho", over, under, 3, 6, at_least=True)
+        yield _gil("think N=1 p50", "ns", 100_000, 50_000, system)
+        yield _gil("think N=2 p50", "ns", two, 50_000, system)
+        yield _gil("think N=1 kept", "%", 80, 90, system)
+        yield _gil("full N=1 kept", "%", 50, 60, system)
+    yield _gil("calls N=1 p50", "ns", 200_000, 100_000)
+    yield _gil("send N=1 p50", "ns", 200_000, 100_000)
+    over, under = ("prioritised", "even N=2", "%"), ("threads", "even N=2", "%")
+    what = "even N=2: prioritised / threads"
+    yield Target(what, "gilecho", over, under, 0.98, 1, at_least=True)
 
 
 def _handoffs() -> Iterator[Target]:
@@ -367,7 +391,11 @@ TARGETS: Sequence[Target] = (
     Target("bytes per parked connection", "net", _PARKED, None, 3072, 1536, at_least=False),
     *_no_worse(),
     *_handoffs(),
+<<<<<<< HEAD
     *_later_rounds(),
+=======
+    *_gils(),
+>>>>>>> ddc79b7 (bench: an echo server beside threads that compute)
     *_dynamic(),
     *_files(),
     *_protocols(),

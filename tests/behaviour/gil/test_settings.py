@@ -59,7 +59,7 @@ def test_as_many_words_are_restored_as_were_changed():
 def test_without_a_gil_nothing_is_done():
     """The call is checked, and changes nothing."""
     gil.prioritise_io(0.25)
-    assert gil.status() == gil.GilStatus(False, 0.0, {}, 0, 0)
+    assert gil.status() == gil.GilStatus(False, 0.0, {}, 0, 0, 0.0)
     assert _core._gil_hooks(_socket, True) == 0
     gil.restore()
     with pytest.raises(ValueError, match="from 0 to 1"):

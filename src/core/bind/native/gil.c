@@ -15,15 +15,15 @@ static PyObject *set_gil_share(PyObject *module, PyObject *value)
     Py_RETURN_NONE;
 }
 
-/* _gil_status() -> the share in millionths, how often a holder was asked, and how often it was not
- * at first. */
+/* _gil_status() -> the share in millionths, how often a holder was asked, how often it was not at
+ * first, and the nanoseconds of the share that were spent. */
 static PyObject *read_gil_status(PyObject *module, PyObject *unused)
 {
     c_gil_counts counts;
     (void)module, (void)unused;
     c_gil_counts_read(&counts);
-    return Py_BuildValue("LLL", (long long)c_gil_share(), (long long)counts.asked,
-                         (long long)counts.deferred);
+    return Py_BuildValue("LLLL", (long long)c_gil_share(), (long long)counts.asked,
+                         (long long)counts.deferred, (long long)counts.spent);
 }
 
 /* _gil_hooks(module or None, on) -> how many words were changed: see patch_io_hooks; None: the

@@ -3,6 +3,7 @@
     python -P driver.py EXPERIMENT PROGRAM PARAMETERS
 
 EXPERIMENT is `taskspeed`, `ring`, `memory`, `preempt`, `freeze`, `net`, `handoff` or `heap`,
+EXPERIMENT is `taskspeed`, `ring`, `memory`, `preempt`, `freeze`, `net`, `handoff` or `gilecho`,
 PROGRAM the name of a file beside this one (`on_asyncio`), PARAMETERS a JSON object whose keys are
 the arguments of the run_* function below.
 
@@ -305,6 +306,10 @@ def run_heap(
     load("heap_rounds").run(kind, count, rounds, meter)
     gc.collect()
     return {"rounds": meter.rounds, "left": max(0, resident() - (meter.base or 0)) / count}
+def run_gilecho(program: ModuleType, flavour: str, **known: Any) -> dict[str, Any]:
+    """One case beside threads that compute; they end with this process."""
+    print(json.dumps(load("gil_echo").measure(**known)), flush=True)
+    os._exit(0)
 
 
 def load(name: str) -> ModuleType:
@@ -331,6 +336,7 @@ def main(arguments: list[str]) -> None:
         "net": run_net,
         "handoff": run_handoff,
         "heap": run_heap,
+        "gilecho": run_gilecho,
     }
     print(json.dumps(runners[experiment](load(program), **json.loads(parameters))))
 

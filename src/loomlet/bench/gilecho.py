@@ -1,0 +1,87 @@
+"""gilecho: a server beside threads that compute, in one process with one GIL.
+
+A client in another process sends 64 bytes, waits for them to come back, and thinks for a
+millisecond, or not at all. The cases, with N threads that compute:
+
+    think N=1     the client thinks between two requests; N is 0, 1, 2
+    full N=1      it does not: the server has something to do all the time; N is 1, 2
+    calls N=1     no client: a blocking call of a function that does nothing, one after the other
+    send N=1      no client: values of a plain thread, one each millisecond, to a waiting tasklet
+    even N=2      no client: how much N threads compute together, of what one does alone
+
+and their rows:
+
+    (none)        /s  requests or calls in a second; for `even`, %
+    p50, p99      ns  how long an answer, a call, a value took
+    kept          %   how much the threads compute, of what they do while nobody asks
+
+The systems: `loomlet` serves with tasklets, and `no-priority` does the same with a share of
+nothing; `prioritised` are plain threads with `loomlet.gil.prioritise_io()`, `threads` are plain
+threads without, and `interval` with a switch interval of a tenth of a millisecond.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from loomlet import _core
+from loomlet.bench.measure import number
+from loomlet.bench.model import BenchError, Cell, Experiment, Job, Missing, Row, Sample
+
+NAME = "gilecho"
+SYSTEMS = ("loomlet", "no-priority", "prioritised", "threads", "interval")
+OURS = SYSTEMS[:2]
+KINDS: Mapping[str, tuple[Sequence[str], Sequence[int]]] = {
+    "think": (SYSTEMS, (0, 1, 2)),
+    "full": (SYSTEMS, (1, 2)),
+    "calls": (OURS, (1,)),
+    "send": (OURS, (1,)),
+    "even": (("prioritised", "threads", "interval"), (2,)),
+}
+WHATS = {"p50": "ns", "p99": "ns", "kept": "%"}
+
+
+def parse(case: str) -> tuple[str, int]:
+    """The kind of work, and how many threads compute; BenchError for other words."""
+    found = re.fullmatch(r"([a-z]+) N=(\d)", case)
+    if not found or found[1] not in KINDS or (found[1] == "even" and found[2] == "0"):
+        raise BenchError(f"expected a case like 'think N=1', found {case!r}")
+    return found[1], int(found[2])
+
+
+def cells(quick: bool, wanted: Sequence[str]) -> list[Cell]:
+    """A cell per kind and number; where there is no GIL none of them runs."""
+    usual = [f"{kind} N={count}" for kind, (_, counts) in KINDS.items() for count in counts]
+    return [_cell(case, quick) for case in wanted or usual]
+
+
+def _cell(case: str, quick: bool) -> Cell:
+    kind, count = parse(case)
+    given = {"kind": kind, "computing": count, "seconds": 0.5 if quick else 2.0}
+    jobs = [Job(NAME, system, case, {"mode": system, **given}) for system in KINDS[kind][0]]
+    lacks = None if _core._has_gil() else Missing("loomlet", "there is no GIL to wait for")
+    return Cell(case, 3 if quick else 7, jobs, lacks)
+
+
+def samples(job: Job, output: Mapping[str, Any]) -> list[Sample]:
+    """The rows; a system that has done nothing is a failure."""
+    done = number(output, "done")
+    if done <= 0:
+        raise BenchError(f"expected something to be done, found {output!r}")
+    unit = "%" if job.parameters["kind"] == "even" else "/s"
+    rows = [Sample(job.system, job.case, unit, done)]
+    for what, unit_of in WHATS.items():
+        if what in output:
+            value = number(output, what)
+            rows.append(Sample(job.system, f"{job.case} {what}", unit_of, value))
+    return rows
+
+
+def rate(row: Row) -> str:
+    """Nothing: what is a rate is a row."""
+    return ""
+
+
+EXPERIMENT = Experiment(NAME, "a server beside threads that compute", SYSTEMS, cells, samples, rate)

@@ -1,0 +1,202 @@
+"""A server beside threads that compute, and what else needs the GIL beside them.
+
+The client is this file in a process of its own: `python -P gil_echo.py PORT THINK SECONDS` prints
+one line of JSON. Threads that compute count their rounds, half a second before anybody asks and
+then for the whole measurement. loomlet is imported in the modes that need it only.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+MESSAGE = b"loomlet " * 8
+ROUNDS = 200
+ALONE = 0.5
+WARM = 20
+INTERVAL = 0.0001
+THINK = 0.001
+
+
+class Computing:
+    """Threads that count as fast as they can, until the process ends."""
+
+    def __init__(self, count: int) -> None:
+        self.rounds = [0] * count
+        for mine in range(count):
+            threading.Thread(target=self._count, args=(mine,), daemon=True).start()
+
+    def _count(self, mine: int) -> None:
+        rounds = self.rounds
+        number = 0
+        while True:
+            for _ in range(ROUNDS):
+                number += 1
+            rounds[mine] += 1
+
+    def speed(self, work: Callable[[], Any]) -> tuple[float, Any]:
+        """Rounds in a second while `work` runs, and what it returns."""
+        before, began = sum(self.rounds), time.perf_counter()
+        found = work()
+        return (sum(self.rounds) - before) / (time.perf_counter() - began), found
+
+
+def quantiles(times: list[float]) -> dict[str, float]:
+    """The median and the 99th percentile, in nanoseconds."""
+    ordered = sorted(times)
+    return {"p50": ordered[len(ordered) // 2] * 1e9, "p99": ordered[len(ordered) * 99 // 100] * 1e9}
+
+
+def ask(port: int, think: float, seconds: float) -> dict[str, float]:
+    """One request after the other."""
+    times = []
+    with socket.create_connection(("127.0.0.1", port)) as sock:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        end = time.perf_counter() + seconds
+        while (began := time.perf_counter()) < end:
+            sock.sendall(MESSAGE)
+            if sock.recv(len(MESSAGE), socket.MSG_WAITALL) != MESSAGE:
+                raise SystemExit("the server ended, or did not send back what it got")
+            times.append(time.perf_counter() - began)
+            if think:
+                time.sleep(think)
+    return {"done": len(times) / seconds, **quantiles(times)}
+
+
+def answer(connection: socket.socket) -> None:
+    """In a plain thread."""
+    with connection:
+        while data := connection.recv(4096):
+            connection.sendall(data)
+
+
+def serve_in_threads(listener: socket.socket) -> None:
+    """For ever; a thread for each connection."""
+    while True:
+        connection, _ = listener.accept()
+        threading.Thread(target=answer, args=(connection,), daemon=True).start()
+
+
+def serve_in_tasklets(listener: socket.socket) -> None:
+    """For ever; a tasklet for each connection."""
+    import loomlet
+    from loomlet import net
+
+    def echo(stream: net.Stream) -> None:
+        with stream:
+            for data in stream:
+                stream.send_all(data)
+
+    def serve() -> None:
+        for stream in net.Listener(listener.detach()):
+            loomlet.spawn(echo, stream)
+
+    loomlet.run(serve)
+
+
+def echo(computing: Computing, mode: str, kind: str, seconds: float) -> dict[str, float]:
+    """The server in this process, the client in another one."""
+    ours = mode in ("loomlet", "no-priority")
+    listener = socket.create_server(("127.0.0.1", 0))
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # handed down to connections
+    think = THINK if kind == "think" else 0.0
+    words = [sys.executable, "-P", __file__]
+    words += [str(each) for each in (listener.getsockname()[1], think, seconds)]
+    server = serve_in_tasklets if ours else serve_in_threads
+    threading.Thread(target=server, args=(listener,), daemon=True).start()
+    client = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    assert client.stdout is not None
+    kept, line = computing.speed(client.stdout.readline)
+    client.wait()
+    return {**json.loads(line), "speed": kept}
+
+
+def calls(computing: Computing, seconds: float) -> dict[str, float]:
+    """Blocking calls of a function that does nothing."""
+    import loomlet
+
+    def call() -> list[float]:
+        times = []
+        end = time.perf_counter() + seconds
+        while (began := time.perf_counter()) < end:
+            loomlet.run_blocking(int)
+            times.append(time.perf_counter() - began)
+        return times
+
+    kept, times = computing.speed(lambda: loomlet.run(call))
+    return {"done": len(times) / seconds, **quantiles(times[WARM:] or times), "speed": kept}
+
+
+def send(computing: Computing, seconds: float) -> dict[str, float]:
+    """Values of a plain thread to a tasklet that waits for them."""
+    import loomlet
+
+    channel: loomlet.Channel[float] = loomlet.Channel()
+
+    def send_all() -> None:
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            time.sleep(THINK)
+            channel.send(time.perf_counter())
+        channel.close()
+
+    def receive() -> list[float]:
+        threading.Thread(target=send_all, daemon=True).start()
+        return [time.perf_counter() - sent for sent in channel]
+
+    kept, times = computing.speed(lambda: loomlet.run(receive))
+    return {"done": len(times) / seconds, **quantiles(times[WARM:] or times), "speed": kept}
+
+
+def even(count: int, seconds: float) -> dict[str, float]:
+    """What `count` threads compute together, in per cent of what one does, which comes first."""
+    one = Computing(1).rounds
+    alone = _passed(one, seconds)
+    more = [one, *(Computing(1).rounds for _ in range(count - 1))]
+    return {"done": 100 * sum(_passed_each(more, seconds)) / alone}
+
+
+def _passed(rounds: list[int], seconds: float) -> float:
+    return _passed_each([rounds], seconds)[0]
+
+
+def _passed_each(counts: list[list[int]], seconds: float) -> list[float]:
+    before, began = [sum(rounds) for rounds in counts], time.perf_counter()
+    time.sleep(seconds)
+    passed = time.perf_counter() - began
+    return [(sum(rounds) - was) / passed for rounds, was in zip(counts, before, strict=True)]
+
+
+def set_mode(mode: str) -> None:
+    """As the head of the experiment's file says."""
+    if mode == "interval":
+        sys.setswitchinterval(INTERVAL)
+    elif mode in ("prioritised", "no-priority"):
+        from loomlet import gil
+
+        gil.prioritise_io(0.5 if mode == "prioritised" else 0)
+
+
+def measure(*, mode: str, kind: str, computing: int, seconds: float) -> dict[str, float]:
+    """One case of one system."""
+    set_mode(mode)
+    if kind == "even":
+        return even(computing, seconds)
+    others = Computing(computing)
+    alone, _ = others.speed(lambda: time.sleep(ALONE))
+    if kind in ("think", "full"):
+        found = echo(others, mode, kind, seconds)
+    else:
+        found = calls(others, seconds) if kind == "calls" else send(others, seconds)
+    speed = found.pop("speed")
+    return {**found, "kept": 100 * speed / alone} if computing else found
+
+
+if __name__ == "__main__":
+    print(json.dumps(ask(int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3]))), flush=True)
