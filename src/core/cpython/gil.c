@@ -26,8 +26,13 @@
  * The share.  What a thread takes in this way it spends of the share (base/b_share.h): from the
  * moment it asked until it leaves Python again, but no more than LONGEST_HOLD, because then it has
  * had to drop the GIL like others; and SWITCH_COST, for the time until the other one runs again.
- * If it leaves and returns before anybody has got the GIL, both are one hold.  While the share is
- * used up, the thread sleeps until there is some again, and takes the GIL if it is free before.
+ * While the share is used up, the thread sleeps until there is some again, and takes the GIL if it
+ * is free before.
+ *
+ * Contention.  A thread that leaves Python for microseconds often finds the GIL free when it
+ * returns, because whoever was interrupted is still on its way to it, and nobody is asked.  So for
+ * CONTENDED after anybody was asked, a thread pays in that case too, with the time that it was away
+ * if that was short.  If the share is used up it first gives others a CHANCE to take the GIL.
  *
  * Invariants.  `asking` counts the threads between their look at `share` and the request.  A hold
  * belongs to its OS thread, and only that one touches it.
@@ -63,14 +68,15 @@
 #define BURST 100000
 #define SWITCH_COST 20000
 #define LONGEST_HOLD 5000000
-#define SAME_HOLD 200000
+#define CONTENDED 20000000
+#define CHANCE 100000
+#define SHORT_ABSENCE 200000
 #define HALF (B_SHARE_WHOLE / 2)
 
 /* What the thread has to pay for. */
 typedef struct {
-    int64_t since;      /* it has asked then, and has not left since; or 0 */
-    int64_t left;       /* it had asked, and left then; or 0 */
-    unsigned long turn; /* the GIL's count of switches at that moment */
+    int64_t since; /* it went first then, and has not left since; or 0 */
+    int64_t left;  /* it had gone first, and left then; or 0 */
 } paid_hold;
 
 const int c_has_gil = 1;
@@ -81,6 +87,7 @@ static b_share bucket = {HALF, 0, 0};
 static int64_t share = HALF;    /* atomic: of the bucket; 0: nobody asks */
 static int ended;               /* atomic: the share stays 0 */
 static int asking;              /* atomic */
+static int64_t contended;       /* atomic: until when; or 0 */
 static uintptr_t last_returned; /* atomic: a thread state, only compared */
 static c_gil_counts counts;     /* atomic; `spent`: guarded */
 
@@ -140,16 +147,14 @@ static void pay_hold(void)
     spend_share(took < LONGEST_HOLD ? took : LONGEST_HOLD);
     hold.since = 0;
     hold.left = now;
-    hold.turn = gil_of_interpreter()->switch_number;
 }
 
-/* Nobody has had the GIL since the thread left: whoever was interrupted still waits. */
-static void continue_hold(void)
+/* The GIL was free. */
+static void begin_hold(int64_t now)
 {
-    if (hold.since == 0 && gil_of_interpreter()->switch_number == hold.turn &&
-        p_now() - hold.left < SAME_HOLD)
-        hold.since = hold.left;
-    hold.left = 0;
+    int is_short = hold.left != 0 && now - hold.left < SHORT_ABSENCE;
+    if (hold.since == 0)
+        hold.since = is_short ? hold.left : now;
 }
 
 /* ---- asking ------------------------------------------------------------------------------ */
@@ -191,6 +196,7 @@ static void note_asked(gil_wait *wait)
         return;
     wait->asked = holder;
     __atomic_fetch_add(&counts.asked, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&contended, wait->now + CONTENDED, __ATOMIC_RELAXED);
     spend_share(SWITCH_COST);
     if (hold.since == 0)
         hold.since = wait->now;
@@ -251,6 +257,38 @@ static void await_gil(struct _gil_runtime_state *gil)
     errno = why;
 }
 
+/* The GIL is free, but a thread that was interrupted may be on its way to it. */
+static void give_chance(struct _gil_runtime_state *gil)
+{
+    int64_t now = p_now(), end = now + CHANCE;
+    if (now > __atomic_load_n(&contended, __ATOMIC_RELAXED)) {
+        __atomic_store_n(&contended, 0, __ATOMIC_RELAXED);
+        return;
+    }
+    p_lock_take(&guard);
+    int used_up = b_share_wait(&bucket, now) > 0;
+    p_lock_give(&guard);
+    begin_hold(now);
+    while (used_up && !gil_is_taken(gil) && now < end) {
+        p_yield();
+        now = p_now();
+    }
+    if (used_up && gil_is_taken(gil)) {
+        pay_hold();
+        await_gil(gil);
+    }
+}
+
+static void go_first(struct _gil_runtime_state *gil)
+{
+    if (!may_ask())
+        return;
+    if (gil_is_taken(gil))
+        await_gil(gil);
+    else
+        give_chance(gil);
+}
+
 /* ---- leaving and returning ------------------------------------------------------------------- */
 
 PyThreadState *c_io_leave(void)
@@ -263,12 +301,11 @@ PyThreadState *c_io_leave(void)
 void c_io_return(PyThreadState *ts)
 {
     struct _gil_runtime_state *gil = gil_of_interpreter();
-    if (B_UNLIKELY(gil_is_taken(gil)) && may_ask() && ts->interp == PyInterpreterState_Main())
-        await_gil(gil);
+    int contends = gil_is_taken(gil) || __atomic_load_n(&contended, __ATOMIC_RELAXED) != 0;
+    if (B_UNLIKELY(contends) && ts->interp == PyInterpreterState_Main())
+        go_first(gil);
     PyEval_RestoreThread(ts);
     __atomic_store_n(&last_returned, (uintptr_t)ts, __ATOMIC_RELAXED);
-    if (B_UNLIKELY(hold.left != 0))
-        continue_hold();
 }
 
 int c_io_left(const PyThreadState *ts)
@@ -285,11 +322,9 @@ int c_io_left(const PyThreadState *ts)
 void c_io_returning(PyThreadState *ts)
 {
     struct _gil_runtime_state *gil = gil_of_interpreter();
-    if (gil_is_taken(gil) && may_ask())
-        await_gil(gil);
+    if (gil_is_taken(gil) || __atomic_load_n(&contended, __ATOMIC_RELAXED) != 0)
+        go_first(gil);
     __atomic_store_n(&last_returned, (uintptr_t)ts, __ATOMIC_RELAXED);
-    if (hold.left != 0)
-        continue_hold();
 }
 
 /* ---- settings --------------------------------------------------------------------------- */

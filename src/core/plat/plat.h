@@ -442,7 +442,7 @@ int p_file_identity(int fd, p_file_id *id);
  * imported function `name`; no other library does.  How many words were changed; 0: it does not
  * import it, or not by a word that can be changed. */
 int p_library_replace_import(const void *inside, const char *name, void *function);
-/* From now on that library calls `before` before each call that waits for sockets or descriptors,
+/* From now on that library, not our own, calls `before` before each call that waits for sockets,
  * and `after` with what that returned, unless it is NULL.  `before` is NULL: no more.  How many
  * words were changed.  One thread at a time.  (library_calls_elf.c) */
 int p_library_surround_calls(const void *inside, void *(*before)(void), void (*after)(void *found));
