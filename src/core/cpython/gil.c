@@ -39,7 +39,11 @@
  *
  * The end.  The thread that ends the interpreter would wait for ever if a thread asked it to drop
  * the GIL that then is not allowed to take it any more.  So before that, nobody may ask, and what
- * was asked of the ending thread is withdrawn; the interpreter itself does the same.
+ * was asked of the ending thread is withdrawn; the interpreter itself does the same.  A daemon
+ * thread may come back when its thread state has been freed: it is compared, never read.
+ *
+ * Sub-interpreters may have a GIL of their own, and their threads are not told from others without
+ * reading thread states.  While there is one, nobody asks.
  *
  * Fork.  The child has one thread, which has the GIL, and the locks are as new.
  *
@@ -104,6 +108,12 @@ static uintptr_t gil_holder(const struct _gil_runtime_state *gil)
 static int may_ask(void)
 {
     return __atomic_load_n(&share, __ATOMIC_SEQ_CST) > 0;
+}
+
+/* A sub-interpreter may have a GIL of its own: beside one, nobody asks. */
+static int is_only_interpreter(void)
+{
+    return PyInterpreterState_Head() == PyInterpreterState_Main();
 }
 
 static int is_burst(uintptr_t holder)
@@ -279,13 +289,15 @@ static void give_chance(struct _gil_runtime_state *gil)
     }
 }
 
-static void go_first(struct _gil_runtime_state *gil)
+/* Looks at nothing that ends with the interpreter unless somebody may ask. */
+static void go_first(void)
 {
-    if (!may_ask())
+    if (!may_ask() || !is_only_interpreter())
         return;
+    struct _gil_runtime_state *gil = gil_of_interpreter();
     if (gil_is_taken(gil))
         await_gil(gil);
-    else
+    else if (B_UNLIKELY(__atomic_load_n(&contended, __ATOMIC_RELAXED) != 0))
         give_chance(gil);
 }
 
@@ -300,19 +312,17 @@ PyThreadState *c_io_leave(void)
 
 void c_io_return(PyThreadState *ts)
 {
-    struct _gil_runtime_state *gil = gil_of_interpreter();
-    int contends = gil_is_taken(gil) || __atomic_load_n(&contended, __ATOMIC_RELAXED) != 0;
-    if (B_UNLIKELY(contends) && ts->interp == PyInterpreterState_Main())
-        go_first(gil);
+    go_first();
     PyEval_RestoreThread(ts);
     __atomic_store_n(&last_returned, (uintptr_t)ts, __ATOMIC_RELAXED);
 }
 
 int c_io_left(const PyThreadState *ts)
 {
+    if (!may_ask() || !is_only_interpreter())
+        return 0;
     const struct _gil_runtime_state *gil = gil_of_interpreter();
-    if (ts->interp != PyInterpreterState_Main() ||
-        (gil_is_taken(gil) && gil_holder(gil) == (uintptr_t)ts))
+    if (gil_is_taken(gil) && gil_holder(gil) == (uintptr_t)ts)
         return 0;
     if (hold.since != 0)
         pay_hold();
@@ -321,9 +331,7 @@ int c_io_left(const PyThreadState *ts)
 
 void c_io_returning(PyThreadState *ts)
 {
-    struct _gil_runtime_state *gil = gil_of_interpreter();
-    if (gil_is_taken(gil) || __atomic_load_n(&contended, __ATOMIC_RELAXED) != 0)
-        go_first(gil);
+    go_first();
     __atomic_store_n(&last_returned, (uintptr_t)ts, __ATOMIC_RELAXED);
 }
 
