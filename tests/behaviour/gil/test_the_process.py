@@ -1,8 +1,10 @@
 """fork, the end of the interpreter, and threads that end, while threads ask for the GIL."""
 
 import os
+import sys
 
 import pytest
+from helpers_subinterpreters import VISIT, needs_interpreters
 
 PROGRAM = """
 import os, socket, sys, threading, time
@@ -101,3 +103,32 @@ print(gil.status().modules)
 """
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "{}\n", "")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="all interpreters have one GIL")
+@needs_interpreters
+def test_sockets_of_a_sub_interpreter_work_as_before(python):
+    """It has a GIL of its own: its threads do not ask for that of the main one."""
+    done = python(
+        PROGRAM
+        + VISIT
+        + '''
+visit("""
+import socket
+ours, theirs = socket.socketpair()
+with ours, theirs:
+    for _ in range(200):
+        ours.sendall(b"x")
+        assert theirs.recv(10) == b"x"
+""", "isolated")
+before = gil.status().asked
+with start_echo() as ours:
+    for _ in range(40):
+        trips(ours, 50)
+        if gil.status().asked > before:
+            break
+    print(gil.status().asked > before, gil.status().has_gil)
+'''
+    )
+    assert done.stdout in ("True True\n", "False False\n")
+    assert (done.returncode, done.stderr) == (0, "")
