@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from loomlet.bench import freeze, handoff, heap, http, memory, net, preempt, ring, taskspeed
-from loomlet.bench import freeze, gilecho, handoff, http, memory, net, preempt, ring, taskspeed
+from loomlet.bench import (
+    freeze,
+    gilecho,
+    handoff,
+    heap,
+    http,
+    memory,
+    net,
+    preempt,
+    ring,
+    taskspeed,
+)
 from loomlet.bench.model import Experiment
 
 EXPERIMENTS: Mapping[str, Experiment] = {

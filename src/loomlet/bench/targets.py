@@ -391,11 +391,8 @@ TARGETS: Sequence[Target] = (
     Target("bytes per parked connection", "net", _PARKED, None, 3072, 1536, at_least=False),
     *_no_worse(),
     *_handoffs(),
-<<<<<<< HEAD
     *_later_rounds(),
-=======
     *_gils(),
->>>>>>> ddc79b7 (bench: an echo server beside threads that compute)
     *_dynamic(),
     *_files(),
     *_protocols(),

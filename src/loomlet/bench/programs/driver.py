@@ -2,10 +2,9 @@
 
     python -P driver.py EXPERIMENT PROGRAM PARAMETERS
 
-EXPERIMENT is `taskspeed`, `ring`, `memory`, `preempt`, `freeze`, `net`, `handoff` or `heap`,
-EXPERIMENT is `taskspeed`, `ring`, `memory`, `preempt`, `freeze`, `net`, `handoff` or `gilecho`,
-PROGRAM the name of a file beside this one (`on_asyncio`), PARAMETERS a JSON object whose keys are
-the arguments of the run_* function below.
+EXPERIMENT is `taskspeed`, `ring`, `memory`, `preempt`, `freeze`, `net`, `handoff`, `heap` or
+`gilecho`, PROGRAM the name of a file beside this one (`on_asyncio`), PARAMETERS a JSON object whose
+keys are the arguments of the run_* function below.
 
 It is started as a script, with `-P` so that this folder is not importable, and knows nothing of
 the package around it: a process that measures a peer holds the peer and the standard library only.
@@ -306,6 +305,8 @@ def run_heap(
     load("heap_rounds").run(kind, count, rounds, meter)
     gc.collect()
     return {"rounds": meter.rounds, "left": max(0, resident() - (meter.base or 0)) / count}
+
+
 def run_gilecho(program: ModuleType, flavour: str, **known: Any) -> dict[str, Any]:
     """One case beside threads that compute; they end with this process."""
     print(json.dumps(load("gil_echo").measure(**known)), flush=True)
