@@ -20,6 +20,7 @@ from loomlet.bench.programs import driver
 OURS = {
     "__init__.py",
     "frozen.py",
+    "gil_echo.py",
     "handoff_echo.py",
     "handoff_switches.py",
     "handoff_waits.py",

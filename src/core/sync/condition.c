@@ -129,7 +129,7 @@ static void queue_for(y_condition *condition, s_tasklet *t)
     t->owner->tasklet_waits++;
 }
 
-int y_condition_took_once(const s_tasklet *t)
+int y_condition_is_plain(const s_tasklet *t)
 {
     return !waits_deeper(t);
 }

@@ -97,7 +97,7 @@ typedef struct {
 } y_condition;
 
 /* Whether a tasklet that waits for one had taken its lock once: such a wait can be begun anew. */
-int y_condition_took_once(const s_tasklet *t);
+int y_condition_is_plain(const s_tasklet *t);
 int y_condition_is_held(const y_condition *condition, const s_tasklet *t);
 /* True with the lock held; False without it when the time is over.  S_E_NOT_HELD unless the current
  * tasklet holds the lock. */

@@ -46,7 +46,7 @@ static PyObject *read_wait_for_object(s_sched *s, s_tasklet *t, PyObject *object
         return Py_BuildValue("(sN)", "group", object);
     if (is_gate(object) && (is_wait_kind(t, "acquire") || is_wait_kind(t, "wait")))
         return Py_BuildValue("(sNN)", name, object, seconds_left(s, t));
-    if (PyObject_TypeCheck(object, &bind_condition_type) && y_condition_took_once(t))
+    if (PyObject_TypeCheck(object, &bind_condition_type) && y_condition_is_plain(t))
         return Py_BuildValue("(sNNi)", name, object, seconds_left(s, t), t->wait.value != NULL);
     return Py_BuildValue("(ssN)", "other", name, object);
 }
