@@ -30,9 +30,13 @@
 #include <frameobject.h>
 #include <traceback.h>
 
+/* Where it was taken away it may be None, before 3.12. */
 PyObject *c_traceback_of(PyObject *exception)
 {
-    return PyException_GetTraceback(exception);
+    PyObject *traceback = PyException_GetTraceback(exception);
+    if (traceback == Py_None)
+        Py_CLEAR(traceback);
+    return traceback;
 }
 
 void c_traceback_put(PyObject *exception, PyObject *traceback)
@@ -148,7 +152,7 @@ static void build_graph(release *r)
     if (add_node(g, r->exception) < 0)
         return;
     g->nodes[0].outside -= r->owned;
-    PyObject *traceback = PyException_GetTraceback(r->exception);
+    PyObject *traceback = c_traceback_of(r->exception);
     if (traceback != NULL && add_node(g, traceback) > 0)
         g->nodes[1].outside -= 2; /* the caller's reference, and this one */
     Py_XDECREF(traceback);
