@@ -100,14 +100,21 @@ def test_threads_and_tasklets():
                 schedule()
                 pair[1] += 1
 
-    threads = [threading.Thread(target=work) for work in (read, write, read, write)]
+    def in_a_thread(work):
+        work()
+        ended.release()
+
+    ended, works = loomlet.Semaphore(0), (read, write, read, write)
+    threads = [threading.Thread(target=in_a_thread, args=[work]) for work in works]
     tasks = [spawn(work) for work in (read, write)]
     for thread in threads:
         thread.start()
     for task in tasks:
         task.join()
+    for _ in threads:
+        ended.acquire()  # the tasklets of this thread go on
     for thread in threads:
-        loomlet.run_blocking(thread.join)
+        thread.join()
     assert all(seen)
     assert (len(seen), pair) == (150, [150, 150])
 

@@ -263,9 +263,19 @@ def work_through(queue, producers, consumers, spawn_one):
 
 
 def in_a_thread(call, *args):
-    thread = threading.Thread(target=call, args=args)
+    ended = loomlet.Event()
+
+    def run():
+        call(*args)
+        ended.set()
+
+    def end():
+        ended.wait()  # the tasklets of this thread go on
+        thread.join()
+
+    thread = threading.Thread(target=run)
     thread.start()
-    return lambda: loomlet.run_blocking(thread.join)  # the tasklets of this thread go on
+    return end
 
 
 def in_a_tasklet(call, *args):
