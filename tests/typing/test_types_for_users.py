@@ -28,9 +28,12 @@ PUBLIC = (
     "loomlet.aio",
     "loomlet.blocking",
     "loomlet.compat.stackless",
+    "loomlet.gil",
+    "loomlet.heap",
     "loomlet.net",
     "loomlet.observe",
     "loomlet.patch",
+    "loomlet.sync",
     "loomlet.testing",
 )
 
