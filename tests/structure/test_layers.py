@@ -55,7 +55,10 @@ ONE_VERSION = re.compile(r"py3\d\d")
 # API, lies between the modules that it is made of and those that are made with it.
 PYTHON_LEVELS = (
     (
-        *("loomlet._core_debug", "loomlet._core_heap", "loomlet._core_http", "loomlet._core_sync"),
+        "loomlet._core_debug",
+        "loomlet._core_heap",
+        "loomlet._core_http",
+        "loomlet._core_sync",
         "loomlet._core_threads",
     ),
     ("loomlet._after_import", "loomlet._alias", "loomlet._core", "loomlet._public"),

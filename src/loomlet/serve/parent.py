@@ -25,6 +25,7 @@ it); an application that is imported here and forked (its threads would not be).
 from __future__ import annotations
 
 import contextlib
+import gc
 import logging
 import os
 import selectors
@@ -163,7 +164,11 @@ class Parent:
 
     def _fork(self, seat: int) -> tuple[int, int]:
         """A worker's number, and the pipe that it writes to.  A signal that reaches it before it
-        has handlers of its own waits, else it would be noted for a parent which it is not."""
+        has handlers of its own waits, else it would be noted for a parent which it is not.
+
+        What is here now stays in memory that both share: the worker's collector, which would write
+        to each of these objects, leaves them alone."""
+        gc.freeze()
         ours, theirs = os.pipe()
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM, signal.SIGINT])
         try:

@@ -213,3 +213,18 @@ def test_an_application_that_is_imported_once(serve, program):
             "    start_response('200 OK', [])\n    return [str(parent).encode()]\n")  # fmt: skip
     server = serve("site_app", "--preload", "--workers", "2")
     assert worker_of(server) == server.process.pid
+
+
+COLLECTED = """
+import gc
+def app(environ, start_response):
+    seen = {id(one) for one in gc.get_objects()}
+    start_response("200 OK", [])
+    return [b"%d %d" % (id(gc.__dict__) in seen, id(globals()) in seen)]
+"""
+
+
+def test_the_collector_of_a_worker_leaves_what_it_shares_with_the_parent_alone(serve, program):
+    """Else it would write to each of those objects, and the worker would have all of it twice."""
+    program(COLLECTED)
+    assert serve("site_app").get()[1] == b"0 1"
