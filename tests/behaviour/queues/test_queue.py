@@ -4,11 +4,11 @@ Tasklets and OS threads use the same object.
 """
 
 import gc
-import threading
 import time
 import weakref
 
 import pytest
+from helpers_workers import BOTH_KINDS
 
 import loomlet
 from loomlet import Deadlock, schedule, spawn
@@ -262,39 +262,9 @@ def work_through(queue, producers, consumers, spawn_one):
     assert sorted(found) == list(range(many * producers))
 
 
-def in_a_thread(call, *args):
-    ended = loomlet.Event()
-
-    def run():
-        call(*args)
-        ended.set()
-
-    def end():
-        ended.wait()  # the tasklets of this thread go on
-        thread.join()
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    return end
-
-
-def in_a_tasklet(call, *args):
-    return spawn(call, *args).join
-
-
-def in_each_by_turns():
-    kinds = [in_a_thread, in_a_tasklet]
-
-    def spawn_one(call, *args):
-        kinds.reverse()
-        return kinds[0](call, *args)
-
-    return spawn_one
-
-
 @pytest.mark.parametrize("kind", FIFO)
 @pytest.mark.parametrize("most", [0, 3])
-@pytest.mark.parametrize("spawn_one", [in_a_thread, in_a_tasklet, in_each_by_turns()])
+@pytest.mark.parametrize("spawn_one", BOTH_KINDS.values(), ids=BOTH_KINDS)
 def test_many_at_once(kind, most, spawn_one):
     """Threads, tasklets, and both."""
     work_through(kind(most), 3, 3, spawn_one)
