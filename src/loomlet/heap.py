@@ -9,7 +9,7 @@ Any thread.
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import TypedDict, cast
 
 from loomlet import _core
 
@@ -49,7 +49,7 @@ def stats() -> Stats:
     Takes some microseconds.  Where other threads run without the GIL, the numbers may be from
     slightly different moments.  Any thread.
     """
-    return Stats(**_core._heap_stats())
+    return cast("Stats", _core._heap_stats())
 
 
 def trim() -> None:

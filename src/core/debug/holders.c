@@ -1,7 +1,7 @@
 /* Who holds an exception: the paths to all that have a traceback, and what each keeps alive.
  *
- * First all objects of the collector are looked at for exceptions; none: that is all.  Then the
- * objects are searched in width, as tp_traverse shows them:
+ * First all objects of the collector are looked at for exceptions; none: that is all.  Then comes a
+ * breadth-first search of the objects, as tp_traverse shows them:
  *   1. From the roots (modules, frames that run, tasklets, data of threads), stopping at
  *      exceptions, and at tracebacks, which some keep beside the exception.  Whatever is reached is
  *      alive without any of them.  The way to an exception is a shortest one.
