@@ -27,6 +27,7 @@ OURS = {
     "heap_rounds.py",
     "http_loomlet.py",
     "on_loomlet.py",
+    "primitives.py",
     "waiting_on_loomlet.py",
 }
 

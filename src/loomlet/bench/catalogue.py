@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from loomlet.bench import (
     freeze,
     gilecho,
+    giltest,
     handoff,
     heap,
     http,
@@ -15,6 +16,7 @@ from loomlet.bench import (
     preempt,
     ring,
     taskspeed,
+    testserver,
 )
 from loomlet.bench.model import Experiment
 
@@ -30,6 +32,8 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         handoff.EXPERIMENT,
         heap.EXPERIMENT,
         gilecho.EXPERIMENT,
+        giltest.EXPERIMENT,
+        testserver.EXPERIMENT,
         http.EXPERIMENT,
     )
 }

@@ -32,8 +32,8 @@ EXTRA = ("rich", "matplotlib")
 STOPPED = 130
 EPILOG = """\
 Every experiment runs beside the peers found on this machine; `bench list` names them, and how to
-get the missing ones. In full, taskspeed and preempt take a minute each, net and heap a few, handoff
-and http a quarter of an hour, ring and memory up to half an hour.
+get the missing ones. In full, taskspeed and preempt take a minute each, net and heap a few,
+giltest, testserver, handoff and http a quarter of an hour, ring and memory up to half an hour.
 
   python -m loomlet bench taskspeed --quick
   python -m loomlet bench ring --case 'N=100 M=10000' --systems loomlet,go --json ring.json

@@ -178,6 +178,15 @@ def _gils() -> Iterator[Target]:
     yield Target(what, "gilecho", over, under, 0.98, 1, at_least=True)
 
 
+def _founding_server() -> Iterator[Target]:
+    """The web server of threads is no slower with our primitives, and faster beside a thread that
+    computes."""
+    for case, must, aim in (("p=1 N=0", 1.0, 1.2), ("p=10 N=1", 1.3, 2)):
+        over, under = ("loomlet", case, "/s"), ("threads", case, "/s")
+        what = f"{case}: loomlet / threads"
+        yield Target(what, "testserver", over, under, must, aim, at_least=True)
+
+
 def _handoffs() -> Iterator[Target]:
     """C calls that wait hold nobody; slices are of 10 ms."""
     for how in ("call", "learned"):
@@ -393,6 +402,7 @@ TARGETS: Sequence[Target] = (
     *_handoffs(),
     *_later_rounds(),
     *_gils(),
+    *_founding_server(),
     *_dynamic(),
     *_files(),
     *_protocols(),

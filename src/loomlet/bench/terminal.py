@@ -95,7 +95,7 @@ def tables(document: Document, experiment: Experiment, width: int) -> list[Table
 def _board(board: columns.Board, title: str, left_out: set[str]) -> Table:
     """A figure and its unit stand without a space, which would be a place to break the line."""
     table = _table(title)
-    table.add_column("server", no_wrap=True)
+    table.add_column("system", no_wrap=True)
     shown = [at for at, heading in enumerate(board.headings) if heading not in left_out]
     for at in shown:
         table.add_column(board.headings[at], justify="right", no_wrap=True)

@@ -2,9 +2,9 @@
 
     python -P driver.py EXPERIMENT PROGRAM PARAMETERS
 
-EXPERIMENT is `taskspeed`, `ring`, `memory`, `preempt`, `freeze`, `net`, `handoff`, `heap` or
-`gilecho`, PROGRAM the name of a file beside this one (`on_asyncio`), PARAMETERS a JSON object whose
-keys are the arguments of the run_* function below.
+EXPERIMENT is `taskspeed`, `ring`, `memory`, `preempt`, `freeze`, `net`, `handoff`, `heap`,
+`gilecho`, `giltest` or `testserver`, PROGRAM the name of a file beside this one (`on_asyncio`),
+PARAMETERS a JSON object whose keys are the arguments of the run_* function below.
 
 It is started as a script, with `-P` so that this folder is not importable, and knows nothing of
 the package around it: a process that measures a peer holds the peer and the standard library only.
@@ -45,7 +45,7 @@ from functools import partial
 from pathlib import Path
 from time import perf_counter_ns, process_time_ns
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 CALLS = 100
 ROUNDS = 20
@@ -307,10 +307,26 @@ def run_heap(
     return {"rounds": meter.rounds, "left": max(0, resident() - (meter.base or 0)) / count}
 
 
-def run_gilecho(program: ModuleType, flavour: str, **known: Any) -> dict[str, Any]:
-    """One case beside threads that compute; they end with this process."""
-    print(json.dumps(load("gil_echo").measure(**known)), flush=True)
+def end_with(found: dict[str, Any]) -> NoReturn:
+    """Prints the result and ends the process, with the threads that compute."""
+    print(json.dumps(found), flush=True)
     os._exit(0)
+
+
+def run_gilecho(program: ModuleType, flavour: str, **known: Any) -> NoReturn:
+    """One case beside threads that compute."""
+    end_with(load("gil_echo").measure(**known))
+
+
+def run_giltest(program: ModuleType, flavour: str, **known: Any) -> NoReturn:
+    """Threads that compute, hand over, or answer."""
+    end_with(load("primitives").measure(load("gil_echo"), **known))
+
+
+def run_testserver(program: ModuleType, flavour: str, ours: bool, **known: Any) -> NoReturn:
+    """A web server of threads."""
+    names = load("primitives").primitives(ours)
+    end_with(load("pool_server").measure(load("gil_echo"), names, **known))
 
 
 def load(name: str) -> ModuleType:
@@ -338,6 +354,8 @@ def main(arguments: list[str]) -> None:
         "handoff": run_handoff,
         "heap": run_heap,
         "gilecho": run_gilecho,
+        "giltest": run_giltest,
+        "testserver": run_testserver,
     }
     print(json.dumps(runners[experiment](load(program), **json.loads(parameters))))
 

@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 MESSAGE = b"loomlet " * 8
@@ -100,7 +101,7 @@ def serve_in_tasklets(listener: socket.socket) -> None:
     loomlet.run(serve)
 
 
-def echo(computing: Computing, mode: str, kind: str, seconds: float) -> dict[str, float]:
+def echo(mode: str, kind: str, seconds: float) -> dict[str, float]:
     """The server in this process, the client in another one."""
     ours = mode in ("loomlet", "no-priority")
     listener = socket.create_server(("127.0.0.1", 0))
@@ -110,14 +111,21 @@ def echo(computing: Computing, mode: str, kind: str, seconds: float) -> dict[str
     words += [str(each) for each in (listener.getsockname()[1], think, seconds)]
     server = serve_in_tasklets if ours else serve_in_threads
     threading.Thread(target=server, args=(listener,), daemon=True).start()
-    client = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
-    assert client.stdout is not None
-    kept, line = computing.speed(client.stdout.readline)
-    client.wait()
-    return {**json.loads(line), "speed": kept}
+    return ask_elsewhere(words)
 
 
-def calls(computing: Computing, seconds: float) -> dict[str, float]:
+def ask_elsewhere(words: list[str]) -> dict[str, Any]:
+    """Runs a client in another process; what it prints."""
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as client:
+        assert client.stdout is not None
+        line = client.stdout.readline()
+    if not line:
+        raise SystemExit(f"the client has ended with status {client.returncode}")
+    found: dict[str, Any] = json.loads(line)
+    return found
+
+
+def calls(seconds: float) -> dict[str, float]:
     """Blocking calls of a function that does nothing."""
     import loomlet
 
@@ -129,11 +137,11 @@ def calls(computing: Computing, seconds: float) -> dict[str, float]:
             times.append(time.perf_counter() - began)
         return times
 
-    kept, times = computing.speed(lambda: loomlet.run(call))
-    return {"done": len(times) / seconds, **quantiles(times[WARM:] or times), "speed": kept}
+    times = loomlet.run(call)
+    return {"done": len(times) / seconds, **quantiles(times[WARM:] or times)}
 
 
-def send(computing: Computing, seconds: float) -> dict[str, float]:
+def send(seconds: float) -> dict[str, float]:
     """Values of a plain thread to a tasklet that waits for them."""
     import loomlet
 
@@ -150,8 +158,8 @@ def send(computing: Computing, seconds: float) -> dict[str, float]:
         threading.Thread(target=send_all, daemon=True).start()
         return [time.perf_counter() - sent for sent in channel]
 
-    kept, times = computing.speed(lambda: loomlet.run(receive))
-    return {"done": len(times) / seconds, **quantiles(times[WARM:] or times), "speed": kept}
+    times = loomlet.run(receive)
+    return {"done": len(times) / seconds, **quantiles(times[WARM:] or times)}
 
 
 def even(count: int, seconds: float) -> dict[str, float]:
@@ -183,19 +191,21 @@ def set_mode(mode: str) -> None:
         gil.prioritise_io(0.5 if mode == "prioritised" else 0)
 
 
+def beside(count: int, work: Callable[[], dict[str, float]]) -> dict[str, float]:
+    """What `work` finds beside so many threads that compute, and what these keep of their speed."""
+    others = Computing(count)
+    alone, _ = others.speed(lambda: time.sleep(ALONE)) if count else (0, None)
+    speed, found = others.speed(work)
+    return {**found, "kept": 100 * speed / alone} if count else found
+
+
 def measure(*, mode: str, kind: str, computing: int, seconds: float) -> dict[str, float]:
     """One case of one system."""
     set_mode(mode)
     if kind == "even":
         return even(computing, seconds)
-    others = Computing(computing)
-    alone, _ = others.speed(lambda: time.sleep(ALONE))
-    if kind in ("think", "full"):
-        found = echo(others, mode, kind, seconds)
-    else:
-        found = calls(others, seconds) if kind == "calls" else send(others, seconds)
-    speed = found.pop("speed")
-    return {**found, "kept": 100 * speed / alone} if computing else found
+    others = {"calls": calls, "send": send}
+    return beside(computing, partial(others.get(kind) or partial(echo, mode, kind), seconds))
 
 
 if __name__ == "__main__":
