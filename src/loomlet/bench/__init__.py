@@ -17,5 +17,5 @@ How a measurement is made, and why:
 
 The layers inside: `model` <- `machine`, `wrk` <- `building` <- `servers` <- `peers` <- `measure` <-
 the experiments <- `catalogue` <- `targets`, `document` <- `format` <- `columns` <- `terminal`,
-`charts` <- `report` <- `cli`.
+`drawing` <- `thread_charts` <- `charts` <- `report` <- `cli`.
 """
