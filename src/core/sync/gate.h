@@ -114,6 +114,8 @@ static inline void y_lock_give(y_lock *lock, const s_tasklet *t, uint32_t depth)
     lock->depth = depth;
 }
 
+extern const s_wait_kind y_queue_getting, y_queue_putting, y_queue_joining;
+
 /* The tasklets in a queue, for the collector. */
 int y_visit_waiters(const b_link *waiters, visitproc visit, void *arg);
 

@@ -117,14 +117,14 @@ static void give_back_item(s_sched *s, s_tasklet *t, PyObject *item)
 }
 
 static const s_wait_kind given = {.name = "get", .refused = give_back_item, .gives_items = 1};
-static const s_wait_kind getting = {.name = "get",
-                                    .detach = y_leave_gate,
-                                    .target = y_gate_target,
-                                    .late_code = S_E_NO_ITEM,
-                                    .given = &given};
-static const s_wait_kind putting = {
+const s_wait_kind y_queue_getting = {.name = "get",
+                                     .detach = y_leave_gate,
+                                     .target = y_gate_target,
+                                     .late_code = S_E_NO_ITEM,
+                                     .given = &given};
+const s_wait_kind y_queue_putting = {
     .name = "put", .detach = y_leave_gate, .target = y_gate_target, .late_code = S_E_NO_ROOM};
-static const s_wait_kind joining_queue = {
+const s_wait_kind y_queue_joining = {
     .name = "join", .detach = y_leave_gate, .target = y_gate_target};
 
 /* Whether the current tasklet may begin to wait: S_OK, with its deadline set, or S_E_; `late` is
@@ -174,7 +174,7 @@ PyObject *y_queue_put(s_sched *s, y_queue *queue, PyObject *item, int64_t until,
         c_lock_take(&queue->gate.guard);
         if ((done = put_at_once(queue, item, &getter)) == 0) {
             Py_XSETREF(s->current->wait.value, Py_NewRef(item));
-            enqueue_current(s, &queue->putters, &putting, queue);
+            enqueue_current(s, &queue->putters, &y_queue_putting, queue);
         }
         c_lock_give(&queue->gate.guard);
         if (done == 0)
@@ -232,7 +232,7 @@ PyObject *y_queue_get(s_sched *s, y_queue *queue, int64_t until, const c_call_si
     if (done == 0 && (done = begin_queue_wait(s, until, S_E_NO_ITEM)) == S_OK) {
         c_lock_take(&queue->gate.guard);
         if ((done = get_at_once(queue, &item, &putter)) == 0)
-            enqueue_current(s, &queue->gate.waiters, &getting, queue);
+            enqueue_current(s, &queue->gate.waiters, &y_queue_getting, queue);
         c_lock_give(&queue->gate.guard);
         if (done == 0)
             return s_suspend(s, site);
@@ -288,7 +288,7 @@ PyObject *y_queue_join(s_sched *s, y_queue *queue, const c_call_site *site, int 
     c_lock_take(&queue->gate.guard);
     int waits = queue->tasks > 0;
     if (waits)
-        enqueue_current(s, &queue->joiners, &joining_queue, queue);
+        enqueue_current(s, &queue->joiners, &y_queue_joining, queue);
     c_lock_give(&queue->gate.guard);
     return waits ? s_suspend(s, site) : c_new_none();
 }

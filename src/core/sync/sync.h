@@ -159,4 +159,17 @@ void y_queue_set_most(s_sched *s, y_queue *queue, Py_ssize_t most);
 /* From now on nothing can be put; with `at_once` what it has is dropped, and counts as done. */
 void y_queue_shut(s_sched *s, y_queue *queue, int at_once);
 
+/* ---- queue_restore.c ----------------------------------------------------------------- */
+
+enum y_queue_part { Y_ITEMS, Y_GETTERS, Y_PUTTERS, Y_JOINERS };
+
+/* How many there are, in their order, as new references in a block that the caller frees with
+ * PyMem_RawFree; S_E_MEMORY.  Main tasklets and plain threads are left out. */
+Py_ssize_t y_queue_contents(y_queue *queue, enum y_queue_part part, PyObject ***found);
+/* An empty queue that nobody else has gets the items of a tuple.  0 or S_E_. */
+int y_queue_restore(s_sched *s, y_queue *queue, PyObject *items, Py_ssize_t tasks, int shut);
+int y_queue_get_as(s_sched *s, s_tasklet *t, y_queue *queue, int64_t until);
+int y_queue_put_as(s_sched *s, s_tasklet *t, y_queue *queue, PyObject *item, int64_t until);
+int y_queue_join_as(s_sched *s, s_tasklet *t, y_queue *queue);
+
 #endif

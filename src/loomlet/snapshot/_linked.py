@@ -19,6 +19,7 @@ from loomlet import _core
 from loomlet._waits import describe
 from loomlet.errors import FreezeError, ThawError
 from loomlet.snapshot._builders import named_in_bytes
+from loomlet.snapshot._compact import own_attributes, set_attributes
 from loomlet.snapshot._functions import shared
 from loomlet.snapshot._progress import CURRENT, Loading, Saving
 
@@ -27,6 +28,7 @@ __all__ = [
     "fill_event",
     "fill_lock",
     "fill_scope",
+    "new_semaphore",
     "reduce_condition",
     "reduce_event",
     "reduce_lock",
@@ -89,21 +91,40 @@ def reduce_event(saving: Saving, event: _core.Event) -> Any:
     """A new one, then set if this one is."""
     if saving.shared is not None:
         return shared(saving, event)
-    return type(event), (), event.is_set(), None, None, fill_event
+    own = None if type(event) is _core.Event else own_attributes(event)
+    state = (event.is_set(), own) if own else event.is_set()
+    return type(event), (), state, None, None, fill_event
 
 
 @named_in_bytes
-def fill_event(event: _core.Event, is_set: bool) -> None:
+def fill_event(event: _core.Event, state: bool | tuple[bool, Any]) -> None:
     """The event is set again."""
+    is_set, own = state if isinstance(state, tuple) else (state, None)
     if is_set:
         event.set()
+    if own:
+        set_attributes(event, own)
 
 
 def reduce_semaphore(saving: Saving, semaphore: _core.Semaphore) -> Any:
     """One with the permits that are free; those that were taken are given back to it."""
     if saving.shared is not None:
         return shared(saving, semaphore)
-    return type(semaphore), (semaphore.value, semaphore.max_value)
+    given = (semaphore.value, semaphore.max_value)
+    if type(semaphore) is _core.Semaphore:
+        return _core.Semaphore, given
+    return new_semaphore, (type(semaphore), *given, own_attributes(semaphore))
+
+
+@named_in_bytes
+def new_semaphore(kind: Any, value: int, most: int | None, own: Any) -> Any:
+    """One of a subclass, whose arguments may be others."""
+    if not (isinstance(kind, type) and issubclass(kind, _core.Semaphore)):
+        raise ThawError(f"expected a class of semaphores, found {kind!r}")
+    made = _core.Semaphore.__new__(kind, value, most)
+    if own:
+        set_attributes(made, own)
+    return made
 
 
 def reduce_condition(saving: Saving, condition: _core.Condition) -> Any:

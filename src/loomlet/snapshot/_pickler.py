@@ -47,6 +47,7 @@ from loomlet.snapshot import (
     _iterators,
     _library_objects,
     _linked,
+    _queues,
     _tasklets,
     _tracebacks,
 )
@@ -170,7 +171,11 @@ BASES: tuple[tuple[type, Handler], ...] = (
     (_core.Tasklet, _tasklets.reduce_tasklet),
     (_core.Channel, _channels.reduce_channel),
     (_core.CancelScope, _linked.reduce_scope),
-    (_core.RLock, _linked.reduce_lock),
+    (_core.Lock, _linked.reduce_lock),
+    (_core.Event, _linked.reduce_event),
+    (_core.Semaphore, _linked.reduce_semaphore),
+    (Condition, _linked.reduce_condition),
+    (_core.Queue, _queues.reduce_queue),
     (ModuleType, _functions.reduce_module),
 )
 

@@ -94,6 +94,10 @@ class CustomQueue(Queue[T]):
     )
     _custom = True
 
+    def __new__(cls, *_args: Any, **_named: Any) -> Self:
+        """An empty one, whatever a subclass's __init__ takes."""
+        return _core.Queue.__new__(cls)
+
     def __init__(self, maxsize: int = 0) -> None:
         self.maxsize = maxsize
         self._tasks = 0
@@ -122,7 +126,7 @@ class CustomQueue(Queue[T]):
     # ---- the interface --------------------------------------------------------------------------
 
     def put(self, item: T, block: bool = True, timeout: float | None = None) -> None:
-        """Puts an item; waits for room.  queue.Full, ShutDown."""
+        """Puts an item; waits until there is room.  queue.Full, ShutDown."""
         _check_timeout(block, timeout)
         with self.mutex:
             ready = self.not_full.wait_for(self._has_room, timeout if block else 0)

@@ -1,4 +1,4 @@
-/* Generators, channels, scopes and locks as plain values: what frozen tasklets hold. */
+/* Generators, channels, scopes, locks and queues as plain values: what frozen tasklets hold. */
 #include "bind/snapshot/snapshot.h"
 #include "sched/guests/scope.h"
 #include "sync/sync.h"
@@ -104,12 +104,11 @@ static PyObject *shim_learn(PyObject *module, PyObject *unused)
 
 /* ---- channels ---------------------------------------------------------------------------- */
 
-static PyObject *channel_part(n_channel *ch, enum n_channel_part part)
+/* `count` references in a block, all of which are taken; an error code is raised for `object`. */
+static PyObject *tuple_of_found(Py_ssize_t count, PyObject **found, PyObject *object)
 {
-    PyObject **found;
-    Py_ssize_t count = n_channel_contents(ch, part, &found);
     if (count < 0)
-        return bind_fail((int)count, (PyObject *)ch);
+        return bind_fail((int)count, object);
     PyObject *tuple = PyTuple_New(count);
     for (Py_ssize_t i = 0; i < count; i++) {
         if (tuple != NULL)
@@ -119,6 +118,13 @@ static PyObject *channel_part(n_channel *ch, enum n_channel_part part)
     }
     PyMem_RawFree(found);
     return tuple;
+}
+
+static PyObject *channel_part(n_channel *ch, enum n_channel_part part)
+{
+    PyObject **found;
+    Py_ssize_t count = n_channel_contents(ch, part, &found);
+    return tuple_of_found(count, found, (PyObject *)ch);
 }
 
 /* _channel_snapshot(channel): (capacity, name, preference, closed, closing, schedule_all,
@@ -272,6 +278,46 @@ static PyObject *lock_fill(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* ---- queues -------------------------------------------------------------------------------- */
+
+static PyObject *queue_part(y_queue *queue, enum y_queue_part part)
+{
+    PyObject **found;
+    Py_ssize_t count = y_queue_contents(queue, part, &found);
+    return tuple_of_found(count, found, (PyObject *)queue);
+}
+
+/* _queue_snapshot(queue): (items, tasks not done, shut down, last first, maxsize, those that wait
+ * to get, to put, and for the end of all tasks). */
+static PyObject *queue_snapshot(PyObject *module, PyObject *object)
+{
+    (void)module;
+    if (!bind_is_queue(object))
+        return PyErr_Format(PyExc_TypeError, "expected a queue, found %R", object);
+    y_queue *queue = (y_queue *)object;
+    return Py_BuildValue("(NniinNNN)", queue_part(queue, Y_ITEMS), queue->tasks, queue->shut,
+                         queue->last_first, queue->most == PY_SSIZE_T_MAX ? 0 : queue->most,
+                         queue_part(queue, Y_GETTERS), queue_part(queue, Y_PUTTERS),
+                         queue_part(queue, Y_JOINERS));
+}
+
+/* _queue_fill(queue, items, tasks, shut): fills an empty one. */
+static PyObject *queue_fill(PyObject *module, PyObject *args)
+{
+    PyObject *object, *items;
+    Py_ssize_t tasks;
+    int shut;
+    (void)module;
+    s_sched *s = s_self();
+    if (s == NULL || !PyArg_ParseTuple(args, "O!O!np:_queue_fill", &bind_queue_type, &object,
+                                       &PyTuple_Type, &items, &tasks, &shut))
+        return NULL;
+    if (tasks < 0)
+        return bind_raise_thaw_error("a queue cannot have less than no tasks");
+    int code = y_queue_restore(s, (y_queue *)object, items, tasks, shut);
+    return code < 0 ? bind_fail(code, object) : Py_NewRef(Py_None);
+}
+
 PyMethodDef bind_snapshot_part_functions[] = {
     {"_generator_tasklet", generator_tasklet, METH_O, NULL},
     {"_generator_snapshot", generator_snapshot, METH_O, NULL},
@@ -290,5 +336,7 @@ PyMethodDef bind_snapshot_part_functions[] = {
     {"_tasklet_scopes", tasklet_scopes, METH_O, NULL},
     {"_lock_snapshot", lock_snapshot, METH_O, NULL},
     {"_lock_fill", lock_fill, METH_VARARGS, NULL},
+    {"_queue_snapshot", queue_snapshot, METH_O, NULL},
+    {"_queue_fill", queue_fill, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

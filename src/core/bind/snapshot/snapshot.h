@@ -6,6 +6,7 @@
 #include "sched/guests/snapshot.h"
 
 #define bind_is_scope(o) PyObject_TypeCheck((o), &bind_scope_type)
+#define bind_is_queue(o) PyObject_TypeCheck((o), &bind_queue_type)
 
 static inline PyObject *bind_or_none(PyObject *object)
 {

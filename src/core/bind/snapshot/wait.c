@@ -1,6 +1,8 @@
 /* What a tasklet waits for, as a tuple, and waiting for it again.
  *
  *   ("send" | "receive" | "iterate", channel, seconds or None)
+ *   ("send" | "receive", queue, seconds or None)    put and get of a loomlet.sync.Queue
+ *   ("wait", queue, None)                     its join
  *   ("select", ((channel or None, is_send, value), ...), seconds or None), and, with a value for
  *       closed channels, a tuple of that value
  *   ("sleep", seconds)
@@ -30,8 +32,17 @@ static int is_wait_kind(const s_tasklet *t, const char *name)
 
 static int is_gate(PyObject *object)
 {
-    return bind_is_lock(object) || Py_IS_TYPE(object, &bind_semaphore_type) ||
-           Py_IS_TYPE(object, &bind_event_type);
+    return bind_is_lock(object) || PyObject_TypeCheck(object, &bind_semaphore_type) ||
+           PyObject_TypeCheck(object, &bind_event_type);
+}
+
+/* The operations of a queue by the names that those of a channel and an event have. */
+static PyObject *read_wait_for_queue(s_sched *s, s_tasklet *t, PyObject *queue)
+{
+    if (is_wait_kind(t, "join"))
+        return Py_BuildValue("(sNO)", "wait", queue, Py_None);
+    const char *name = is_wait_kind(t, "put") ? "send" : "receive";
+    return Py_BuildValue("(sNN)", name, queue, seconds_left(s, t));
 }
 
 /* A wait for one object, whose reference is stolen. */
@@ -40,6 +51,8 @@ static PyObject *read_wait_for_object(s_sched *s, s_tasklet *t, PyObject *object
     const char *name = t->kind->name;
     if (bind_is_channel(object) && !is_wait_kind(t, "select"))
         return Py_BuildValue("(sNN)", name, object, seconds_left(s, t));
+    if (bind_is_queue(object))
+        return read_wait_for_queue(s, t, object);
     if (is_wait_kind(t, "join") && bind_is_tasklet(object))
         return Py_BuildValue("(sNNi)", name, object, seconds_left(s, t), t->wait.value != NULL);
     if (is_wait_kind(t, "join") && PyObject_TypeCheck(object, &bind_group_type))
@@ -111,6 +124,16 @@ static int restore_select(s_sched *s, s_tasklet *t, PyObject *items, int64_t unt
     return code;
 }
 
+static int restore_queue_wait(s_sched *s, s_tasklet *t, const char *kind, y_queue *queue,
+                              PyObject *item, int64_t until)
+{
+    if (strcmp(kind, "receive") == 0)
+        return y_queue_get_as(s, t, queue, until);
+    if (strcmp(kind, "send") == 0)
+        return y_queue_put_as(s, t, queue, item, until);
+    return strcmp(kind, "wait") == 0 ? y_queue_join_as(s, t, queue) : S_E_SNAPSHOT;
+}
+
 static int restore_channel_wait(s_sched *s, s_tasklet *t, const char *kind, PyObject *on,
                                 PyObject *value, int64_t until)
 {
@@ -137,15 +160,17 @@ static int restore_wait(s_sched *s, s_tasklet *t, PyObject *wait, PyObject *valu
         return S_E_SET;
     if (strcmp(kind, "select") == 0)
         return restore_select(s, t, *on, until, rest);
+    if (bind_is_queue(*on))
+        return restore_queue_wait(s, t, kind, (y_queue *)*on, value, until);
     if (strcmp(kind, "join") == 0 && bind_is_tasklet(*on))
         return s_join_again(s, t, (s_tasklet *)*on, rest != NULL && PyObject_IsTrue(rest), until);
     if (strcmp(kind, "group") == 0 && PyObject_TypeCheck(*on, &bind_group_type))
         return s_scope_wait_as(s, t, (s_scope *)*on);
     if (strcmp(kind, "acquire") == 0 && bind_is_lock(*on))
         return y_lock_acquire_as(s, t, (y_lock *)*on, until);
-    if (strcmp(kind, "acquire") == 0 && Py_IS_TYPE(*on, &bind_semaphore_type))
+    if (strcmp(kind, "acquire") == 0 && PyObject_TypeCheck(*on, &bind_semaphore_type))
         return y_semaphore_acquire_as(s, t, (y_semaphore *)*on, until);
-    if (strcmp(kind, "wait") == 0 && Py_IS_TYPE(*on, &bind_event_type))
+    if (strcmp(kind, "wait") == 0 && PyObject_TypeCheck(*on, &bind_event_type))
         return y_event_wait_as(s, t, (y_event *)*on, until);
     if (strcmp(kind, "wait") == 0 && PyObject_TypeCheck(*on, &bind_condition_type))
         return y_condition_wait_as(s, t, (y_condition *)*on, until,
