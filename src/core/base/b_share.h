@@ -15,7 +15,8 @@
  * Owned by whoever holds the lock beside it; no clock of its own.
  *
  * Rejected: counting how often somebody goes first (a turn takes a microsecond or five thousand);
- * shares of the processor time that the system measures (a system call for each turn).
+ * shares of the processor time that the system measures (a system call for each turn; who spends
+ * asks the system only where the clock does not tell).
  */
 #ifndef LOOMLET_B_SHARE_H
 #define LOOMLET_B_SHARE_H

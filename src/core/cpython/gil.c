@@ -24,10 +24,17 @@
  * computes nobody is asked, and it costs two stores.
  *
  * The share.  What a thread takes in this way it spends of the share (base/b_share.h): from the
- * moment it asked until it leaves Python again, but no more than LONGEST_HOLD, because then it has
- * had to drop the GIL like others; and SWITCH_COST, for the time until the other one runs again.
- * While the share is used up, the thread sleeps until there is some again, and takes the GIL if it
- * is free before.
+ * moment it got the GIL until it leaves Python again, but no more than LONGEST_HOLD, because then
+ * it has had to drop the GIL like others; and SWITCH_COST, for the time until the other one runs
+ * again.  While the share is used up, the thread sleeps until there is some again, and takes the
+ * GIL if it is free before.
+ *
+ * Nobody pays for waiting.  Between the two moments a thread may wait for a lock of the standard
+ * library, or have been asked itself.  Ten threads of a server would pay for ten waits at once, and
+ * use up the share by waiting.  That another thread has had the GIL meanwhile is seen from the
+ * number of its switches; then the thread pays for the processor time that it took.  Reading that
+ * is a system call, so what it paid by the clock before is subtracted from the next reading: the
+ * first one counts too much, but never more than the clock says.
  *
  * Contention.  A thread that leaves Python for microseconds often finds the GIL free when it
  * returns, because whoever was interrupted is still on its way to it, and nobody is asked.  So for
@@ -79,9 +86,15 @@
 
 /* What the thread has to pay for. */
 typedef struct {
-    int64_t since; /* it went first then, and has not left since; or 0 */
-    int64_t left;  /* it had gone first, and left then; or 0 */
+    int64_t since;         /* it went first then, and has not left since; or 0 */
+    int64_t left;          /* it had gone first, and left then; or 0 */
+    int64_t away;          /* for how long it had left before `since`, if that was short */
+    unsigned long turn;    /* of the GIL, when the thread got it; or UNKNOWN_TURN */
+    int64_t worked;        /* its processor time, when it was read last */
+    int64_t paid_by_clock; /* since then */
 } paid_hold;
+
+#define UNKNOWN_TURN ((unsigned long)-1)
 
 const int c_has_gil = 1;
 
@@ -103,6 +116,12 @@ static int gil_is_taken(const struct _gil_runtime_state *gil)
 static uintptr_t gil_holder(const struct _gil_runtime_state *gil)
 {
     return __atomic_load_n((const uintptr_t *)&gil->last_holder, __ATOMIC_RELAXED);
+}
+
+/* Another thread has had the GIL when it is another number. */
+static unsigned long gil_turn(void)
+{
+    return __atomic_load_n(&gil_of_interpreter()->switch_number, __ATOMIC_RELAXED);
 }
 
 static int may_ask(void)
@@ -151,20 +170,54 @@ static void spend_share(int64_t took)
     p_lock_give(&guard);
 }
 
+/* Processor time that the thread has not paid for, if it took less than that. */
+static int64_t unpaid_work(int64_t most)
+{
+    int64_t worked = p_thread_time(), took = worked - hold.worked - hold.paid_by_clock;
+    hold.worked = worked;
+    hold.paid_by_clock = 0;
+    if (took < 0)
+        return 0;
+    return took < most ? took : most;
+}
+
 static void pay_hold(void)
 {
     int64_t now = p_now(), took = now - hold.since;
+    if (hold.turn != UNKNOWN_TURN && hold.turn == gil_turn())
+        hold.paid_by_clock += took;
+    else
+        took = unpaid_work(took);
+    took += hold.away;
     spend_share(took < LONGEST_HOLD ? took : LONGEST_HOLD);
     hold.since = 0;
     hold.left = now;
 }
 
+/* The thread does not have the GIL yet. */
+static void begin_hold(int64_t now, int64_t away)
+{
+    if (hold.since != 0)
+        return;
+    hold.since = now;
+    hold.away = away;
+    hold.turn = UNKNOWN_TURN;
+}
+
 /* The GIL was free. */
-static void begin_hold(int64_t now)
+static void begin_again(int64_t now)
 {
     int is_short = hold.left != 0 && now - hold.left < SHORT_ABSENCE;
-    if (hold.since == 0)
-        hold.since = is_short ? hold.left : now;
+    begin_hold(now, is_short ? now - hold.left : 0);
+}
+
+/* It has. */
+static void note_turn(void)
+{
+    if (B_LIKELY(hold.since == 0))
+        return;
+    hold.since = p_now();
+    hold.turn = gil_turn();
 }
 
 /* ---- asking ------------------------------------------------------------------------------ */
@@ -208,8 +261,7 @@ static void note_asked(gil_wait *wait)
     __atomic_fetch_add(&counts.asked, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&contended, wait->now + CONTENDED, __ATOMIC_RELAXED);
     spend_share(SWITCH_COST);
-    if (hold.since == 0)
-        hold.since = wait->now;
+    begin_hold(wait->now, 0);
 }
 
 /* Asks if it may: until when to sleep then.  The GIL's mutex is taken. */
@@ -278,7 +330,7 @@ static void give_chance(struct _gil_runtime_state *gil)
     p_lock_take(&guard);
     int used_up = b_share_wait(&bucket, now) > 0;
     p_lock_give(&guard);
-    begin_hold(now);
+    begin_again(now);
     while (used_up && !gil_is_taken(gil) && now < end) {
         p_yield();
         now = p_now();
@@ -314,6 +366,7 @@ void c_io_return(PyThreadState *ts)
 {
     go_first();
     PyEval_RestoreThread(ts);
+    note_turn();
     __atomic_store_n(&last_returned, (uintptr_t)ts, __ATOMIC_RELAXED);
 }
 

@@ -108,6 +108,8 @@ void p_stack_words_after_fork(void);
 int64_t p_now(void);
 /* The same clock as p_now, some milliseconds coarse, at a quarter of the cost. */
 int64_t p_now_coarse(void);
+/* Nanoseconds of processor time that the calling thread has taken.  A system call. */
+int64_t p_thread_time(void);
 /* Seconds since 1970 by the system's clock, as coarse. */
 int64_t p_wall_seconds(void);
 

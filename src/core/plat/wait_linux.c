@@ -37,6 +37,11 @@ int64_t p_now_coarse(void)
     return read_clock(CLOCK_MONOTONIC_COARSE);
 }
 
+int64_t p_thread_time(void)
+{
+    return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
 int64_t p_wall_seconds(void)
 {
     return read_clock(CLOCK_REALTIME_COARSE) / 1000000000;
