@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -112,6 +113,12 @@ def test_a_number_that_is_missing_is_noticed() -> None:
 
     with pytest.raises(SystemExit, match="expected the number 2, got 3"):
         driver.load("primitives").get_all(Loses())
+
+
+def test_a_client_that_ends_without_a_result_fails() -> None:
+    words = [sys.executable, "-c", "raise SystemExit(3)"]
+    with pytest.raises(SystemExit, match="the client has ended with status 3"):
+        driver.load("gil_echo").ask_elsewhere(words)
 
 
 def test_a_client_that_gets_no_page_fails() -> None:
