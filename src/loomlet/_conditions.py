@@ -6,6 +6,10 @@ whatever ends wait(), the caller holds the lock again.  It is taken behind a shi
 something is thrown meanwhile, which is raised afterwards.  Only a deadlock is raised at once: then
 nobody is left who could release the lock.
 
+A condition of a lock that is none of ours, as one of `threading` or a program's own, is another
+class, in Python: each waiter waits for a lock of its own, which notify() releases, and takes the
+other one again as above.
+
 Barrier.  Each round is an object of its own with an event, so that those who come again for the
 next round cannot be taken for those who have not left the last one.
 
@@ -15,8 +19,10 @@ switches where notify() is called early in a block, and nothing of it native.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from threading import BrokenBarrierError
+from typing import Any, Self
 
 from loomlet import _core
 from loomlet._core import CancelScope, Event, Lock
@@ -28,10 +34,25 @@ __all__ = ["Barrier", "Condition"]
 class Condition(_core.Condition):
     """Condition(lock=None): waits until something that a lock protects has changed.
 
-    `with condition:` takes the lock: a loomlet.Lock or RLock, an RLock of its own if none is given.
+    `with condition:` takes the lock: a Lock or RLock, an RLock of its own if none is given; or any
+    other lock that has acquire() and release(), as those of `threading`.
     """
 
     __slots__ = ()
+
+    def __new__(cls, lock: Any = None) -> Self:
+        """`lock`: what it is a condition of."""
+        if lock is None or isinstance(lock, Lock):
+            return super().__new__(cls, lock)
+        for name in ("acquire", "release"):
+            if not callable(getattr(lock, name, None)):
+                raise TypeError(f"expected a lock, which has {name}(), found {lock!r}")
+        if cls not in (Condition, _ConditionOfAnother):
+            raise TypeError(f"expected a loomlet.Lock or RLock for {cls.__name__}, found {lock!r}")
+        made: Any = super().__new__(_ConditionOfAnother)
+        made.use(lock)
+        condition: Self = made
+        return condition
 
     def wait(self, timeout: float | None = None) -> bool:
         """Releases the lock, waits for a notification, and takes the lock again.
@@ -76,6 +97,113 @@ class Condition(_core.Condition):
             self.acquire()
         if thrown is not None:
             raise thrown
+
+
+class _ConditionOfAnother(Condition):
+    """Condition of a lock that is none of ours; `_waiting`: those who wait, first come first."""
+
+    __slots__ = ("_other", "_waiting")
+
+    def use(self, lock: Any) -> None:
+        """Called once, by the maker."""
+        self._other = lock
+        self._waiting: deque[Lock] = deque()
+
+    @property
+    def _lock(self) -> Any:
+        return self._other
+
+    def __enter__(self) -> bool:
+        self._other.acquire()
+        return True
+
+    def __exit__(self, *exception: object) -> None:
+        self._other.release()
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        """Takes the lock, as its own acquire()."""
+        taken: bool = self._other.acquire(blocking, timeout)
+        return taken
+
+    def release(self) -> None:
+        """Releases the lock, as its own release()."""
+        self._other.release()
+
+    def locked(self) -> bool:
+        """Whether the lock is held."""
+        if not self._other.acquire(False):
+            return True
+        self._other.release()
+        return False
+
+    def notify(self, n: int = 1) -> None:
+        """As Condition.notify()."""
+        if not self._is_held():
+            raise RuntimeError(f"cannot notify {self!r}: the tasklet does not hold its lock")
+        for _ in range(min(n, len(self._waiting))):
+            self._waiting.popleft().release()
+
+    def notify_all(self) -> None:
+        """As Condition.notify_all()."""
+        self.notify(len(self._waiting))
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """As Condition.wait()."""
+        if not self._is_held():
+            raise RuntimeError(f"cannot wait for {self!r}: the tasklet does not hold its lock")
+        mine = Lock()
+        mine.acquire()
+        self._waiting.append(mine)
+        state = self._give_up()
+        try:
+            mine.acquire(timeout=-1 if timeout is None else max(timeout, 0))
+        except BaseException:
+            self._take_back(state)
+            if not self._leave(mine):
+                self.notify()  # that was for the next one
+            raise
+        self._take_back(state)
+        return not self._leave(mine)
+
+    def _leave(self, mine: Lock) -> bool:
+        """Whether it had to: nobody has notified this one."""
+        if mine not in self._waiting:
+            return False
+        self._waiting.remove(mine)
+        return True
+
+    def _is_held(self) -> bool:
+        owned = getattr(self._other, "_is_owned", None)
+        return bool(owned()) if owned is not None else self.locked()
+
+    def _give_up(self) -> Any:
+        save = getattr(self._other, "_release_save", self._other.release)
+        return save()
+
+    def _take_back(self, state: Any) -> None:
+        """Whatever happens meanwhile, which is raised afterwards."""
+        restore = getattr(self._other, "_acquire_restore", None)
+        thrown: BaseException | None = None
+        taken = False
+        while not taken:
+            try:
+                with CancelScope(shield=True):
+                    if restore is not None:
+                        restore(state)
+                    else:
+                        self._other.acquire()
+                    taken = True
+            except Deadlock:
+                raise
+            except BaseException as error:
+                thrown = error
+        if thrown is not None:
+            raise thrown
+
+    def __repr__(self) -> str:
+        return (
+            f"<loomlet.Condition at {id(self):#x} of {self._other!r} waiting={len(self._waiting)}>"
+        )
 
 
 class _Round:

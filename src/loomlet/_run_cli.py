@@ -6,9 +6,9 @@ The program becomes the module `__main__`, with its own folder at the head of `s
 with time slices and with the blocking calls of the standard library cooperative (loomlet.patch).
 It stays `__main__` until the process ends, because exit functions run after it.  Its threads are
 tasklets, unless --os-threads is given; non-daemon threads of either kind are joined before exit.
-An exception that leaves the program is shown at once, without our frames; SystemExit, when the
-threads have ended, and KeyboardInterrupt propagate to the interpreter, which turns them into the
-exit status.
+With --sync the names of `threading` and `queue` mean locks and queues of loomlet.  An exception
+that leaves the program is shown at once, without our frames; SystemExit, when the threads have
+ended, and KeyboardInterrupt propagate to the interpreter, which turns them into the exit status.
 
 SIGUSR1, unless it has a handler already, prints a dump of the process on stderr
 (_debug/at_signal.py).
@@ -55,6 +55,10 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     parser.add_argument("--strict", action="store_true", help=words)
     words = "threads of the program are OS threads, not tasklets"
     parser.add_argument("--os-threads", action="store_true", help=words)
+    words = (
+        "names of threading and queue mean locks and queues of loomlet (patch.install(sync=True))"
+    )
+    parser.add_argument("--sync", action="store_true", help=words)
     words = "go on in another thread while a tasklet is inside a C call (default: where that works)"
     parser.add_argument("--handoff", action=argparse.BooleanOptionalAction, help=words)
     words = "the program is a module, found as by `python -m module`; all that follows is for it"
@@ -101,7 +105,7 @@ def launch(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     except (SyntaxError, ValueError) as error:
         sys.excepthook(type(error), error.with_traceback(None), None)
         return FAILED
-    prepare(threads=not options.os_threads)
+    prepare(threads=not options.os_threads, sync=options.sync)
     module = _become_main(program)
     ended: list[BaseException | None] = []
     try:
@@ -150,9 +154,9 @@ def _outcome(code: CodeType, module: ModuleType, ended: list[BaseException | Non
         raise ended[0] if isinstance(ended[0], SystemExit) else SystemExit(FAILED)
 
 
-def prepare(*, threads: bool) -> None:
+def prepare(*, threads: bool, sync: bool = False) -> None:
     """Sets up the process before the program begins."""
-    patch.install(threads=threads)
+    patch.install(threads=threads, sync=sync)
     _greenlet_import.replace()
     dump_at_signal()
 

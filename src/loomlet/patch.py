@@ -14,8 +14,12 @@ the original.
 psycopg waits in its own C code, which none of this reaches; it gets a function of ours to wait with
 (`_psycopg_wait`).
 
-Rejected: replacing modules and classes, as gevent and eventlet do.  That misses what was imported
-before and makes types differ from those of other libraries.
+install(sync=True) is the exception: it replaces names of `threading` and `queue`, because the locks
+and queues behind them are other objects, which no function of the standard ones could handle
+(loomlet.sync._standard_names).
+
+Rejected for all else: replacing modules and classes, as gevent and eventlet do.  That misses what
+was imported before and makes types differ from those of other libraries.
 """
 
 from __future__ import annotations
@@ -26,7 +30,10 @@ from loomlet._pseudo_threads import Sentinel
 __all__ = ["install", "installed", "uninstall"]
 
 
-def install(*, threads: bool = False) -> None:
+_names_replaced: list[bool] = []
+
+
+def install(*, threads: bool = False, sync: bool = False) -> None:
     """Makes the blocking calls of the standard library cooperative inside tasklets.
 
     For the whole process, in every thread that has tasklets, whatever was imported before or is
@@ -36,6 +43,10 @@ def install(*, threads: bool = False) -> None:
     `threads`: threads that are started inside `loomlet.run()` are tasklets of the thread that
     starts them: threading.Thread, Timer, ThreadPoolExecutor, _thread.  Once set, this stays until
     uninstall().
+
+    `sync`: the names of `threading` and `queue` mean locks, conditions, events, semaphores,
+    barriers and queues of ours, which threads of the system hand over faster; in every module that
+    has imported them.  Objects that exist already stay what they are.  Stays until uninstall().
     """
     if not _core._patch(True):
         _psycopg_wait.install()
@@ -43,6 +54,11 @@ def install(*, threads: bool = False) -> None:
     if threads:
         _core._patch_threads(Sentinel)
         _raise_in_thread.replace()
+    if sync:
+        from loomlet.sync import _standard_names
+
+        _standard_names.replace()
+        _names_replaced[:] = [True]
 
 
 def uninstall() -> None:
@@ -52,6 +68,11 @@ def uninstall() -> None:
     Any thread.
     """
     _core._patch_threads(None)
+    if _names_replaced:
+        from loomlet.sync import _standard_names
+
+        _standard_names.restore()
+        _names_replaced.clear()
     if _core._patch(False):
         _psycopg_wait.uninstall()
         _log_records.remove_tasklets()

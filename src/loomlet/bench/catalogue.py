@@ -15,6 +15,7 @@ from loomlet.bench import (
     net,
     preempt,
     ring,
+    sync,
     taskspeed,
     testserver,
 )
@@ -34,6 +35,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         gilecho.EXPERIMENT,
         giltest.EXPERIMENT,
         testserver.EXPERIMENT,
+        sync.EXPERIMENT,
         http.EXPERIMENT,
     )
 }

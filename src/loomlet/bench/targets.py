@@ -187,6 +187,15 @@ def _founding_server() -> Iterator[Target]:
         yield Target(what, "testserver", over, under, must, aim, at_least=True)
 
 
+def _syncs() -> Iterator[Target]:
+    """Plain threads gain by install(sync=True), and lose nowhere."""
+    bounds = {"pool": (1.3, 2.0), "pool map": (1.3, 2.0), "jobs": (2.0, 4.0)}
+    bounds |= {"lock": (0.98, 1.0), "simplequeue": (0.98, 1.0)}
+    for case, (must, aim) in bounds.items():
+        over, under = ("loomlet", case, "/s"), ("threads", case, "/s")
+        yield Target(f"{case}: sync=True / standard", "sync", over, under, must, aim, at_least=True)
+
+
 def _handoffs() -> Iterator[Target]:
     """C calls that wait hold nobody; slices are of 10 ms."""
     for how in ("call", "learned"):
@@ -403,6 +412,7 @@ TARGETS: Sequence[Target] = (
     *_later_rounds(),
     *_gils(),
     *_founding_server(),
+    *_syncs(),
     *_dynamic(),
     *_files(),
     *_protocols(),

@@ -3,8 +3,8 @@
     python -P driver.py EXPERIMENT PROGRAM PARAMETERS
 
 EXPERIMENT is `taskspeed`, `ring`, `memory`, `preempt`, `freeze`, `net`, `handoff`, `heap`,
-`gilecho`, `giltest` or `testserver`, PROGRAM the name of a file beside this one (`on_asyncio`),
-PARAMETERS a JSON object whose keys are the arguments of the run_* function below.
+`gilecho`, `giltest`, `testserver` or `sync`, PROGRAM the name of a file beside this one
+(`on_asyncio`), PARAMETERS a JSON object whose keys are the arguments of the run_* function below.
 
 It is started as a script, with `-P` so that this folder is not importable, and knows nothing of
 the package around it: a process that measures a peer holds the peer and the standard library only.
@@ -329,6 +329,11 @@ def run_testserver(program: ModuleType, flavour: str, ours: bool, **known: Any) 
     end_with(load("pool_server").measure(load("gil_echo"), names, **known))
 
 
+def run_sync(program: ModuleType, flavour: str, **known: Any) -> NoReturn:
+    """One case of plain threads."""
+    end_with(load("sync_pairs").measure(**known))
+
+
 def load(name: str) -> ModuleType:
     """The program of that name, loaded from its file."""
     path = Path(__file__).with_name(f"{name}.py")
@@ -356,6 +361,7 @@ def main(arguments: list[str]) -> None:
         "gilecho": run_gilecho,
         "giltest": run_giltest,
         "testserver": run_testserver,
+        "sync": run_sync,
     }
     print(json.dumps(runners[experiment](load(program), **json.loads(parameters))))
 

@@ -1,0 +1,206 @@
+"""Attributes that no documentation promises, and that programs and libraries use all the same."""
+
+import _thread
+import copy
+import os
+import pickle
+import queue
+import threading
+import weakref
+
+import pytest
+
+import loomlet
+
+MADE = {
+    "Lock": threading.Lock,
+    "RLock": threading.RLock,
+    "Condition": threading.Condition,
+    "Event": threading.Event,
+    "Semaphore": threading.Semaphore,
+    "BoundedSemaphore": threading.BoundedSemaphore,
+}
+LOCKS = ("Lock", "RLock", "Condition")
+
+
+def new(name, *args):
+    return getattr(threading, name)(*args)
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_weak_references(name):
+    made = new(name)
+    assert weakref.ref(made)() is made
+
+
+@pytest.mark.parametrize("name", [*MADE, "Queue", "LifoQueue", "SimpleQueue"])
+def test_they_are_not_pickled(name):
+    made = new(name) if name in MADE else getattr(queue, name)()
+    with pytest.raises(TypeError, match=r"cannot pickle|Lock|pickle"):
+        pickle.dumps([made])
+    with pytest.raises(TypeError, match=r"cannot pickle|Lock|pickle"):
+        copy.deepcopy(made)
+
+
+@pytest.mark.parametrize("name", ["Condition", "Event", "Semaphore", "Barrier", "Queue"])
+def test_attributes_of_the_program(name):
+    made = queue.Queue() if name == "Queue" else new(name, *((2,) if name == "Barrier" else ()))
+    made.owner = "me"
+    assert made.owner == "me"
+
+
+def test_values():
+    semaphore, bounded, event = (
+        threading.Semaphore(2),
+        threading.BoundedSemaphore(3),
+        threading.Event(),
+    )
+    semaphore.acquire()
+    event.set()
+    assert (semaphore._value, bounded._value, bounded._initial_value) == (1, 3, 3)
+    assert event._flag
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_a_lock_that_a_thread_of_the_parent_holds_is_free_in_the_child(name):
+    lock, held, over = new(name), threading.Event(), threading.Event()
+
+    def hold():
+        with lock:
+            held.set()
+            over.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    child = os.fork()
+    if child == 0:
+        lock._at_fork_reinit()
+        os._exit(0 if lock.acquire(timeout=10) else 1)
+    over.set()
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_an_event_after_a_fork():
+    event = threading.Event()
+    thread = threading.Thread(target=event.wait)
+    thread.start()
+    child = os.fork()
+    if child == 0:
+        event._at_fork_reinit()
+        event.set()
+        os._exit(0 if event.wait(10) else 1)
+    event.set()
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.parametrize("make", [_thread.allocate_lock, _thread.RLock, threading.Lock])
+@pytest.mark.parametrize("of", ["threading", "loomlet"])
+def test_a_condition_of_any_lock(make, of):
+    lock = make()
+    kind = threading.Condition if of == "threading" else loomlet.Condition
+    changed, items, found = kind(lock), [], []
+
+    def take():
+        with changed:
+            changed.wait_for(lambda: items)
+            found.append(items.pop())
+
+    thread, task = threading.Thread(target=take), loomlet.spawn(take)
+    thread.start()
+    for item in (1, 2):
+        loomlet.schedule()
+        with lock:
+            items.append(item)
+            changed.notify_all()
+    thread.join()
+    task.join()
+    assert sorted(found) == [1, 2]
+    with pytest.raises(RuntimeError):
+        changed.notify()
+    assert isinstance(changed, kind)
+
+
+def test_a_condition_gives_its_lock_up_and_takes_it_again():
+    changed = threading.Condition()
+    with pytest.raises(RuntimeError):
+        changed._release_save()
+    with changed, changed:
+        assert changed._is_owned()
+        state = changed._release_save()
+        assert not changed._is_owned()
+        changed._acquire_restore(state)
+        assert changed._is_owned()
+    assert not changed._is_owned()
+
+
+def test_the_items_of_a_queue():
+    jobs = queue.Queue()
+    for job in (1, 2, 3):
+        jobs.put(job)
+    assert (list(jobs.queue), len(jobs.queue), jobs.queue[0]) == ([1, 2, 3], 3, 1)
+    assert 2 in jobs.queue
+    with jobs.mutex:
+        jobs.queue.clear()
+    assert (jobs.empty(), jobs.unfinished_tasks) == (True, 3)
+
+
+def test_a_queue_is_emptied_for_good():
+    """The recipe that programs use to give up all jobs."""
+    jobs = queue.Queue()
+    jobs.put(1)
+    thread = threading.Thread(target=jobs.join)
+    thread.start()
+    with jobs.mutex:
+        jobs.queue.clear()
+        jobs.all_tasks_done.notify_all()
+        jobs.unfinished_tasks = 0
+    thread.join()
+    assert jobs.unfinished_tasks == 0
+    with pytest.raises(ValueError, match="at most"):
+        jobs.unfinished_tasks = 5
+
+
+def test_a_join_with_a_limit():
+    """Another recipe: the condition of the tasks."""
+    jobs = queue.Queue()
+    jobs.put(1)
+    with jobs.all_tasks_done:
+        assert not jobs.all_tasks_done.wait(0.001)
+        thread = threading.Thread(target=lambda: (jobs.get(), jobs.task_done()))
+        thread.start()
+        while jobs.unfinished_tasks:
+            assert jobs.all_tasks_done.wait(60)
+    thread.join()
+
+
+def test_those_who_wait_for_a_change_of_the_queue():
+    jobs, seen = queue.LifoQueue(1), []
+
+    def watch():
+        with jobs.not_empty:
+            while jobs.empty():
+                jobs.not_empty.wait()
+            seen.append("filled")
+        with jobs.not_full:
+            while jobs.full():
+                jobs.not_full.wait()
+            seen.append("emptied")
+
+    task = loomlet.spawn(watch)
+    loomlet.schedule()
+    jobs.put("job")
+    loomlet.schedule()
+    assert jobs.get_nowait() == "job"
+    task.join()
+    assert seen == ["filled", "emptied"]
+
+
+def test_old_names_warn():
+    event, changed = threading.Event(), threading.Condition()
+    with pytest.warns(DeprecationWarning, match="is_set"):
+        assert not event.isSet()
+    with changed, pytest.warns(DeprecationWarning, match="notify_all"):
+        changed.notifyAll()
