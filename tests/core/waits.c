@@ -1,6 +1,10 @@
 /* plat/wait_linux.c: no wake-up is lost, no two threads hold a lock. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 
 #include "plat/plat.h"
@@ -30,7 +34,7 @@ static side sides[2];
 static void sleep_after(p_parker *parker, int64_t spin)
 {
     if (spin > 0)
-        p_park_spin(parker, p_now() + spin);
+        p_park_spin(parker, p_now(), p_now() + spin);
     p_park(parker, INT64_MAX);
 }
 
@@ -92,7 +96,7 @@ TEST(a_wake_up_ends_a_spin_and_the_sleep_after_it)
     p_parker parker = {0};
     p_park_prepare(&parker);
     p_unpark(&parker);
-    p_park_spin(&parker, INT64_MAX);
+    p_park_spin(&parker, p_now(), INT64_MAX);
     p_park(&parker, INT64_MAX);
     CHECK(parker.word == P_AWAKE);
 }
@@ -102,10 +106,45 @@ TEST(a_spin_in_vain_ends_at_its_time)
     p_parker parker = {0};
     int64_t until = p_now() + 1000000;
     p_park_prepare(&parker);
-    p_park_spin(&parker, until);
-    CHECK(p_now() >= until && parker.word == P_ASLEEP);
+    int crowded = p_park_spin(&parker, p_now(), until);
+    CHECK((crowded || p_now() >= until) && parker.word == P_ASLEEP);
     p_unpark(&parker);
     p_park(&parker, INT64_MAX);
+}
+
+/* The caller's last look was long ago: somebody else has run. */
+TEST(a_spin_that_lost_the_processor_ends)
+{
+    p_parker parker = {0};
+    p_park_prepare(&parker);
+    CHECK(p_park_spin(&parker, p_now() - B_SPIN_GAP, INT64_MAX) == 1);
+    CHECK(parker.word == P_ASLEEP);
+    p_park_cancel(&parker);
+}
+
+static void stay_on_this_processor(void)
+{
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    CHECK(sched_setaffinity(0, sizeof(one), &one) == 0);
+}
+
+TEST(a_sleeper_knows_whether_it_was_woken_from_its_processor)
+{
+    p_parker parker = {0};
+    stay_on_this_processor();
+    p_park_prepare(&parker);
+    p_unpark(&parker);
+    p_park(&parker, INT64_MAX);
+    CHECK(p_woken_here(&parker));
+    p_park_prepare(&parker);
+    p_park(&parker, 0);
+    CHECK(!p_woken_here(&parker)); /* nobody has woken it */
+    p_park_prepare(&parker);
+    parker.word = P_SPINNING;
+    p_unpark(&parker);
+    CHECK(!p_woken_here(&parker)); /* it was awake */
 }
 
 TEST(a_spinning_sleeper_is_woken_without_a_system_call)
@@ -168,7 +207,7 @@ static void *count(void *unused)
         CHECK(shared[0] == shared[1]);
         shared[0]++;
         if (i % 1000 == 0)
-            p_park(&(p_parker){1}, p_now() + 10000);
+            p_park(&(p_parker){.word = P_ASLEEP}, p_now() + 10000);
         shared[1]++;
         p_lock_give(&lock);
     }

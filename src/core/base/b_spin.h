@@ -14,6 +14,12 @@
  * So an idle thread never spins, nor does, after a while, a thread whose peer needs the processor;
  * and less than one spin is wasted per short sleep.  Owned by one sleeper; no locking.
  *
+ * Crowded processors.  Where a peer waits for the processor that the spin uses, the spin ends only
+ * because the system takes that away, and it looks like a success that has cost a slice.  So two
+ * looks that lie B_SPIN_GAP apart end the spin, and it was in vain: somebody else has run between
+ * them.  In vain it was too if the peer has woken the sleeper from the sleeper's own processor,
+ * before it could spin.
+ *
  * The spin time is about the cost of an expensive wake-up: a thread that spins for that long before
  * it sleeps never loses more than twice what the better choice would have cost.  Half of it was too
  * little ever to start where each answer took two such wake-ups.
@@ -27,7 +33,8 @@
 #include <stdint.h>
 
 #define B_SPIN_TIME 100000 /* nanoseconds: of a spin, and half of what counts as short */
-#define B_SPIN_MOST 127
+#define B_SPIN_MOST 1023
+#define B_SPIN_GAP 4000 /* nanoseconds: less than two changes of threads take */
 
 typedef struct {
     unsigned short needed; /* short sleeps until the next spin */
@@ -42,11 +49,18 @@ static inline int64_t b_spin_time(const b_spin *spin)
     return spin->needed == 0 ? B_SPIN_TIME : 0;
 }
 
-/* The sleep took `took` nanoseconds, of which `spun` were allowed for the spin. */
-static inline void b_spin_learn(b_spin *spin, int64_t spun, int64_t took)
+/* It was in vain; `most`: as B_SPIN_MOST. */
+static inline void b_spin_fail(b_spin *spin, unsigned short most)
 {
-    if (spun > 0 && took > B_SPIN_TIME)
-        spin->needed = spin->vain = spin->vain < B_SPIN_MOST ? spin->vain * 2 + 1 : B_SPIN_MOST;
+    spin->needed = spin->vain = spin->vain < most ? spin->vain * 2 + 1 : most;
+}
+
+/* The sleep took `took` nanoseconds, of which `spun` were allowed for the spin.  `crowded`:
+ * somebody else wanted the processor during the spin. */
+static inline void b_spin_learn(b_spin *spin, int64_t spun, int64_t took, int crowded)
+{
+    if (spun > 0 && (crowded || took > B_SPIN_TIME))
+        b_spin_fail(spin, B_SPIN_MOST);
     else if (spun > 0)
         spin->vain /= 2;
     else if (took <= 2 * B_SPIN_TIME)

@@ -19,9 +19,18 @@
  *
  * Whom to ask.  Threads that compute, not those that are back from I/O themselves and about to
  * leave: asking them would cost two wake-ups more and win nothing.  So whoever comes back leaves
- * its mark (last_returned), and while the holder is that one it is given BURST.  And nobody is
- * asked for PATIENCE: the thread that has just woken us may be about to sleep.  Where no thread
- * computes nobody is asked, and it costs two stores.
+ * its mark (returned: the last two, because of two threads that answer each other one may have had
+ * to drop the GIL and take it again), and while the holder is one of them it is given BURST.  And
+ * nobody is asked for PATIENCE: the thread that has just woken us may be about to sleep.  Where no
+ * thread computes nobody is asked, and it costs two stores.
+ *
+ * Woken from its own processor.  The system may let a sleeper run as soon as it is woken, in the
+ * place of its waker, which has the GIL still and could leave it only if it ran.  Then nothing that
+ * this thread does while it stays awake can help: it yields once, which lets the waker go on, and
+ * usually finds the GIL free after that.  If not it sleeps until the GIL is free, for as long as
+ * the interpreter would have waited, and only then asks.  A yield may also let a third program run,
+ * for a whole slice of the system: one that took that long is not repeated soon (as b_spin_fail
+ * says, up to YIELD_MOST).
  *
  * The share.  What a thread takes in this way it spends of the share (base/b_share.h): from the
  * moment it got the GIL until it leaves Python again, but no more than LONGEST_HOLD, because then
@@ -81,6 +90,8 @@
 #define LONGEST_HOLD 5000000
 #define CONTENDED 20000000
 #define CHANCE 100000
+#define LONGEST_YIELD 100000
+#define YIELD_MOST 8191
 #define SHORT_ABSENCE 200000
 #define HALF (B_SHARE_WHOLE / 2)
 
@@ -99,14 +110,15 @@ typedef struct {
 const int c_has_gil = 1;
 
 static __thread paid_hold hold;
+static __thread b_spin yields; /* whether to yield to a waker on the same processor */
 static p_lock guard;
 static b_share bucket = {HALF, 0, 0};
-static int64_t share = HALF;    /* atomic: of the bucket; 0: nobody asks */
-static int ended;               /* atomic: the share stays 0 */
-static int asking;              /* atomic */
-static int64_t contended;       /* atomic: until when; or 0 */
-static uintptr_t last_returned; /* atomic: a thread state, only compared */
-static c_gil_counts counts;     /* atomic; `spent`: guarded */
+static int64_t share = HALF;  /* atomic: of the bucket; 0: nobody asks */
+static int ended;             /* atomic: the share stays 0 */
+static int asking;            /* atomic */
+static int64_t contended;     /* atomic: until when; or 0 */
+static uintptr_t returned[2]; /* atomic: thread states, only compared; the last one first */
+static c_gil_counts counts;   /* atomic; `spent`: guarded */
 
 static int gil_is_taken(const struct _gil_runtime_state *gil)
 {
@@ -137,7 +149,8 @@ static int is_only_interpreter(void)
 
 static int is_burst(uintptr_t holder)
 {
-    return holder == __atomic_load_n(&last_returned, __ATOMIC_RELAXED);
+    return holder == __atomic_load_n(&returned[0], __ATOMIC_RELAXED) ||
+           holder == __atomic_load_n(&returned[1], __ATOMIC_RELAXED);
 }
 
 int c_gil_is_taken(void)
@@ -353,6 +366,41 @@ static void go_first(void)
         give_chance(gil);
 }
 
+/* ---- woken from the same processor ----------------------------------------------------------- */
+
+static int is_taken_for_a_moment(const struct _gil_runtime_state *gil)
+{
+    return gil_is_taken(gil) && is_burst(gil_holder(gil));
+}
+
+static void yield_to_waker(void)
+{
+    if (yields.needed > 0) {
+        yields.needed--;
+        return;
+    }
+    int64_t began = p_now();
+    p_yield();
+    if (p_now() - began > LONGEST_YIELD)
+        b_spin_fail(&yields, YIELD_MOST);
+    else
+        yields.vain /= 2;
+}
+
+static void let_waker_leave(struct _gil_runtime_state *gil)
+{
+    int why = errno;
+    if (is_taken_for_a_moment(gil))
+        yield_to_waker();
+    if (is_taken_for_a_moment(gil)) {
+        p_condition_enter(&gil->mutex);
+        if (gil_is_taken(gil))
+            p_condition_wait(&gil->cond, &gil->mutex, p_now() + (int64_t)gil->interval * 1000);
+        p_condition_leave(&gil->mutex);
+    }
+    errno = why;
+}
+
 /* ---- leaving and returning ------------------------------------------------------------------- */
 
 PyThreadState *c_io_leave(void)
@@ -362,12 +410,28 @@ PyThreadState *c_io_leave(void)
     return PyEval_SaveThread();
 }
 
+static void note_returned(const PyThreadState *ts)
+{
+    uintptr_t last = __atomic_load_n(&returned[0], __ATOMIC_RELAXED);
+    if (last == (uintptr_t)ts)
+        return;
+    __atomic_store_n(&returned[1], last, __ATOMIC_RELAXED);
+    __atomic_store_n(&returned[0], (uintptr_t)ts, __ATOMIC_RELAXED);
+}
+
 void c_io_return(PyThreadState *ts)
 {
     go_first();
     PyEval_RestoreThread(ts);
     note_turn();
-    __atomic_store_n(&last_returned, (uintptr_t)ts, __ATOMIC_RELAXED);
+    note_returned(ts);
+}
+
+void c_io_return_woken(PyThreadState *ts, int here)
+{
+    if (here && may_ask() && is_only_interpreter())
+        let_waker_leave(gil_of_interpreter());
+    c_io_return(ts);
 }
 
 int c_io_left(const PyThreadState *ts)
@@ -385,7 +449,7 @@ int c_io_left(const PyThreadState *ts)
 void c_io_returning(PyThreadState *ts)
 {
     go_first();
-    __atomic_store_n(&last_returned, (uintptr_t)ts, __ATOMIC_RELAXED);
+    note_returned(ts);
 }
 
 /* ---- settings --------------------------------------------------------------------------- */
@@ -454,6 +518,12 @@ PyThreadState *c_io_leave(void)
 
 void c_io_return(PyThreadState *ts)
 {
+    PyEval_RestoreThread(ts);
+}
+
+void c_io_return_woken(PyThreadState *ts, int here)
+{
+    (void)here;
     PyEval_RestoreThread(ts);
 }
 

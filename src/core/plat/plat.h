@@ -183,6 +183,7 @@ long p_debug_socket_read_line(int fd, char *words, size_t size);
  * wake-up is lost. */
 typedef struct {
     uint32_t word;
+    int waker; /* the processor from which a system call has woken the sleeper; -1: none has */
 } p_parker;
 
 enum {
@@ -192,11 +193,6 @@ enum {
     P_SPINNING, /* about to sleep, and reading the word */
 };
 
-/* An exchange and no store: some emulators let the owner's next load overtake a store. */
-static inline void p_word_announce(uint32_t *word)
-{
-    __atomic_exchange_n(word, P_ASLEEP, __ATOMIC_SEQ_CST);
-}
 static inline int p_word_change(uint32_t *word, uint32_t from, uint32_t to)
 {
     return __atomic_compare_exchange_n(word, &from, to, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
@@ -226,16 +222,27 @@ static inline void p_relax(void)
 /* Lets another thread run. */
 void p_yield(void);
 
-void p_park_prepare(p_parker *parker);
+/* An exchange and no store: some emulators let the owner's next load overtake a store. */
+static inline void p_park_prepare(p_parker *parker)
+{
+    __atomic_store_n(&parker->waker, -1, __ATOMIC_RELAXED);
+    __atomic_exchange_n(&parker->word, P_ASLEEP, __ATOMIC_SEQ_CST);
+}
 void p_park_cancel(p_parker *parker);
 /* Sleeps until unparked, a signal, or `until` (p_now time; INT64_MAX = no limit). */
 void p_park(p_parker *parker, int64_t until);
-/* Before p_park: spins until unparked or until a time. */
-void p_park_spin(p_parker *parker, int64_t until);
+/* Before p_park: spins from now until unparked or until a time.  1: it has ended before, because
+ * somebody else had the processor meanwhile (b_spin.h). */
+int p_park_spin(p_parker *parker, int64_t now, int64_t until);
 /* p_park, after a spin if that pays (b_spin.h); after a spin calls then(the end of the spin) if
  * that is not NULL. */
 void p_park_adaptive(p_parker *parker, b_spin *spin, int64_t until, void (*then)(int64_t until));
 void p_unpark(p_parker *parker);
+/* The same without waking: 1 if a system call must do that. */
+int p_unpark_begin(p_parker *parker);
+/* After a sleep: whether it was ended from the processor that the caller runs on.  Then its waker
+ * is not done with what it was doing, and goes on when the caller sleeps. */
+int p_woken_here(const p_parker *parker);
 
 /* ---- descriptors that become ready (poll_epoll.c) ---------------------------- */
 
@@ -252,7 +259,8 @@ void p_unpark(p_parker *parker);
  * its copy before anything else and opens a new one. */
 typedef struct {
     int set, wakeup;
-    uint32_t word;
+    int crowded; /* somebody else had the processor during the last spin */
+    p_parker parker;
 } p_poller;
 
 enum {

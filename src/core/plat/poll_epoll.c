@@ -34,7 +34,7 @@
 int p_poller_open(p_poller *poller)
 {
     struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.u64 = WAKEUP};
-    poller->word = 0;
+    poller->parker.word = 0;
     poller->set = epoll_create1(EPOLL_CLOEXEC);
     poller->wakeup = poller->set < 0 ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (poller->wakeup >= 0 && epoll_ctl(poller->set, EPOLL_CTL_ADD, poller->wakeup, &event) == 0)
@@ -84,12 +84,12 @@ void p_poller_remove(p_poller *poller, int fd)
 
 void p_poller_prepare(p_poller *poller)
 {
-    p_word_announce(&poller->word);
+    p_park_prepare(&poller->parker);
 }
 
 void p_poller_cancel(p_poller *poller)
 {
-    __atomic_store_n(&poller->word, P_AWAKE, __ATOMIC_SEQ_CST);
+    p_park_cancel(&poller->parker);
 }
 
 static int wait_ms(int set, struct epoll_event *found, int room, int64_t left)
@@ -144,35 +144,44 @@ static unsigned readiness_of(uint32_t events)
     return what;
 }
 
-/* Polls for `spin` nanoseconds, but not beyond `until`, and until woken. */
+static int is_spinning(p_poller *poller)
+{
+    return __atomic_load_n(&poller->parker.word, __ATOMIC_SEQ_CST) == P_SPINNING;
+}
+
+/* Polls for `spin` nanoseconds, but not beyond `until`, and until woken, or somebody else has had
+ * the processor. */
 static int poll_and_spin(p_poller *poller, struct epoll_event *found, int room, int64_t spin,
                          int64_t until)
 {
-    int64_t end = p_now() + spin;
+    int64_t now = p_now(), looked = now, end = now + spin < until ? now + spin : until;
     int count = 0;
-    if (!p_word_change(&poller->word, P_ASLEEP, P_SPINNING))
+    if (!p_word_change(&poller->parker.word, P_ASLEEP, P_SPINNING))
         return 0;
-    do
+    do {
+        looked = now;
         count = wait_until(poller->set, found, room, 0);
-    while (count == 0 && __atomic_load_n(&poller->word, __ATOMIC_SEQ_CST) == P_SPINNING &&
-           p_now() < (end < until ? end : until));
-    p_word_change(&poller->word, P_SPINNING, P_ASLEEP);
+        now = p_now();
+    } while (count == 0 && is_spinning(poller) && now < end && now - looked < B_SPIN_GAP);
+    p_word_change(&poller->parker.word, P_SPINNING, P_ASLEEP);
+    poller->crowded = now - looked >= B_SPIN_GAP;
     return count;
 }
 
 static int is_woken(p_poller *poller)
 {
-    return __atomic_load_n(&poller->word, __ATOMIC_SEQ_CST) == P_WOKEN;
+    return __atomic_load_n(&poller->parker.word, __ATOMIC_SEQ_CST) == P_WOKEN;
 }
 
 int p_poller_wait(p_poller *poller, p_event *events, int room, int64_t spin, int64_t until)
 {
     struct epoll_event found[AT_ONCE];
     int most = room < AT_ONCE ? room : AT_ONCE, kept = 0;
+    poller->crowded = 0;
     int count = spin > 0 ? poll_and_spin(poller, found, most, spin, until) : 0;
     if (count == 0)
         count = wait_until(poller->set, found, most, is_woken(poller) ? 0 : until);
-    __atomic_store_n(&poller->word, P_AWAKE, __ATOMIC_SEQ_CST);
+    p_park_cancel(&poller->parker);
     for (int i = 0; i < count && i < most; i++) {
         if (found[i].data.u64 != WAKEUP)
             events[kept++] = (p_event){found[i].data.u64, readiness_of(found[i].events)};
@@ -183,7 +192,7 @@ int p_poller_wait(p_poller *poller, p_event *events, int room, int64_t spin, int
 void p_poller_wake(p_poller *poller)
 {
     uint64_t one = 1;
-    if (p_word_wake(&poller->word) && write(poller->wakeup, &one, sizeof(one)) < 0)
+    if (p_unpark_begin(&poller->parker) && write(poller->wakeup, &one, sizeof(one)) < 0)
         return; /* its counter is full: the sleeper is woken already */
 }
 

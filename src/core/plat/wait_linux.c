@@ -4,8 +4,14 @@
  * returns on a signal, so that the caller can handle pending signals; a condition variable would
  * sleep through it.
  *
+ * A waker says on which processor it runs before it wakes a sleeper.  One that says it too late,
+ * because another has woken the sleeper, says it about the next sleep: a hint, and nothing more.
+ *
  * Lock word: 0 free, 1 held, 2 held with waiters.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>
@@ -58,23 +64,24 @@ static void futex_wake(uint32_t *word)
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-void p_park_prepare(p_parker *parker)
-{
-    p_word_announce(&parker->word);
-}
-
 void p_park_cancel(p_parker *parker)
 {
     __atomic_store_n(&parker->word, P_AWAKE, __ATOMIC_SEQ_CST);
 }
 
-void p_park_spin(p_parker *parker, int64_t until)
+int p_park_spin(p_parker *parker, int64_t now, int64_t until)
 {
+    int64_t looked = now;
     if (!p_word_change(&parker->word, P_ASLEEP, P_SPINNING))
-        return;
-    while (__atomic_load_n(&parker->word, __ATOMIC_SEQ_CST) == P_SPINNING && p_now() < until)
+        return 0;
+    while (__atomic_load_n(&parker->word, __ATOMIC_SEQ_CST) == P_SPINNING && now < until &&
+           now - looked < B_SPIN_GAP) {
         p_relax();
+        looked = now;
+        now = p_now();
+    }
     p_word_change(&parker->word, P_SPINNING, P_ASLEEP);
+    return now - looked >= B_SPIN_GAP;
 }
 
 void p_park(p_parker *parker, int64_t until)
@@ -85,20 +92,36 @@ void p_park(p_parker *parker, int64_t until)
     __atomic_store_n(&parker->word, P_AWAKE, __ATOMIC_SEQ_CST);
 }
 
+int p_woken_here(const p_parker *parker)
+{
+    int waker = __atomic_load_n(&parker->waker, __ATOMIC_RELAXED);
+    return waker >= 0 && waker == sched_getcpu();
+}
+
 void p_park_adaptive(p_parker *parker, b_spin *spin, int64_t until, void (*then)(int64_t until))
 {
     int64_t limit = b_spin_time(spin), began = p_now();
+    int crowded = 0;
     if (limit > 0)
-        p_park_spin(parker, until < began + limit ? until : began + limit);
+        crowded = p_park_spin(parker, began, until < began + limit ? until : began + limit);
     p_park(parker, until);
-    if (limit > 0 && then != NULL)
+    crowded |= p_woken_here(parker);
+    if (limit > 0 && !crowded && then != NULL)
         then(began + limit);
-    b_spin_learn(spin, limit, p_now() - began);
+    b_spin_learn(spin, limit, p_now() - began, crowded);
+}
+
+int p_unpark_begin(p_parker *parker)
+{
+    if (!p_word_wake(&parker->word))
+        return 0;
+    __atomic_store_n(&parker->waker, sched_getcpu(), __ATOMIC_RELAXED);
+    return 1;
 }
 
 void p_unpark(p_parker *parker)
 {
-    if (p_word_wake(&parker->word))
+    if (p_unpark_begin(parker))
         futex_wake(&parker->word);
 }
 

@@ -174,7 +174,7 @@ static void sleep_until(s_sched *s, int64_t until)
     }
     PyThreadState *ts = c_io_leave();
     p_park_adaptive(&s->parker, &s->spin, until, c_gil_spin);
-    c_io_return(ts);
+    c_io_return_woken(ts, p_woken_here(&s->parker));
     s_report_wake(s);
 }
 
@@ -238,12 +238,14 @@ void s_idle(s_sched *s)
 static void sleep_as_home(s_sched *s, s_carrier_thread *home, int polls, int64_t until)
 {
     PyThreadState *ts = c_io_leave();
+    const p_parker *parker = polls ? &s->poller.parker : &s->parker;
     if (polls)
         s_poll_peek(s, until);
     else
         p_park_adaptive(&s->parker, &s->spin, until, c_gil_spin);
+    int here = p_woken_here(parker);
     __atomic_store_n(&home->idles, 0, __ATOMIC_SEQ_CST);
-    c_io_return(ts);
+    c_io_return_woken(ts, here);
 }
 
 /* 1: the scheduler is still here. */

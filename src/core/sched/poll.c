@@ -130,9 +130,10 @@ static int wait_in_poller(s_sched *s, p_event *events, int room, int64_t until)
         return p_poller_wait(&s->poller, events, room, 0, until);
     int64_t spin = b_spin_time(&s->spin), began = p_now();
     int count = p_poller_wait(&s->poller, events, room, spin, until);
-    if (spin > 0)
+    int crowded = s->poller.crowded || p_woken_here(&s->poller.parker);
+    if (spin > 0 && !crowded)
         c_gil_spin(began + spin);
-    b_spin_learn(&s->spin, spin, p_now() - began);
+    b_spin_learn(&s->spin, spin, p_now() - began, crowded);
     return count;
 }
 
@@ -141,7 +142,7 @@ void s_poll_sleep(s_sched *s, int64_t until)
     p_event events[EVENTS];
     PyThreadState *ts = c_io_leave();
     int count = wait_in_poller(s, events, EVENTS, until);
-    c_io_return(ts);
+    c_io_return_woken(ts, p_woken_here(&s->poller.parker));
     s_report_wake(s);
     if (count > 0)
         s_hook.io_ready(s, events, count);
