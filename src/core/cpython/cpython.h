@@ -210,6 +210,8 @@ typedef struct {
     PyObject *(*exit)(PyObject *self);
 } c_with_methods;
 int c_with_install(PyTypeObject *type, const c_with_methods *methods);
+/* What the thread keeps for its next `with` is freed. */
+void c_with_end_thread(void);
 /* The same for `with` statements alone, on a type of the interpreter's that has both methods: they
  * stay what they are for all other code.  For good, and nothing where `with` makes calls like
  * others. */

@@ -7,6 +7,10 @@
  * before it on the same thread is remembered.  In a subclass that overrides __enter__, the call of
  * ours is an ordinary one, which is soft anyway.
  *
+ * Spares.  Each `with` makes two such objects and drops them, which would cost more than the rest
+ * of it.  So each thread keeps a few for the next time, until it ends.  One that is kept has no
+ * reference count, refers to nothing and is not tracked by the collector.
+ *
  * The types of the interpreter's own locks get descriptors that do the same where that instruction
  * binds them.  To everybody else they give the method that the type had, and where a call loads it
  * without binding, they pass the call on.
@@ -40,6 +44,37 @@ PyObject *c_with_exit_of(PyObject *self)
     return last_exit != NULL && last_exit->self == self ? (PyObject *)last_exit : NULL;
 }
 
+/* ---- spares -------------------------------------------------------------------------------- */
+
+#define SPARES 4
+
+static __thread struct {
+    bound_with_method *first; /* linked by `self` */
+    int room;                 /* for so many more; 0 when the thread has ended */
+} spares __attribute__((tls_model("initial-exec"))) = {NULL, SPARES};
+
+static bound_with_method *take_spare(PyTypeObject *type)
+{
+    bound_with_method *spare = spares.first;
+    if (spare == NULL)
+        return PyObject_GC_New(bound_with_method, type);
+    spares.first = (bound_with_method *)spare->self;
+    spares.room++;
+    PyObject_Init((PyObject *)spare, type);
+    return spare;
+}
+
+void c_with_end_thread(void)
+{
+    spares.room = 0;
+    for (bound_with_method *spare; (spare = spares.first) != NULL;) {
+        spares.first = (bound_with_method *)spare->self;
+        PyObject_GC_Del(spare);
+    }
+}
+
+/* ---- methods that are bound ---------------------------------------------------------------- */
+
 static PyObject *bound_with_method_call(PyObject *callable, PyObject *const *args, size_t nargsf,
                                         PyObject *kwnames)
 {
@@ -57,13 +92,22 @@ static PyObject *bound_with_method_call(PyObject *callable, PyObject *const *arg
     return b->methods->enter(b->self, &site);
 }
 
+/* Untracks first: what runs when the object goes away may collect garbage. */
 static void bound_with_method_dealloc(PyObject *object)
 {
+    bound_with_method *b = (bound_with_method *)object;
+    PyObject *self = b->self;
     PyObject_GC_UnTrack(object);
-    if (last_exit == (bound_with_method *)object)
+    if (last_exit == b)
         last_exit = NULL;
-    Py_DECREF(((bound_with_method *)object)->self);
-    PyObject_GC_Del(object);
+    if (spares.room > 0) {
+        spares.room--;
+        b->self = (PyObject *)spares.first;
+        spares.first = b;
+    } else {
+        PyObject_GC_Del(object);
+    }
+    Py_DECREF(self);
 }
 
 static int bound_with_method_traverse(PyObject *object, visitproc visit, void *arg)
@@ -102,7 +146,7 @@ static PyTypeObject bound_with_method_type = {
 
 static PyObject *bind_with_method(PyObject *self, const c_with_methods *methods, int is_exit)
 {
-    bound_with_method *b = PyObject_GC_New(bound_with_method, &bound_with_method_type);
+    bound_with_method *b = take_spare(&bound_with_method_type);
     if (b == NULL)
         return NULL;
     b->call = bound_with_method_call;

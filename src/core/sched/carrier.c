@@ -333,6 +333,7 @@ static void carry_scheduler(s_carrier_thread *c)
     stand_at_base(c);
     PyThreadState *ts = c->ts;
     c_interrupt_forget_thread(ts);
+    c_with_end_thread();
     s_carrier_here_ = NULL;
     s_carrier_release(c);
     c_thread_state_end(ts);

@@ -67,6 +67,7 @@ static void free_contents(s_sched *s)
     PyMem_RawFree(s->io_scratch);
     s->io_scratch = NULL;
     Py_CLEAR(s->io_spare);
+    c_with_end_thread();
     forget_object_calls(s);
     s_free_spare_stacks(s);
     if (s->idler != NULL)

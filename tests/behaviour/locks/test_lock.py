@@ -149,3 +149,22 @@ def test_between_threads():
     for each in threads:
         each.join()
     assert total == [2000]
+
+
+def test_threads_that_end_keep_nothing_of_a_with():
+    """What a thread keeps for its next `with` goes with it."""
+    lock = Lock()
+
+    def use():
+        with lock, Lock():
+            pass
+
+    def run_threads(count):
+        for _ in range(count):
+            thread = threading.Thread(target=use)
+            thread.start()
+            thread.join()
+        return sys.getallocatedblocks()
+
+    before = run_threads(20)
+    assert run_threads(200) - before < 200
