@@ -60,9 +60,9 @@ class Condition(_core.Condition):
         Returns True, or False when none has come within `timeout` seconds.  RuntimeError if the
         calling tasklet does not hold the lock.
         """
-        if not self._is_held():
-            raise RuntimeError(f"cannot wait for {self!r}: the tasklet does not hold its lock")
         depth = self._depth
+        if not depth:
+            raise RuntimeError(f"cannot wait for {self!r}: the tasklet does not hold its lock")
         try:
             if self._wait(timeout):
                 return True
@@ -85,7 +85,7 @@ class Condition(_core.Condition):
 
     def _take_again(self, depth: int) -> None:
         thrown: BaseException | None = None
-        while not self._is_held():
+        while not self._depth:
             try:
                 with CancelScope(shield=True):
                     self.acquire()

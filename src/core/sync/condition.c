@@ -90,8 +90,10 @@ static void pass_on(s_sched *s, s_tasklet *t, PyObject *unused)
         return;
     c_lock_take(condition_guard(condition));
     call_first(condition);
+    s_tasklet *next = y_lock_leave(condition->lock, t);
     c_lock_give(condition_guard(condition));
-    y_lock_abandon(s, condition->lock, t);
+    if (next != NULL)
+        y_let_pass(s, next);
 }
 
 static const s_wait_kind given = {.name = "wait", .refused = pass_on};
@@ -163,8 +165,10 @@ PyObject *y_condition_wait(s_sched *s, y_condition *condition, int64_t until,
     }
     c_lock_take(condition_guard(condition));
     queue_for(condition, s->current);
+    s_tasklet *next = y_lock_leave(condition->lock, s->current);
     c_lock_give(condition_guard(condition));
-    y_lock_abandon(s, condition->lock, s->current);
+    if (next != NULL)
+        y_let_pass(s, next);
     return s_suspend(s, site);
 }
 

@@ -114,6 +114,9 @@ static inline void y_lock_give(y_lock *lock, const s_tasklet *t, uint32_t depth)
     lock->depth = depth;
 }
 
+/* Under the guard: `t` no longer holds the lock, if it does.  Who has it now, claimed; or NULL. */
+s_tasklet *y_lock_leave(y_lock *lock, const s_tasklet *t);
+
 extern const s_wait_kind y_queue_getting, y_queue_putting, y_queue_joining;
 
 /* The tasklets in a queue, for the collector. */

@@ -16,22 +16,26 @@ static uint32_t depth_after_wait(const s_tasklet *t)
     return value != NULL && PyLong_CheckExact(value) ? (uint32_t)PyLong_AsLong(value) : 1;
 }
 
-/* Under the guard.  *next: who has it now, claimed; or NULL, and it is free. */
-static void pass_lock_on(y_lock *lock, s_tasklet **next)
+/* Under the guard.  Who has it now, claimed; or NULL, and it is free. */
+static s_tasklet *pass_lock_on(y_lock *lock)
 {
-    *next = y_claim_first(&lock->gate.waiters);
-    if (*next == NULL)
+    s_tasklet *next = y_claim_first(&lock->gate.waiters);
+    if (next == NULL)
         lock->held = 0;
     else
-        y_lock_give(lock, *next, depth_after_wait(*next));
+        y_lock_give(lock, next, depth_after_wait(next));
+    return next;
+}
+
+s_tasklet *y_lock_leave(y_lock *lock, const s_tasklet *t)
+{
+    return lock->held && lock->holder == t->id ? pass_lock_on(lock) : NULL;
 }
 
 void y_lock_abandon(s_sched *s, y_lock *lock, const s_tasklet *t)
 {
-    s_tasklet *next = NULL;
     c_lock_take(&lock->gate.guard);
-    if (lock->held && lock->holder == t->id)
-        pass_lock_on(lock, &next);
+    s_tasklet *next = y_lock_leave(lock, t);
     c_lock_give(&lock->gate.guard);
     if (next != NULL)
         y_let_pass(s, next);
@@ -94,7 +98,7 @@ static int release_lock(const s_sched *s, y_lock *lock, s_tasklet **next)
         return S_E_FOREIGN;
     if (lock->reentrant && --lock->depth > 0)
         return S_OK;
-    pass_lock_on(lock, next);
+    *next = pass_lock_on(lock);
     return S_OK;
 }
 
@@ -113,7 +117,7 @@ void y_lock_after_fork(s_sched *s, y_lock *lock)
 {
     s_tasklet *next;
     do
-        pass_lock_on(lock, &next);
+        next = pass_lock_on(lock);
     while (next != NULL && next->owner != s);
     if (next != NULL)
         y_let_pass(s, next);

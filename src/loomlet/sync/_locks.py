@@ -19,7 +19,7 @@ class RLock(_core.RLock):
     __slots__ = ()
 
     def _recursion_count(self) -> int:
-        return self._depth if self._is_owned() else 0
+        return self._depth
 
     def _release_save(self) -> int:
         depth = self._depth

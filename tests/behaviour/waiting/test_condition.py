@@ -191,7 +191,7 @@ def test_a_wait_that_must_not_begin(mode):
             try:
                 condition.wait()
             finally:
-                log.append(condition._is_held())
+                log.append(condition._depth == 1)
         log.append(scope.cancelled_caught)
 
     spawn(waits).join()

@@ -71,13 +71,6 @@ static PyObject *condition_notify_all(PyObject *self, PyObject *unused)
     return notify_first(self, PY_SSIZE_T_MAX);
 }
 
-static PyObject *condition_is_held(PyObject *self, PyObject *unused)
-{
-    (void)unused;
-    s_sched *s = s_self();
-    return s ? PyBool_FromLong(y_condition_is_held(SELF, s->current)) : NULL;
-}
-
 static PyObject *condition_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"lock", NULL};
@@ -129,11 +122,10 @@ static PyObject *condition_locked(PyObject *self, PyObject *unused)
     return PyBool_FromLong(SELF->lock->held);
 }
 
-/* How often the lock is held, for one that takes it again. */
 static PyObject *condition_get_depth(PyObject *self, void *unused)
 {
     (void)unused;
-    return PyLong_FromUnsignedLong(SELF->lock->depth);
+    return bind_get_depth(SELF->lock);
 }
 
 static PyMethodDef methods[] = {
@@ -153,7 +145,6 @@ static PyMethodDef methods[] = {
          "notify_all($self, /)\n--\n\n"
          "Wakes all that wait.  RuntimeError if the calling tasklet does not hold the lock.")},
     {"_wait", BIND_FN(condition_wait), METH_FASTCALL | METH_KEYWORDS, NULL},
-    {"_is_held", condition_is_held, METH_NOARGS, NULL},
     {"__reduce__", bind_reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -41,6 +41,14 @@ static inline PyObject *bind_enter_lock(PyObject *self, y_lock *lock, const c_ca
     return s ? bind_result(done, code, self) : NULL;
 }
 
+/* _depth of what is a lock or has one: how often the calling tasklet holds it. */
+static inline PyObject *bind_get_depth(const y_lock *lock)
+{
+    s_sched *s = s_self();
+    int held = s != NULL && lock->held && lock->holder == s->current->id;
+    return s != NULL ? PyLong_FromUnsignedLong(held ? lock->depth : 0) : NULL;
+}
+
 int bind_gate_traverse(PyObject *self, visitproc visit, void *arg);
 int bind_gate_clear(PyObject *self);
 void bind_gate_dealloc(PyObject *self);

@@ -65,7 +65,7 @@ static PyObject *lock_repr(PyObject *self)
 static PyObject *rlock_get_depth(PyObject *self, void *unused)
 {
     (void)unused;
-    return PyLong_FromUnsignedLong(SELF->held ? SELF->depth : 0);
+    return bind_get_depth(SELF);
 }
 
 static PyObject *rlock_is_mine(PyObject *self, PyObject *unused)
