@@ -151,12 +151,11 @@ class Condition(_conditions.Condition, metaclass=_DropIn, standard=threading.Con
         self.notify_all()
 
     def _is_owned(self) -> bool:
-        return self._is_held()
+        return self._depth > 0
 
     def _release_save(self) -> int:
-        if not self._is_held():
+        if not (depth := self._depth):
             raise RuntimeError(f"cannot release {self!r}: the tasklet does not hold its lock")
-        depth = self._depth
         for _ in range(depth):
             self.release()
         return depth
