@@ -139,9 +139,9 @@ class Condition(_conditions.Condition, metaclass=_DropIn, standard=threading.Con
 
     def __new__(cls, lock: Any = None) -> Self:
         if lock is None:
-            return super().__new__(cls, RLock())
+            return _core.Condition.__new__(cls, RLock())
         if isinstance(lock, _core.Lock):
-            return super().__new__(cls, lock)
+            return _core.Condition.__new__(cls, lock)
         made: Self = _STANDARD[cls](lock)
         return made
 
