@@ -21,10 +21,16 @@ static PyObject *condition_wait(PyObject *self, PyObject *const *args, Py_ssize_
     return bind_result(done, code, self);
 }
 
+static PyObject *acquire_its_lock(PyObject *self, s_sched *s, int64_t until,
+                                  const c_call_site *site, int *code)
+{
+    return y_lock_acquire(s, SELF->lock, until, site, code);
+}
+
 static PyObject *condition_acquire(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                                    PyObject *kwnames)
 {
-    return bind_acquire_lock(self, SELF->lock, args, nargs, kwnames, (void *)condition_acquire);
+    return bind_acquire(self, acquire_its_lock, args, nargs, kwnames, (void *)condition_acquire);
 }
 
 static PyObject *condition_release(PyObject *self, PyObject *unused)
@@ -35,7 +41,7 @@ static PyObject *condition_release(PyObject *self, PyObject *unused)
 
 static PyObject *condition_enter(PyObject *self, const c_call_site *site)
 {
-    return bind_enter_lock(self, SELF->lock, site);
+    return bind_enter(self, acquire_its_lock, site);
 }
 
 static PyObject *condition_exit(PyObject *self)

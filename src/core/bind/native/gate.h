@@ -2,6 +2,7 @@
 #ifndef LOOMLET_BIND_GATE_H
 #define LOOMLET_BIND_GATE_H
 
+#include "base/b_check.h"
 #include "bind/native/native.h"
 #include "sync/sync.h"
 
@@ -9,10 +10,14 @@
 int bind_read_acquire(s_sched *s, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
                       int64_t *until);
 
-/* acquire(), release() and entering `with`, of `self`, which is the lock or has it; `called` is the
- * function that Python has called. */
-static inline PyObject *bind_acquire_lock(PyObject *self, y_lock *lock, PyObject *const *args,
-                                          Py_ssize_t nargs, PyObject *kwnames, void *called)
+/* How `self` is acquired: as y_lock_acquire. */
+typedef PyObject *bind_acquire_call(PyObject *self, s_sched *s, int64_t until,
+                                    const c_call_site *site, int *code);
+
+/* acquire() of `self`; `called` is the function that Python has called. */
+static B_INLINE PyObject *bind_acquire(PyObject *self, bind_acquire_call *acquire,
+                                       PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
+                                       void *called)
 {
     int64_t until = S_FOREVER;
     int code;
@@ -20,10 +25,21 @@ static inline PyObject *bind_acquire_lock(PyObject *self, y_lock *lock, PyObject
     if (s == NULL || bind_read_acquire(s, args, nargs, kwnames, &until) < 0)
         return NULL;
     c_call_site site = BIND_SITE(self, args, bind_argument_count(nargs, kwnames), called);
-    PyObject *done = y_lock_acquire(s, lock, until, &site, &code);
+    PyObject *done = acquire(self, s, until, &site, &code);
     return code == S_E_TIMEOUT ? Py_NewRef(Py_False) : bind_result(done, code, self);
 }
 
+/* Entering `with self`. */
+static B_INLINE PyObject *bind_enter(PyObject *self, bind_acquire_call *acquire,
+                                     const c_call_site *site)
+{
+    int code;
+    s_sched *s = s_self();
+    PyObject *done = s ? acquire(self, s, S_FOREVER, site, &code) : NULL;
+    return s ? bind_result(done, code, self) : NULL;
+}
+
+/* release() of `self`, which is the lock or has it. */
 static inline PyObject *bind_release_lock(PyObject *self, y_lock *lock)
 {
     s_sched *s = s_self();
@@ -31,14 +47,6 @@ static inline PyObject *bind_release_lock(PyObject *self, y_lock *lock)
         return NULL;
     int code = y_lock_release(s, lock);
     return code < 0 ? bind_fail(code, self) : Py_NewRef(Py_None);
-}
-
-static inline PyObject *bind_enter_lock(PyObject *self, y_lock *lock, const c_call_site *site)
-{
-    int code;
-    s_sched *s = s_self();
-    PyObject *done = s ? y_lock_acquire(s, lock, S_FOREVER, site, &code) : NULL;
-    return s ? bind_result(done, code, self) : NULL;
 }
 
 /* _depth of what is a lock or has one: how often the calling tasklet holds it. */

@@ -6,10 +6,16 @@
 
 #define SELF ((y_lock *)self)
 
+static PyObject *acquire_lock(PyObject *self, s_sched *s, int64_t until, const c_call_site *site,
+                              int *code)
+{
+    return y_lock_acquire(s, SELF, until, site, code);
+}
+
 static PyObject *lock_acquire(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                               PyObject *kwnames)
 {
-    return bind_acquire_lock(self, SELF, args, nargs, kwnames, (void *)lock_acquire);
+    return bind_acquire(self, acquire_lock, args, nargs, kwnames, (void *)lock_acquire);
 }
 
 static PyObject *lock_release(PyObject *self, PyObject *unused)
@@ -26,7 +32,7 @@ static PyObject *lock_locked(PyObject *self, PyObject *unused)
 
 static PyObject *lock_enter(PyObject *self, const c_call_site *site)
 {
-    return bind_enter_lock(self, SELF, site);
+    return bind_enter(self, acquire_lock, site);
 }
 
 static PyObject *lock_exit(PyObject *self)

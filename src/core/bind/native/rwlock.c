@@ -14,17 +14,16 @@ typedef struct {
 
 /* ---- a side -------------------------------------------------------------------------- */
 
+static PyObject *acquire_side(PyObject *self, s_sched *s, int64_t until, const c_call_site *site,
+                              int *code)
+{
+    return y_rwlock_acquire(s, SELF->lock, SELF->writes, until, site, code);
+}
+
 static PyObject *side_acquire(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                               PyObject *kwnames)
 {
-    int64_t until = S_FOREVER;
-    int code;
-    s_sched *s = s_self();
-    if (s == NULL || bind_read_acquire(s, args, nargs, kwnames, &until) < 0)
-        return NULL;
-    c_call_site site = BIND_SITE(self, args, bind_argument_count(nargs, kwnames), side_acquire);
-    PyObject *done = y_rwlock_acquire(s, SELF->lock, SELF->writes, until, &site, &code);
-    return code == S_E_TIMEOUT ? Py_NewRef(Py_False) : bind_result(done, code, self);
+    return bind_acquire(self, acquire_side, args, nargs, kwnames, (void *)side_acquire);
 }
 
 static PyObject *side_release(PyObject *self, PyObject *unused)
@@ -45,11 +44,7 @@ static PyObject *side_locked(PyObject *self, PyObject *unused)
 
 static PyObject *side_enter(PyObject *self, const c_call_site *site)
 {
-    int code;
-    s_sched *s = s_self();
-    PyObject *done =
-        s ? y_rwlock_acquire(s, SELF->lock, SELF->writes, S_FOREVER, site, &code) : NULL;
-    return s ? bind_result(done, code, self) : NULL;
+    return bind_enter(self, acquire_side, site);
 }
 
 static PyObject *side_exit(PyObject *self)

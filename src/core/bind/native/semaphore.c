@@ -6,18 +6,16 @@
 
 #define SELF ((y_semaphore *)self)
 
+static PyObject *acquire_permit(PyObject *self, s_sched *s, int64_t until, const c_call_site *site,
+                                int *code)
+{
+    return y_semaphore_acquire(s, SELF, until, site, code);
+}
+
 static PyObject *semaphore_acquire(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                                    PyObject *kwnames)
 {
-    int64_t until = S_FOREVER;
-    int code;
-    s_sched *s = s_self();
-    if (s == NULL || bind_read_acquire(s, args, nargs, kwnames, &until) < 0)
-        return NULL;
-    c_call_site site =
-        BIND_SITE(self, args, bind_argument_count(nargs, kwnames), semaphore_acquire);
-    PyObject *done = y_semaphore_acquire(s, SELF, until, &site, &code);
-    return code == S_E_TIMEOUT ? Py_NewRef(Py_False) : bind_result(done, code, self);
+    return bind_acquire(self, acquire_permit, args, nargs, kwnames, (void *)semaphore_acquire);
 }
 
 /* A number of permits, at least `least`; -1 with an exception set. */
@@ -51,10 +49,7 @@ static PyObject *semaphore_release(PyObject *self, PyObject *const *args, Py_ssi
 
 static PyObject *semaphore_enter(PyObject *self, const c_call_site *site)
 {
-    int code;
-    s_sched *s = s_self();
-    PyObject *done = s ? y_semaphore_acquire(s, SELF, S_FOREVER, site, &code) : NULL;
-    return s ? bind_result(done, code, self) : NULL;
+    return bind_enter(self, acquire_permit, site);
 }
 
 static PyObject *semaphore_exit(PyObject *self)
