@@ -88,8 +88,10 @@ static int leave_rwlock(s_tasklet *t)
     y_rwlock *lock = t->on;
     b_link claimed;
     b_list_init(&claimed);
-    int left = s_leave_queue(t, &lock->gate.guard);
     c_lock_take(&lock->gate.guard);
+    int left = t->queued;
+    if (left)
+        s_dequeue(&t->wait.link);
     admit_first(lock, &claimed);
     c_lock_give(&lock->gate.guard);
     y_let_all_pass(t->owner, &claimed);
