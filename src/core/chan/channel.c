@@ -68,15 +68,6 @@ static inline PyObject *wake_partner(s_sched *s, n_channel *ch, s_tasklet *partn
     return s_run_before_me_with(s, partner, mine, site);
 }
 
-/* Whether the current tasklet may begin to wait: S_OK, with its deadline set, or S_E_. */
-static B_INLINE int begin_channel_wait(s_sched *s, int64_t until)
-{
-    int code = s_may_block(s);
-    if (until == S_FOREVER || code < 0)
-        return code;
-    return until <= s_now(s) ? S_E_TIMEOUT : s_deadline_set(s, s->current, until);
-}
-
 static B_INLINE PyObject *send_until(s_sched *s, n_channel *ch, PyObject *value, int64_t until,
                                      const c_call_site *site, int *code)
 {
@@ -89,7 +80,7 @@ static B_INLINE PyObject *send_until(s_sched *s, n_channel *ch, PyObject *value,
     }
     c_lock_take(&ch->lock);
     int done = n_give(ch, value, &partner);
-    if (done == 0 && (done = begin_channel_wait(s, until)) == S_OK) {
+    if (done == 0 && (done = s_begin_wait(s, until, S_E_TIMEOUT)) == S_OK) {
         me->wait.value = Py_NewRef(value);
         s_enqueue(me, &ch->senders, &n_sending, ch);
         c_lock_give(&ch->lock);
@@ -130,7 +121,7 @@ static B_INLINE PyObject *receive_until(s_sched *s, n_channel *ch, int64_t until
     }
     c_lock_take(&ch->lock);
     int done = n_take(ch, &value, &partner);
-    if (done == 0 && (done = begin_channel_wait(s, until)) == S_OK) {
+    if (done == 0 && (done = s_begin_wait(s, until, S_E_TIMEOUT)) == S_OK) {
         s_enqueue(me, &ch->receivers, site->kind == C_ITER ? &n_iterating : &n_receiving, ch);
         c_lock_give(&ch->lock);
         return s_suspend(s, site);

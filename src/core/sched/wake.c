@@ -66,6 +66,20 @@ void s_wake_all(s_sched *s, b_link *claimed, PyObject *value)
     }
 }
 
+void s_fail_all(s_sched *s, b_link *claimed, int code)
+{
+    for (b_link *at; (at = b_first(claimed)) != NULL;) {
+        s_tasklet *t = s_of_link(at);
+        b_unlink(at);
+        PyObject *error = s_hook.error(code, t->on);
+        if (error == NULL)
+            error = PyErr_GetRaisedException();
+        Py_CLEAR(t->wait.value);
+        Py_XSETREF(t->error, error);
+        s_wake(s, t);
+    }
+}
+
 static int count_waiters(const b_link *queue)
 {
     int count = 0;

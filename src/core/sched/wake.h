@@ -31,6 +31,8 @@ static inline void s_give(s_tasklet *t, PyObject *value)
 
 /* The claimed tasklets of a list, in its order, each with `value` as the result of its wait. */
 void s_wake_all(s_sched *s, b_link *claimed, PyObject *value);
+/* The same, but they raise the exception for `code`, about what each waits on. */
+void s_fail_all(s_sched *s, b_link *claimed, int code);
 
 /* As s_wake for a tasklet of another thread, whose thread is not woken yet: the scheduler to be
  * woken for that by s_wake_thread, attached or not; NULL when no thread can run it any more. */

@@ -49,11 +49,7 @@ static B_INLINE PyObject *y_pass(s_sched *s, y_gate *gate, const s_wait_kind *ki
     *code = S_OK;
     if (y_pass_or_queue(me, gate, kind, pass, 0))
         return Py_NewRef(Py_True);
-    if (until != S_FOREVER && until <= s_now(s))
-        *code = S_E_TIMEOUT;
-    else if ((*code = s_may_block(s)) == S_OK)
-        *code = s_deadline_set(s, me, until);
-    if (*code < 0)
+    if ((*code = s_begin_wait(s, until, S_E_TIMEOUT)) < 0)
         return NULL;
     if (y_pass_or_queue(me, gate, kind, pass, 1)) {
         s_deadline_drop(s, me);

@@ -82,21 +82,6 @@ static void claim_all(b_link *waiters, b_link *claimed)
     }
 }
 
-/* Those of the list raise that error. */
-static void fail_all(s_sched *s, b_link *claimed, int code)
-{
-    for (b_link *at; (at = b_first(claimed)) != NULL;) {
-        s_tasklet *t = s_of_link(at);
-        b_unlink(at);
-        PyObject *error = s_hook.error(code, t->on);
-        if (error == NULL)
-            error = PyErr_GetRaisedException();
-        Py_CLEAR(t->wait.value);
-        Py_XSETREF(t->error, error);
-        s_wake(s, t);
-    }
-}
-
 /* ---- waiting ------------------------------------------------------------------------- */
 
 /* An item was handed to a tasklet that has to raise instead. */
@@ -126,16 +111,6 @@ const s_wait_kind y_queue_putting = {
     .name = "put", .detach = y_leave_gate, .target = y_gate_target, .late_code = S_E_NO_ROOM};
 const s_wait_kind y_queue_joining = {
     .name = "join", .detach = y_leave_gate, .target = y_gate_target};
-
-/* Whether the current tasklet may begin to wait: S_OK, with its deadline set, or S_E_; `late` is
- * that of a wait which must not be. */
-static int begin_queue_wait(s_sched *s, int64_t until, int late)
-{
-    if (until != S_FOREVER && until <= s_now(s))
-        return late;
-    int code = s_may_block(s);
-    return code == S_OK ? s_deadline_set(s, s->current, until) : code;
-}
 
 static void enqueue_current(s_sched *s, b_link *waiters, const s_wait_kind *kind, y_queue *queue)
 {
@@ -170,7 +145,7 @@ PyObject *y_queue_put(s_sched *s, y_queue *queue, PyObject *item, int64_t until,
     c_lock_take(&queue->gate.guard);
     int done = put_at_once(queue, item, &getter);
     c_lock_give(&queue->gate.guard);
-    if (done == 0 && (done = begin_queue_wait(s, until, S_E_NO_ROOM)) == S_OK) {
+    if (done == 0 && (done = s_begin_wait(s, until, S_E_NO_ROOM)) == S_OK) {
         c_lock_take(&queue->gate.guard);
         if ((done = put_at_once(queue, item, &getter)) == 0) {
             Py_XSETREF(s->current->wait.value, Py_NewRef(item));
@@ -229,7 +204,7 @@ PyObject *y_queue_get(s_sched *s, y_queue *queue, int64_t until, const c_call_si
     c_lock_take(&queue->gate.guard);
     int done = get_at_once(queue, &item, &putter);
     c_lock_give(&queue->gate.guard);
-    if (done == 0 && (done = begin_queue_wait(s, until, S_E_NO_ITEM)) == S_OK) {
+    if (done == 0 && (done = s_begin_wait(s, until, S_E_NO_ITEM)) == S_OK) {
         c_lock_take(&queue->gate.guard);
         if ((done = get_at_once(queue, &item, &putter)) == 0)
             enqueue_current(s, &queue->gate.waiters, &y_queue_getting, queue);
@@ -318,7 +293,7 @@ void y_queue_shut(s_sched *s, y_queue *queue, int at_once)
     claim_all(&queue->gate.waiters, &claimed);
     claim_all(&queue->putters, &claimed);
     c_lock_give(&queue->gate.guard);
-    fail_all(s, &claimed, S_E_SHUT);
+    s_fail_all(s, &claimed, S_E_SHUT);
     if (at_once)
         finish_tasks(s, queue, drop_items(queue));
 }
