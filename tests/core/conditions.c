@@ -1,4 +1,6 @@
-/* plat/condition_pthread.c: the waiters of a condition variable are counted. */
+/* plat/condition_pthread.c: the waiters of a condition variable are counted, and calls are
+ * intercepted. */
+#include <errno.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -78,4 +80,51 @@ TEST(what_is_known_is_not_learned_again)
     p_condition_learn();
     p_condition_learn();
     CHECK(p_condition_waiters(&(pthread_cond_t)PTHREAD_COND_INITIALIZER) == 0);
+}
+
+/* ---- interception: of our own calls ------------------------------------------------------- */
+
+static int signals, waits, handles;
+
+static int handle_signal(const void *of)
+{
+    signals += of == &condition;
+    return handles;
+}
+
+static int handle_wait(const void *of, void *with)
+{
+    waits += of == &condition && with == &mutex;
+    return handles;
+}
+
+static const p_condition_hooks hooks = {handle_signal, handle_wait};
+
+TEST(calls_can_be_handled_by_others)
+{
+    struct timespec end = {0, 0};
+    init_monotonic();
+    CHECK(p_condition_intercept(&condition, &hooks) >= 3);
+    handles = 1;
+    CHECK(pthread_cond_signal(&condition) == 0 && signals == 1);
+    pthread_mutex_lock(&mutex);
+    CHECK(pthread_cond_wait(&condition, &mutex) == 0 && waits == 1);
+    CHECK(pthread_cond_timedwait(&condition, &mutex, &end) == 0 && waits == 2);
+    pthread_mutex_unlock(&mutex);
+}
+
+TEST(calls_that_others_leave_alone_are_made)
+{
+    pthread_t waiter;
+    struct timespec end = {0, 0};
+    init_monotonic();
+    CHECK(p_condition_intercept(&condition, &hooks) >= 3);
+    CHECK(pthread_create(&waiter, NULL, wait_until_allowed, NULL) == 0);
+    lock_when_begun(1);
+    CHECK(pthread_cond_timedwait(&condition, &mutex, &end) == ETIMEDOUT);
+    allowed = 1;
+    CHECK(pthread_cond_signal(&condition) == 0);
+    pthread_mutex_unlock(&mutex);
+    pthread_join(waiter, NULL);
+    CHECK(signals == 1 && waits == 2 && allowed == 0);
 }

@@ -1,4 +1,4 @@
-/* The GIL, and who goes first.
+/* The GIL: its priority for threads that come back from I/O.
  *
  * A thread that wants the GIL waits for five milliseconds before it asks the thread that has it to
  * drop it at the next safepoint.  For two threads that compute that is right.  A thread that comes
@@ -9,13 +9,11 @@
  * a bit of the holder's own.  Whoever drops the GIL on request waits until another thread has it.
  * So nobody may ask who does not go on to take it.
  *
- * Going first.  The GIL's condition variable wakes whoever has waited longest, which may be one
- * more thread that computes.  So the thread spins for a moment, in which a computing thread reaches
- * its next safepoint, and takes the GIL before a thread that has to be woken.  After that it sleeps
- * on the same condition variable, with the GIL's own mutex, so that it is woken like all others;
- * and it asks again whenever somebody else has got the GIL, or nothing has happened for AGAIN.
- * What it does not do is take the GIL: PyEval_RestoreThread() does.  After as long as the
- * interpreter would have waited it leaves the rest to that.
+ * Going first.  The thread spins for SPIN, in which a computing thread reaches its next safepoint,
+ * and then sleeps, until the drop wakes it before all others (gil_turns.c).  It asks again whenever
+ * somebody else has got the GIL, or nothing has happened for AGAIN.  What it does not do is take
+ * the GIL: PyEval_RestoreThread() does.  After as long as the interpreter would have waited it
+ * leaves the rest to that.
  *
  * Whom to ask.  Threads that compute, not those that are back from I/O themselves and about to
  * leave: asking them would cost two wake-ups more and win nothing.  So whoever comes back leaves
@@ -35,8 +33,8 @@
  * The share.  What a thread takes in this way it spends of the share (base/b_share.h): from the
  * moment it got the GIL until it leaves Python again, but no more than LONGEST_HOLD, because then
  * it has had to drop the GIL like others; and SWITCH_COST, for the time until the other one runs
- * again.  While the share is used up, the thread sleeps until there is some again, and takes the
- * GIL if it is free before.
+ * again.  While the share is used up, the thread sleeps like others until there is some again, and
+ * takes the GIL if it is free before.
  *
  * Nobody pays for waiting.  Between the two moments a thread may wait for a lock of the standard
  * library, or have been asked itself.  Ten threads of a server would pay for ten waits at once, and
@@ -51,7 +49,8 @@
  * if that was short.  If the share is used up it first gives others a CHANCE to take the GIL.
  *
  * Invariants.  `asking` counts the threads between their look at `share` and the request.  A hold
- * belongs to its OS thread, and only that one touches it.
+ * belongs to its OS thread, and only that one touches it.  Who has left a wait for the GIL here
+ * goes on to PyEval_RestoreThread() at once: gil_turns.c counts on it.
  *
  * The end.  The thread that ends the interpreter would wait for ever if a thread asked it to drop
  * the GIL that then is not allowed to take it any more.  So before that, nobody may ask, and what
@@ -79,11 +78,12 @@
 
 #include "base/b_share.h"
 #include "cpython/gil.h"
+#include "cpython/gil_turns.h"
 
 #ifndef Py_GIL_DISABLED
 
 #define PATIENCE 5000
-#define SPIN 30000
+#define SPIN 10000
 #define AGAIN 200000
 #define BURST 100000
 #define SWITCH_COST 30000
@@ -119,16 +119,6 @@ static int asking;            /* atomic */
 static int64_t contended;     /* atomic: until when; or 0 */
 static uintptr_t returned[2]; /* atomic: thread states, only compared; the last one first */
 static c_gil_counts counts;   /* atomic; `spent`: guarded */
-
-static int gil_is_taken(const struct _gil_runtime_state *gil)
-{
-    return __atomic_load_n((const int *)&gil->locked, __ATOMIC_RELAXED) > 0;
-}
-
-static uintptr_t gil_holder(const struct _gil_runtime_state *gil)
-{
-    return __atomic_load_n((const uintptr_t *)&gil->last_holder, __ATOMIC_RELAXED);
-}
 
 /* Another thread has had the GIL when it is another number. */
 static unsigned long gil_turn(void)
@@ -246,35 +236,50 @@ static int ask_holder(struct _gil_runtime_state *gil)
     return asks;
 }
 
+/* ---- waiting ----------------------------------------------------------------------------- */
+
 /* A wait for the GIL. */
 typedef struct {
     struct _gil_runtime_state *gil;
     uintptr_t asked; /* the holder that was asked last */
     int64_t began, now;
     int deferred;
+    c_turn turn;
 } gil_wait;
 
-/* For how long the holder may not be asked yet. */
-static int64_t time_to_ask(const gil_wait *wait)
+static int64_t time_to_share(int64_t now)
 {
-    if (is_burst(gil_holder(wait->gil)) && wait->now - wait->began < BURST)
-        return wait->began + BURST - wait->now;
     p_lock_take(&guard);
-    int64_t time = b_share_wait(&bucket, wait->now);
+    int64_t time = b_share_wait(&bucket, now);
     p_lock_give(&guard);
     return time;
 }
 
+/* The holder was asked. */
 static void note_asked(gil_wait *wait)
 {
     uintptr_t holder = gil_holder(wait->gil);
+    c_turn_begin(&wait->turn);
     if (wait->asked == holder)
         return;
     wait->asked = holder;
     __atomic_fetch_add(&counts.asked, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&contended, wait->now + CONTENDED, __ATOMIC_RELAXED);
+    c_turns_contended(1);
     spend_share(SWITCH_COST);
-    begin_hold(wait->now, 0);
+}
+
+/* For how long the holder may not be asked yet. */
+static int64_t time_to_ask(gil_wait *wait)
+{
+    int64_t time = time_to_share(wait->now);
+    if (time > 0)
+        c_turn_end(&wait->turn);
+    else if (is_burst(gil_holder(wait->gil)) && wait->now - wait->began < BURST) {
+        c_turn_begin(&wait->turn);
+        time = wait->began + BURST - wait->now;
+    }
+    return time;
 }
 
 /* Asks if it may: until when to sleep then.  The GIL's mutex is taken. */
@@ -310,8 +315,9 @@ static void ask_or_sleep(gil_wait *wait, int64_t end)
     int taken = gil_is_taken(gil);
     int64_t until = taken ? ask_or_defer(wait) : 0;
     if (taken && wait->asked == asked)
-        p_condition_wait(&gil->cond, &gil->mutex, until < end ? until : end);
-    p_condition_leave(&gil->mutex);
+        c_turn_sleep(&wait->turn, gil, until < end ? until : end);
+    else
+        p_condition_leave(&gil->mutex);
     wait->now = p_now();
     if (wait->asked != asked)
         spin_for_gil(wait);
@@ -327,8 +333,19 @@ static void await_gil(struct _gil_runtime_state *gil)
         wait.now = p_now();
     }
     int64_t end = wait.began + (int64_t)gil->interval * 1000;
-    while (gil_is_taken(gil) && wait.now < end && may_ask())
+    int taken = gil_is_taken(gil);
+    if (taken)
+        c_turns_intercept(gil, await_gil, is_burst);
+    while (taken && wait.now < end && may_ask()) {
         ask_or_sleep(&wait, end);
+        taken = gil_is_taken(gil);
+    }
+    if (wait.asked || wait.turn.comes)
+        begin_hold(wait.now, 0);
+    if (taken)
+        c_turn_end(&wait.turn);
+    else
+        c_turn_take(&wait.turn);
     errno = why;
 }
 
@@ -338,11 +355,10 @@ static void give_chance(struct _gil_runtime_state *gil)
     int64_t now = p_now(), end = now + CHANCE;
     if (now > __atomic_load_n(&contended, __ATOMIC_RELAXED)) {
         __atomic_store_n(&contended, 0, __ATOMIC_RELAXED);
+        c_turns_contended(0);
         return;
     }
-    p_lock_take(&guard);
-    int used_up = b_share_wait(&bucket, now) > 0;
-    p_lock_give(&guard);
+    int used_up = time_to_share(now) > 0;
     begin_again(now);
     while (used_up && !gil_is_taken(gil) && now < end) {
         p_yield();
@@ -422,9 +438,9 @@ static void note_returned(const PyThreadState *ts)
 void c_io_return(PyThreadState *ts)
 {
     go_first();
+    note_returned(ts);
     PyEval_RestoreThread(ts);
     note_turn();
-    note_returned(ts);
 }
 
 void c_io_return_woken(PyThreadState *ts, int here)
@@ -483,12 +499,14 @@ void c_gil_priority_end(void)
     __atomic_store_n(&share, 0, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(&asking, __ATOMIC_SEQ_CST) > 0)
         p_yield();
+    c_turns_end();
     gil_withdraw_request(PyThreadState_Get());
 }
 
 void c_gil_priority_after_fork(void)
 {
     guard.word = 0;
+    c_turns_after_fork();
     __atomic_store_n(&asking, 0, __ATOMIC_SEQ_CST);
 }
 

@@ -12,6 +12,10 @@
  * above the three bits then, and 0 there when the thread has gone.  Where there is no such word, or
  * more than one, the number stays unknown.
  *
+ * Interception.
+ * The signals and waits of another library can go to functions of ours first: its imports are
+ * replaced (library_import_elf.c).
+ *
  * Threads: p_condition_learn() in one thread at a time; the answers come from any thread, without a
  * lock, and are old at once.
  */
@@ -24,6 +28,10 @@
 #define FLAGS 3
 
 static int counter = -1; /* the index of the word; atomic */
+static const p_condition_hooks *hooks;
+static int (*true_signal)(pthread_cond_t *);
+static int (*true_wait)(pthread_cond_t *, pthread_mutex_t *);
+static int (*true_wait_until)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
 
 static struct {
     pthread_mutex_t mutex;
@@ -102,4 +110,40 @@ int p_condition_waiters(const void *condition)
 {
     int index = __atomic_load_n(&counter, __ATOMIC_RELAXED);
     return index < 0 ? -1 : (int)count_in_word(condition, index);
+}
+
+static int signal_or_leave(pthread_cond_t *condition)
+{
+    return hooks->signals(condition) ? 0 : true_signal(condition);
+}
+
+static int wait_or_return(pthread_cond_t *condition, pthread_mutex_t *mutex)
+{
+    return hooks->waits(condition, mutex) ? 0 : true_wait(condition, mutex);
+}
+
+static int wait_until_or_return(pthread_cond_t *condition, pthread_mutex_t *mutex,
+                                const struct timespec *end)
+{
+    return hooks->waits(condition, mutex) ? 0 : true_wait_until(condition, mutex, end);
+}
+
+static int replace_condition_call(const void *inside, const char *name, uintptr_t function)
+{
+    return p_library_replace_import(inside, name, (void *)function);
+}
+
+int p_condition_intercept(const void *inside, const p_condition_hooks *with)
+{
+    true_signal = pthread_cond_signal;
+    true_wait = pthread_cond_wait;
+    true_wait_until = pthread_cond_timedwait;
+    hooks = with;
+    int changed = replace_condition_call(inside, "pthread_cond_signal", (uintptr_t)signal_or_leave);
+    if (changed > 0) {
+        changed += replace_condition_call(inside, "pthread_cond_wait", (uintptr_t)wait_or_return);
+        changed += replace_condition_call(inside, "pthread_cond_timedwait",
+                                          (uintptr_t)wait_until_or_return);
+    }
+    return changed;
 }

@@ -122,6 +122,15 @@ void p_condition_enter(void *mutex);
 void p_condition_leave(void *mutex);
 /* Sleeps, without the mutex, until it is woken, or until then (p_now time). */
 void p_condition_wait(void *condition, void *mutex, int64_t until);
+/* What a library asks before it signals a condition variable, and before it waits for one with the
+ * mutex beside it: 1, it does not, and goes on as after a wait that has ended for no reason. */
+typedef struct {
+    int (*signals)(const void *condition);
+    int (*waits)(const void *condition, void *mutex);
+} p_condition_hooks;
+/* From now on the library that holds the address `inside` does that.  How many words were changed;
+ * 0: it cannot be reached so.  Once in a process; not undone. */
+int p_condition_intercept(const void *inside, const p_condition_hooks *hooks);
 
 /* ---- processes -------------------------------------------------------------- */
 

@@ -23,6 +23,7 @@ ALONE = 0.5
 WARM = 20
 INTERVAL = 0.0001
 THINK = 0.001
+OURS = ("loomlet", "no-priority")
 
 
 class Computing:
@@ -59,15 +60,21 @@ def ask(port: int, think: float, seconds: float) -> dict[str, float]:
     times = []
     with socket.create_connection(("127.0.0.1", port)) as sock:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        ask_once(sock)
         end = time.perf_counter() + seconds
         while (began := time.perf_counter()) < end:
-            sock.sendall(MESSAGE)
-            if sock.recv(len(MESSAGE), socket.MSG_WAITALL) != MESSAGE:
-                raise SystemExit("the server ended, or did not send back what it got")
+            ask_once(sock)
             times.append(time.perf_counter() - began)
             if think:
                 time.sleep(think)
     return {"done": len(times) / seconds, **quantiles(times)}
+
+
+def ask_once(sock: socket.socket) -> None:
+    """One request."""
+    sock.sendall(MESSAGE)
+    if sock.recv(len(MESSAGE), socket.MSG_WAITALL) != MESSAGE:
+        raise SystemExit("the server ended, or did not send back what it got")
 
 
 def answer(connection: socket.socket) -> None:
@@ -103,13 +110,12 @@ def serve_in_tasklets(listener: socket.socket) -> None:
 
 def echo(mode: str, kind: str, seconds: float) -> dict[str, float]:
     """The server in this process, the client in another one."""
-    ours = mode in ("loomlet", "no-priority")
     listener = socket.create_server(("127.0.0.1", 0))
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # handed down to connections
     think = THINK if kind == "think" else 0.0
     words = [sys.executable, "-P", __file__]
     words += [str(each) for each in (listener.getsockname()[1], think, seconds)]
-    server = serve_in_tasklets if ours else serve_in_threads
+    server = serve_in_tasklets if mode in OURS else serve_in_threads
     threading.Thread(target=server, args=(listener,), daemon=True).start()
     return ask_elsewhere(words)
 
@@ -182,7 +188,9 @@ def _passed_each(counts: list[list[int]], seconds: float) -> list[float]:
 
 
 def set_mode(mode: str) -> None:
-    """As the head of the experiment's file says."""
+    """As the head of the experiment's file says; what is needed is imported before all else."""
+    if mode in OURS:
+        import loomlet.net  # noqa: F401
     if mode == "interval":
         sys.setswitchinterval(INTERVAL)
     elif mode in ("prioritised", "no-priority"):
