@@ -114,25 +114,25 @@ static void wait_for_condition(int t)
     w.waiters[w.waiting++] = (uint8_t)t;
 }
 
-static void wait_for_lock(int t)
+static void wait_for_lock(int t, int may_stand)
 {
     if (w.on_way[t]) { /* another was quicker: it begins anew */
         w.on_way[t] = 0;
         w.is[t] = SPINS;
-    } else if (!goes_first(t) && goes_first(w.holder) && !turns.stands) {
-        turns.stands = 1;
+    } else if (!goes_first(t) && goes_first(w.holder) &&
+               b_turns_stand(&turns, &links[t], 0, may_stand)) {
         w.is[t] = STANDS;
     } else
         wait_for_condition(t);
 }
 
-static void try_lock(int t)
+static void try_lock(int t, int may_stand)
 {
     if (w.holder == NOBODY) {
         w.holder = (uint8_t)t;
         w.is[t] = HOLDS;
     } else
-        wait_for_lock(t);
+        wait_for_lock(t, may_stand);
 }
 
 /* Sees the lock without the mutex. */
@@ -165,15 +165,15 @@ static int come_back(int t, int choice)
 
 static void stop_standing(int t)
 {
-    turns.stands = 0;
+    b_turns_stood(&turns);
     w.is[t] = TRIES;
     if (w.holder != NOBODY)
         wait_for_condition(t);
 }
 
-static int step_with_mutex(int t)
+static int step_with_mutex(int t, int choice)
 {
-    if (!is_mutex_free())
+    if (!is_mutex_free() || (choice > 0 && (choice > 1 || w.is[t] != TRIES)))
         return 0;
     switch (w.is[t]) {
     case HOLDS:
@@ -181,7 +181,7 @@ static int step_with_mutex(int t)
         w.is[t] = DROPS;
         return 1;
     case TRIES:
-        try_lock(t);
+        try_lock(t, choice); /* 0: it has stood by for long enough */
         return 1;
     case STANDS:
         stop_standing(t);
@@ -200,10 +200,10 @@ static int step_of(int t, int choice)
         return spin(t, choice);
     if (w.is[t] == AWAY)
         return come_back(t, choice);
+    if (w.is[t] != DROPS)
+        return step_with_mutex(t, choice);
     if (choice > 0)
         return 0;
-    if (w.is[t] != DROPS)
-        return step_with_mutex(t);
     finish_drop(t);
     return 1;
 }
@@ -279,5 +279,39 @@ TEST(the_one_who_has_slept_longest_is_woken)
         CHECK(b_turns_next(&turns, &woken) == B_TURN_COMES);
         b_turns_leave(&turns);
     }
+    CHECK(b_turns_next(&turns, &woken) == B_TURN_USUAL);
+}
+
+TEST(nobody_stands_by_for_longer_than_allowed_in_a_row)
+{
+    int one, other;
+    b_turns_begin(&turns);
+    for (int64_t now = 1000; now < 1500; now += 100) {
+        CHECK(b_turns_stand(&turns, &one, now, 500));
+        CHECK(!b_turns_stand(&turns, &other, now, 500)); /* only one does */
+        b_turns_stood(&turns);
+    }
+    CHECK(!b_turns_stand(&turns, &one, 1500, 500));
+    CHECK(b_turns_stand(&turns, &one, 1600, 500)); /* after it has slept */
+    b_turns_stood(&turns);
+    CHECK(b_turns_stand(&turns, &other, 5000, 500)); /* with a time of its own */
+    b_turns_stood(&turns);
+    CHECK(b_turns_stand(&turns, &one, 5400, 500));
+    b_turns_stood(&turns);
+}
+
+TEST(while_one_stands_by_a_drop_wakes_nobody)
+{
+    int one;
+    b_link *woken = NULL;
+    memset(&w, 0, sizeof(w));
+    load_turns();
+    CHECK(b_turns_stand(&turns, &one, 0, 1));
+    CHECK(b_turns_next(&turns, &woken) == B_TURN_COMES && woken == NULL);
+    b_turns_come(&turns);
+    b_turns_sleep(&turns, &links[0]);
+    CHECK(b_turns_next(&turns, &woken) == B_TURN_WAKES && woken == &links[0]);
+    b_turns_leave(&turns);
+    b_turns_stood(&turns);
     CHECK(b_turns_next(&turns, &woken) == B_TURN_USUAL);
 }

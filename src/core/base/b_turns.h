@@ -11,6 +11,9 @@
  * lock before it sleeps, nobody has to be woken either.
  * - Else the condition variable is signalled, as without us.
  *
+ * Who stands by gets the lock before those who have waited longer.  So a thread does that for a
+ * limited time in a row; then it sleeps once, behind all others.
+ *
  * Invariants.  A thread is counted in `coming`, or its link is in `sleepers`, or it does not go
  * first.  Once it is not on its way any more it tries the lock in the usual way, at once, before it
  * does anything else.  So where nobody is woken, the one who was on its way finds the lock free, or
@@ -25,11 +28,15 @@
 #ifndef LOOMLET_B_TURNS_H
 #define LOOMLET_B_TURNS_H
 
+#include <stdint.h>
+
 #include "base/b_list.h"
 
 typedef struct {
-    int coming; /* atomic */
-    int stands; /* one stands by */
+    int coming;          /* atomic */
+    int stands;          /* one stands by */
+    const void *stander; /* it stands by, or did so last; only compared */
+    int64_t since;       /* for the first time in a row */
     b_link sleepers;
 } b_turns;
 
@@ -43,6 +50,7 @@ static inline void b_turns_begin(b_turns *turns)
 {
     __atomic_store_n(&turns->coming, 0, __ATOMIC_SEQ_CST);
     turns->stands = 0;
+    turns->stander = NULL;
     b_list_init(&turns->sleepers);
 }
 
@@ -72,6 +80,28 @@ static inline void b_turns_awake(b_turns *turns, b_link *link)
         return;
     b_unlink(link);
     b_turns_come(turns);
+}
+
+/* Whether a thread that does not go first stands by from now on, until b_turns_stood(); after
+ * `most` in a row it must not. */
+static inline int b_turns_stand(b_turns *turns, const void *who, int64_t now, int64_t most)
+{
+    if (turns->stands)
+        return 0;
+    if (turns->stander != who) {
+        turns->stander = who;
+        turns->since = now;
+    }
+    turns->stands = now - turns->since < most;
+    if (!turns->stands)
+        turns->stander = NULL;
+    return turns->stands;
+}
+
+/* It looks at the lock before it does anything else. */
+static inline void b_turns_stood(b_turns *turns)
+{
+    turns->stands = 0;
 }
 
 /* The lock is given back. */

@@ -57,14 +57,8 @@ static int in_contention; /* atomic */
 static const void *drop_condition, *switch_condition;
 static void (*await_first)(struct _gil_runtime_state *gil);
 static int (*is_brief_holder)(uintptr_t holder);
-static b_turns turns = {0, 0, {&turns.sleepers, &turns.sleepers}};
+static b_turns turns = {.sleepers = {&turns.sleepers, &turns.sleepers}};
 static __thread int on_way; /* counted in `turns` while it takes the GIL */
-
-/* Under the GIL's mutex. */
-static struct {
-    int *thread;   /* stands by, or did so last; only compared */
-    int64_t since; /* for the first time in a row */
-} stand;
 
 /* The thread has had the GIL, or is about to sleep: whether it was on its way. */
 static int end_way(void)
@@ -95,32 +89,17 @@ static void spin_while_held(const struct _gil_runtime_state *gil, uintptr_t hold
         p_relax();
 }
 
-/* Whether the thread may go on to stand by. */
-static int may_stand(const struct _gil_runtime_state *gil, int64_t now)
-{
-    if (turns.stands)
-        return 0;
-    if (stand.thread != &on_way) {
-        stand.thread = &on_way;
-        stand.since = now;
-    }
-    if (now - stand.since < (int64_t)gil->interval * 1000)
-        return 1;
-    stand.thread = NULL;
-    return 0;
-}
-
 static int stand_by(const struct _gil_runtime_state *gil, void *mutex)
 {
     uintptr_t holder = gil_holder(gil);
     int64_t now = p_now();
-    if (!is_brief_holder(holder) || !may_stand(gil, now))
+    if (!is_brief_holder(holder) ||
+        !b_turns_stand(&turns, &on_way, now, (int64_t)gil->interval * 1000))
         return 0;
-    turns.stands = 1;
     p_condition_leave(mutex);
     spin_while_held(gil, holder, now + STAND_BY);
     p_condition_enter(mutex);
-    turns.stands = 0;
+    b_turns_stood(&turns);
     return !gil_is_taken(gil);
 }
 
