@@ -82,8 +82,8 @@
 
 #ifndef Py_GIL_DISABLED
 
-#define PATIENCE 5000
-#define SPIN 10000
+#define PATIENCE 2000
+#define SPIN 3000
 #define AGAIN 200000
 #define BURST 100000
 #define SWITCH_COST 10000

@@ -5,8 +5,10 @@ millisecond, or not at all. The cases, with N threads that compute:
 
     think N=1     the client thinks between two requests; N is 0, 1, 2
     full N=1      it does not: the server has something to do all the time; N is 1, 2
-    calls N=1     no client: a blocking call of a function that does nothing, one after the other
-    send N=1      no client: values of a plain thread, one each millisecond, to a waiting tasklet
+    calls N=1     no client: a blocking call of a function that does nothing, one after the other;
+                  N is 0, 1
+    send N=1      no client: values of a plain thread, one each millisecond, to a waiting tasklet;
+                  N is 0, 1
     even N=2      no client: how much N threads compute together, of what one does alone
 
 and their rows:
@@ -17,7 +19,8 @@ and their rows:
 
 The systems: `loomlet` serves with tasklets, and `no-priority` does the same with a share of
 nothing; `prioritised` are plain threads with `loomlet.gil.prioritise_io()`, `threads` are plain
-threads without, and `interval` with a switch interval of a tenth of a millisecond.
+threads without, and `interval` with a switch interval of a tenth of a millisecond. `futex` is a
+yardstick for calls and values: two processes that wake each other, with as long a pause in between.
 """
 
 from __future__ import annotations
@@ -31,15 +34,22 @@ from loomlet.bench.measure import number
 from loomlet.bench.model import BenchError, Cell, Experiment, Job, Missing, Row, Sample
 
 NAME = "gilecho"
-SYSTEMS = ("loomlet", "no-priority", "prioritised", "threads", "interval")
-OURS = SYSTEMS[:2]
-KINDS: Mapping[str, tuple[Sequence[str], Sequence[int]]] = {
-    "think": (SYSTEMS, (0, 1, 2)),
-    "full": (SYSTEMS, (1, 2)),
-    "calls": (OURS, (1,)),
-    "send": (OURS, (1,)),
-    "even": (("prioritised", "threads", "interval"), (2,)),
+SERVERS = ("loomlet", "no-priority", "prioritised", "threads", "interval")
+SYSTEMS = (*SERVERS, "futex")
+KINDS = ("think", "full", "calls", "send", "even")
+CASES: Mapping[str, Sequence[str]] = {
+    "think N=0": SERVERS[:4],
+    "think N=1": SERVERS,
+    "think N=2": SERVERS,
+    "full N=1": SERVERS,
+    "full N=2": ("loomlet", "prioritised", "threads"),
+    "calls N=0": ("loomlet", "futex"),
+    "calls N=1": ("loomlet", "no-priority"),
+    "send N=0": ("loomlet", "futex"),
+    "send N=1": ("loomlet", "no-priority"),
+    "even N=2": ("prioritised", "threads"),
 }
+QUICK, FULL = 0.5, 0.6  # seconds
 WHATS = {"p50": "ns", "p99": "ns", "kept": "%"}
 
 
@@ -53,14 +63,14 @@ def parse(case: str) -> tuple[str, int]:
 
 def cells(quick: bool, wanted: Sequence[str]) -> list[Cell]:
     """A cell per kind and number; where there is no GIL none of them runs."""
-    usual = [f"{kind} N={count}" for kind, (_, counts) in KINDS.items() for count in counts]
-    return [_cell(case, quick) for case in wanted or usual]
+    return [_cell(case, quick) for case in wanted or CASES]
 
 
 def _cell(case: str, quick: bool) -> Cell:
     kind, count = parse(case)
-    given = {"kind": kind, "computing": count, "seconds": 0.5 if quick else 2.0}
-    jobs = [Job(NAME, system, case, {"mode": system, **given}) for system in KINDS[kind][0]]
+    systems = CASES.get(case) or CASES[f"{kind} N={2 if kind == 'even' else 1}"]
+    given = {"kind": kind, "computing": count, "seconds": QUICK if quick else FULL}
+    jobs = [Job(NAME, system, case, {"mode": system, **given}) for system in systems]
     lacks = None if _core._has_gil() else Missing("loomlet", "there is no GIL to wait for")
     return Cell(case, 3 if quick else 7, jobs, lacks)
 

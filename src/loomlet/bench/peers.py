@@ -189,6 +189,7 @@ _ALL: tuple[System, ...] = (
     Python("generator", "on_generator"),
     Python("threads", "on_threads"),
     Python("interval", "on_threads"),
+    Python("futex", "on_threads"),
     Python("cloudpickle", "on_pickles", "cloudpickle", "cloudpickle", _PIP.format("cloudpickle")),
     Python("dill", "on_pickles", "dill", "dill", _PIP.format("dill")),
     Allocator("glibc", "", "run on a system with the GNU C library"),

@@ -172,8 +172,11 @@ def _gils() -> Iterator[Target]:
         yield _gil("think N=2 p50", "ns", two, 50_000, system)
         yield _gil("think N=1 kept", "%", 80, 90, system)
         yield _gil("full N=1 kept", "%", 50, 60, system)
-    yield _gil("calls N=1 p50", "ns", 200_000, 100_000)
-    yield _gil("send N=1 p50", "ns", 200_000, 100_000)
+    for kind in ("calls", "send"):
+        over, under = ("loomlet", f"{kind} N=0 p50", "ns"), ("futex", f"{kind} N=0 p50", "ns")
+        what = f"{kind} N=0 p50: loomlet / futex"
+        yield Target(what, "gilecho", over, under, 1.5, 1, at_least=False)
+        yield _gil(f"{kind} N=1 p50", "ns", 200_000, 100_000)
     over, under = ("prioritised", "even N=2", "%"), ("threads", "even N=2", "%")
     what = "even N=2: prioritised / threads"
     yield Target(what, "gilecho", over, under, 0.98, 1, at_least=True)

@@ -1,13 +1,17 @@
 """A server beside threads that compute, and what else needs the GIL beside them.
 
 The client is this file in a process of its own: `python -P gil_echo.py PORT THINK SECONDS` prints
-one line of JSON. Threads that compute count their rounds, half a second before anybody asks and
+one line of JSON. Threads that compute count their rounds, 0.3 seconds before anybody asks and
 then for the whole measurement. loomlet is imported in the modes that need it only.
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
+import mmap
+import os
+import platform
 import socket
 import subprocess
 import sys
@@ -19,11 +23,13 @@ from typing import Any
 
 MESSAGE = b"loomlet " * 8
 ROUNDS = 200
-ALONE = 0.5
+ALONE = 0.3
+EVEN = 1.0
 WARM = 20
 INTERVAL = 0.0001
 THINK = 0.001
 OURS = ("loomlet", "no-priority")
+FUTEX_WAIT, FUTEX_WAKE = 0, 1
 
 
 class Computing:
@@ -168,6 +174,48 @@ def send(seconds: float) -> dict[str, float]:
     return {"done": len(times) / seconds, **quantiles(times[WARM:] or times)}
 
 
+class Word:
+    """A word of memory that processes share, on which they wake each other."""
+
+    def __init__(self) -> None:
+        self._number = ctypes.c_int.from_buffer(mmap.mmap(-1, mmap.PAGESIZE))
+        self._futex = ctypes.CDLL(None).syscall
+        self._call = {"x86_64": 202, "aarch64": 98}[platform.machine()]
+
+    def set(self, number: int) -> None:
+        """Wakes whoever waits for that."""
+        self._number.value = number
+        self._futex(self._call, ctypes.byref(self._number), FUTEX_WAKE, 1, None)
+
+    def wait(self, last: int) -> int:
+        """The number that follows the last one, as soon as it was set."""
+        while (number := self._number.value) == last:
+            self._futex(self._call, ctypes.byref(self._number), FUTEX_WAIT, last, None)
+        return number
+
+
+def wake_each_other(think: float, seconds: float) -> dict[str, float]:
+    """Round trips of two processes, each of which wakes the other one and sleeps."""
+    there, here = Word(), Word()
+    if os.fork() == 0:
+        answered = 0
+        while answered >= 0:
+            answered = there.wait(answered)
+            here.set(answered)
+        os._exit(0)
+    times: list[float] = []
+    end = time.perf_counter() + seconds
+    while (began := time.perf_counter()) < end:
+        there.set(len(times) + 1)
+        here.wait(len(times))
+        times.append(time.perf_counter() - began)
+        if think:
+            time.sleep(think)
+    there.set(-1)
+    os.wait()
+    return {"done": len(times) / seconds, **quantiles(times)}
+
+
 def even(count: int, seconds: float) -> dict[str, float]:
     """What `count` threads compute together, in per cent of what one does, which comes first."""
     one = Computing(1).rounds
@@ -211,7 +259,9 @@ def measure(*, mode: str, kind: str, computing: int, seconds: float) -> dict[str
     """One case of one system."""
     set_mode(mode)
     if kind == "even":
-        return even(computing, seconds)
+        return even(computing, max(seconds, EVEN))
+    if mode == "futex":
+        return wake_each_other(THINK if kind == "send" else 0, seconds)
     others = {"calls": calls, "send": send}
     return beside(computing, partial(others.get(kind) or partial(echo, mode, kind), seconds))
 
