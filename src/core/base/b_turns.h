@@ -19,8 +19,8 @@
  * does anything else.  So where nobody is woken, the one who was on its way finds the lock free, or
  * finds another who took it and who will ask b_turns_next() in turn.
  *
- * Threads.  The lock's mutex is held in all functions but b_turns_leave(), which may come at any
- * time.
+ * Threads.  The lock's mutex is held in all functions but b_turns_leave() and b_turns_stands(),
+ * which may come at any time.
  *
  * Rejected: sleeping for the condition variable like others (it wakes who waits longest, which is
  * usually a thread that does not go first).
@@ -34,7 +34,7 @@
 
 typedef struct {
     int coming;          /* atomic */
-    int stands;          /* one stands by */
+    int stands;          /* atomic: one stands by */
     const void *stander; /* it stands by, or did so last; only compared */
     int64_t since;       /* for the first time in a row */
     b_link sleepers;
@@ -49,7 +49,7 @@ typedef enum {
 static inline void b_turns_begin(b_turns *turns)
 {
     __atomic_store_n(&turns->coming, 0, __ATOMIC_SEQ_CST);
-    turns->stands = 0;
+    __atomic_store_n(&turns->stands, 0, __ATOMIC_RELAXED);
     turns->stander = NULL;
     b_list_init(&turns->sleepers);
 }
@@ -92,16 +92,23 @@ static inline int b_turns_stand(b_turns *turns, const void *who, int64_t now, in
         turns->stander = who;
         turns->since = now;
     }
-    turns->stands = now - turns->since < most;
-    if (!turns->stands)
+    int may = now - turns->since < most;
+    if (!may)
         turns->stander = NULL;
-    return turns->stands;
+    __atomic_store_n(&turns->stands, may, __ATOMIC_RELAXED);
+    return may;
 }
 
 /* It looks at the lock before it does anything else. */
 static inline void b_turns_stood(b_turns *turns)
 {
-    turns->stands = 0;
+    __atomic_store_n(&turns->stands, 0, __ATOMIC_RELAXED);
+}
+
+/* Whether one stands by; old at once without the mutex. */
+static inline int b_turns_stands(const b_turns *turns)
+{
+    return __atomic_load_n(&turns->stands, __ATOMIC_RELAXED);
 }
 
 /* The lock is given back. */

@@ -47,6 +47,8 @@
  * returns, because whoever was interrupted is still on its way to it, and nobody is asked.  So for
  * CONTENDED after anybody was asked, a thread pays in that case too, with the time that it was away
  * if that was short.  If the share is used up it first gives others a CHANCE to take the GIL.
+ * Where nobody waits for the GIL nobody was interrupted, and it does neither; a count that is not
+ * known is taken for somebody.
  *
  * Invariants.  `asking` counts the threads between their look at `share` and the request.  A hold
  * belongs to its OS thread, and only that one touches it.  Who has left a wait for the GIL here
@@ -358,6 +360,8 @@ static void give_chance(struct _gil_runtime_state *gil)
         c_turns_contended(0);
         return;
     }
+    if (c_gil_waiters() == 0 && !c_turns_stands())
+        return;
     int used_up = time_to_share(now) > 0;
     begin_again(now);
     while (used_up && !gil_is_taken(gil) && now < end) {
@@ -472,6 +476,7 @@ void c_io_returning(PyThreadState *ts)
 
 void c_gil_share_set(int64_t millionths)
 {
+    p_condition_learn();
     p_lock_take(&guard);
     b_share_begin(&bucket, millionths, p_now());
     p_lock_give(&guard);

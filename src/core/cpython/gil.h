@@ -28,7 +28,7 @@ int c_io_left(const PyThreadState *ts);
 void c_io_returning(PyThreadState *ts);
 
 /* The share of the time for which such threads may go first, in millionths; 0: they wait like
- * others.  Any thread, attached or not. */
+ * others.  Any thread, attached where it is set. */
 void c_gil_share_set(int64_t millionths);
 int64_t c_gil_share(void);
 

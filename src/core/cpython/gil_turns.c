@@ -192,6 +192,11 @@ void c_turn_sleep(c_turn *turn, struct _gil_runtime_state *gil, int64_t until)
     p_condition_leave(&gil->mutex);
 }
 
+int c_turns_stands(void)
+{
+    return b_turns_stands(&turns);
+}
+
 void c_turns_contended(int are)
 {
     __atomic_store_n(&in_contention, are, __ATOMIC_RELAXED);

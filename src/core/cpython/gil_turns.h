@@ -39,6 +39,8 @@ void c_turn_end(c_turn *turn);
 void c_turn_take(c_turn *turn);
 /* Sleeps until its turn has come or until then.  Takes over the GIL's mutex and gives it. */
 void c_turn_sleep(c_turn *turn, struct _gil_runtime_state *gil, int64_t until);
+/* Whether a thread waits for the GIL that does not sleep. */
+int c_turns_stands(void);
 /* Whether threads that come back from I/O find others computing at present. */
 void c_turns_contended(int are);
 /* From now on everybody waits like others. */
