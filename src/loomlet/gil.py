@@ -1,4 +1,4 @@
-"""Who gets the GIL first: threads that come back from I/O, before threads that compute.
+"""GIL priority for threads that come back from I/O, before threads that compute.
 
 A thread that wants the GIL waits five milliseconds before it asks the thread that computes to drop
 it.  A server's thread beside one that computes so needs five milliseconds for each answer that

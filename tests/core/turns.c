@@ -165,7 +165,7 @@ static int come_back(int t, int choice)
 
 static void stop_standing(int t)
 {
-    b_turns_stood(&turns);
+    b_turns_end_stand(&turns);
     w.is[t] = TRIES;
     if (w.holder != NOBODY)
         wait_for_condition(t);
@@ -289,15 +289,15 @@ TEST(nobody_stands_by_for_longer_than_allowed_in_a_row)
     for (int64_t now = 1000; now < 1500; now += 100) {
         CHECK(b_turns_stand(&turns, &one, now, 500));
         CHECK(!b_turns_stand(&turns, &other, now, 500)); /* only one does */
-        b_turns_stood(&turns);
+        b_turns_end_stand(&turns);
     }
     CHECK(!b_turns_stand(&turns, &one, 1500, 500));
     CHECK(b_turns_stand(&turns, &one, 1600, 500)); /* after it has slept */
-    b_turns_stood(&turns);
+    b_turns_end_stand(&turns);
     CHECK(b_turns_stand(&turns, &other, 5000, 500)); /* with a time of its own */
-    b_turns_stood(&turns);
+    b_turns_end_stand(&turns);
     CHECK(b_turns_stand(&turns, &one, 5400, 500));
-    b_turns_stood(&turns);
+    b_turns_end_stand(&turns);
 }
 
 TEST(while_one_stands_by_a_drop_wakes_nobody)
@@ -312,6 +312,6 @@ TEST(while_one_stands_by_a_drop_wakes_nobody)
     b_turns_sleep(&turns, &links[0]);
     CHECK(b_turns_next(&turns, &woken) == B_TURN_WAKES && woken == &links[0]);
     b_turns_leave(&turns);
-    b_turns_stood(&turns);
+    b_turns_end_stand(&turns);
     CHECK(b_turns_next(&turns, &woken) == B_TURN_USUAL);
 }

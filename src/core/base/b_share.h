@@ -6,9 +6,10 @@
  * that it took, afterwards, because nobody knows it before.  So the bucket may be in debt, and
  * while it is, nobody may go first.
  *
- * Invariant.  What is spent in any interval is at most its share of that interval, and
- * B_SHARE_MOST, and what was spent at once by those who were let in before the bucket was empty.
- * The wait that is announced ends the debt, unless more is spent meanwhile.
+ * Invariant.  Between any two moments no more is spent than the tokens that came in meanwhile,
+ * B_SHARE_MOST that had been saved before, and the last turn, which may go into debt.  Several who
+ * were let in at the same time may each have such a last turn.  The wait that is announced ends the
+ * debt, unless more is spent meanwhile.
  *
  * A share of everything never waits, and a share of nothing always does.
  *

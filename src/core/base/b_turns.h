@@ -82,7 +82,7 @@ static inline void b_turns_awake(b_turns *turns, b_link *link)
     b_turns_come(turns);
 }
 
-/* Whether a thread that does not go first stands by from now on, until b_turns_stood(); after
+/* Whether a thread that does not go first stands by from now on, until b_turns_end_stand(); after
  * `most` in a row it must not. */
 static inline int b_turns_stand(b_turns *turns, const void *who, int64_t now, int64_t most)
 {
@@ -100,7 +100,7 @@ static inline int b_turns_stand(b_turns *turns, const void *who, int64_t now, in
 }
 
 /* It looks at the lock before it does anything else. */
-static inline void b_turns_stood(b_turns *turns)
+static inline void b_turns_end_stand(b_turns *turns)
 {
     __atomic_store_n(&turns->stands, 0, __ATOMIC_RELAXED);
 }

@@ -377,12 +377,17 @@ static void give_chance(struct _gil_runtime_state *gil)
 /* Looks at nothing that ends with the interpreter unless somebody may ask. */
 static void go_first(void)
 {
-    if (!may_ask() || !is_only_interpreter())
+    if (!may_ask())
         return;
     struct _gil_runtime_state *gil = gil_of_interpreter();
-    if (gil_is_taken(gil))
+    int taken = gil_is_taken(gil);
+    if (!taken && B_LIKELY(__atomic_load_n(&contended, __ATOMIC_RELAXED) == 0))
+        return;
+    if (!is_only_interpreter())
+        return;
+    if (taken)
         await_gil(gil);
-    else if (B_UNLIKELY(__atomic_load_n(&contended, __ATOMIC_RELAXED) != 0))
+    else
         give_chance(gil);
 }
 

@@ -99,7 +99,7 @@ static int stand_by(const struct _gil_runtime_state *gil, void *mutex)
     p_condition_leave(mutex);
     spin_while_held(gil, holder, now + STAND_BY);
     p_condition_enter(mutex);
-    b_turns_stood(&turns);
+    b_turns_end_stand(&turns);
     return !gil_is_taken(gil);
 }
 

@@ -1,4 +1,4 @@
-/* Who gets the GIL first: what loomlet.gil sets and shows. */
+/* GIL priority: what loomlet.gil sets and shows. */
 #include "cpython/gil.h"
 
 #include "bind/native/native.h"
