@@ -25,6 +25,8 @@ MESSAGE = b"loomlet " * 8
 ROUNDS = 200
 ALONE = 0.3
 EVEN = 1.0
+PARTS = 5
+PAUSE = 0.02  # until the others have stopped
 WARM = 20
 INTERVAL = 0.0001
 THINK = 0.001
@@ -37,13 +39,17 @@ class Computing:
 
     def __init__(self, count: int) -> None:
         self.rounds = [0] * count
+        self.go_on = threading.Event()
+        self.go_on.set()
         for mine in range(count):
             threading.Thread(target=self._count, args=(mine,), daemon=True).start()
 
     def _count(self, mine: int) -> None:
-        rounds = self.rounds
+        rounds, go_on = self.rounds, self.go_on
         number = 0
         while True:
+            if not go_on.is_set():
+                go_on.wait()
             for _ in range(ROUNDS):
                 number += 1
             rounds[mine] += 1
@@ -217,22 +223,23 @@ def wake_each_other(think: float, seconds: float) -> dict[str, float]:
 
 
 def even(count: int, seconds: float) -> dict[str, float]:
-    """What `count` threads compute together, in per cent of what one does, which comes first."""
-    one = Computing(1).rounds
-    alone = _passed(one, seconds)
-    more = [one, *(Computing(1).rounds for _ in range(count - 1))]
-    return {"done": 100 * sum(_passed_each(more, seconds)) / alone}
+    """What `count` threads compute together, in per cent of what one does alone, by turns."""
+    one, others = Computing(1), Computing(count - 1)
+    alone = together = 0.0
+    for _ in range(PARTS):
+        others.go_on.clear()
+        time.sleep(PAUSE)
+        alone += _passed([one.rounds], seconds / PARTS)
+        others.go_on.set()
+        together += _passed([one.rounds, others.rounds], seconds / PARTS)
+    return {"done": 100 * together / alone}
 
 
-def _passed(rounds: list[int], seconds: float) -> float:
-    return _passed_each([rounds], seconds)[0]
-
-
-def _passed_each(counts: list[list[int]], seconds: float) -> list[float]:
-    before, began = [sum(rounds) for rounds in counts], time.perf_counter()
+def _passed(counts: list[list[int]], seconds: float) -> float:
+    """Rounds in a second of all of them."""
+    before, began = sum(map(sum, counts)), time.perf_counter()
     time.sleep(seconds)
-    passed = time.perf_counter() - began
-    return [(sum(rounds) - was) / passed for rounds, was in zip(counts, before, strict=True)]
+    return (sum(map(sum, counts)) - before) / (time.perf_counter() - began)
 
 
 def set_mode(mode: str) -> None:
