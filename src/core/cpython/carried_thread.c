@@ -137,8 +137,26 @@ int *c_lock_waits_cell(void)
 }
 
 #ifdef Py_GIL_DISABLED
+#define LOOKS 100
+
+/* A lock of ours is held for a few loads and stores.  The interpreter's function yields to the
+ * system after each look, which takes longer than that. */
+static int take_soon(c_lock *lock)
+{
+    for (int i = 0; i < LOOKS; i++) {
+        uint8_t free = 0;
+        p_relax();
+        if (c_lock_is_free(lock) && __atomic_compare_exchange_n(&lock->mutex._bits, &free, 1, 0,
+                                                                __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            return 1;
+    }
+    return 0;
+}
+
 void c_lock_wait(c_lock *lock)
 {
+    if (take_soon(lock))
+        return;
     c_lock_waits_++;
     PyMutex_Lock(&lock->mutex);
     c_lock_waits_--;
