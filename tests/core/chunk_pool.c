@@ -179,11 +179,7 @@ static void *pass_on(void *seed)
 
 TEST(a_chunk_may_be_given_back_by_any_thread)
 {
-    pthread_t threads[4];
-    for (uintptr_t i = 0; i < 4; i++)
-        CHECK(pthread_create(&threads[i], NULL, pass_on, (void *)(i + 1)) == 0);
-    for (int i = 0; i < 4; i++)
-        pthread_join(threads[i], NULL);
+    runner_run_four(pass_on);
     size_t left = 0;
     for (int i = 0; i < PASSED; i++)
         left += slots[i] != NULL;

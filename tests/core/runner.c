@@ -133,3 +133,12 @@ size_t runner_resident(void *at, size_t size)
     }
     return count;
 }
+
+void runner_run_four(void *(*work)(void *number))
+{
+    pthread_t threads[4];
+    for (uintptr_t i = 0; i < 4; i++)
+        CHECK(pthread_create(&threads[i], NULL, work, (void *)(i + 1)) == 0);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+}

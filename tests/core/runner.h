@@ -40,6 +40,9 @@ void runner_register(runner_test *test);
 uint64_t runner_random(void);
 /* Runs `body` on another thread and sends it signals until it has ended. */
 void runner_interrupt(void (*body)(void));
+/* Four threads at once, each of which calls work with its number, from 1 on, as a pointer; returns
+ * when they have ended. */
+void runner_run_four(void *(*work)(void *number));
 /* How many pages of [at, at + size) are in memory. */
 size_t runner_resident(void *at, size_t size);
 /* How many of the following calls of realloc succeed before one fails; -1: all. */

@@ -112,11 +112,7 @@ static void *take_and_give(void *seed)
 
 TEST(threads_never_get_the_same_stack)
 {
-    pthread_t threads[4];
-    for (uintptr_t i = 0; i < 4; i++)
-        CHECK(pthread_create(&threads[i], NULL, take_and_give, (void *)(i + 1)) == 0);
-    for (int i = 0; i < 4; i++)
-        pthread_join(threads[i], NULL);
+    runner_run_four(take_and_give);
     CHECK(p_stacks_live() == 0);
 }
 

@@ -216,11 +216,7 @@ static void *count(void *unused)
 
 TEST(a_lock_is_held_by_one_thread_at_a_time)
 {
-    pthread_t threads[THREADS];
-    for (int i = 0; i < THREADS; i++)
-        CHECK(pthread_create(&threads[i], NULL, count, NULL) == 0);
-    for (int i = 0; i < THREADS; i++)
-        pthread_join(threads[i], NULL);
+    runner_run_four(count);
     CHECK(shared[0] == THREADS * ROUNDS && shared[1] == THREADS * ROUNDS);
     CHECK(lock.word == 0);
 }
