@@ -28,6 +28,7 @@ OURS = {
     "http_loomlet.py",
     "on_loomlet.py",
     "primitives.py",
+    "sync_pairs.py",
     "waiting_on_loomlet.py",
 }
 
