@@ -92,8 +92,10 @@ int y_queue_get_as(s_sched *s, s_tasklet *t, y_queue *queue, int64_t until)
         PyObject *item = y_queue_get(s, queue, INT64_MIN, NULL, &code);
         if (item != NULL)
             return resume_with_result(s, t, item);
-        if (code != S_E_NO_ITEM)
+        if (code != S_E_NO_ITEM) {
+            s_deadline_drop(s, t);
             return code;
+        }
         c_lock_take(&queue->gate.guard);
         if ((waits = queue->count == 0 && !queue->shut))
             wait_again(t, &queue->gate.waiters, &y_queue_getting, queue, NULL);
@@ -112,8 +114,10 @@ int y_queue_put_as(s_sched *s, s_tasklet *t, y_queue *queue, PyObject *item, int
         PyObject *done = y_queue_put(s, queue, item, INT64_MIN, NULL, &code);
         if (done != NULL)
             return resume_with_result(s, t, done);
-        if (code != S_E_NO_ROOM)
+        if (code != S_E_NO_ROOM) {
+            s_deadline_drop(s, t);
             return code;
+        }
         c_lock_take(&queue->gate.guard);
         if ((waits = queue->count >= queue->most && !queue->shut))
             wait_again(t, &queue->putters, &y_queue_putting, queue, item);
