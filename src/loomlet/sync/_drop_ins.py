@@ -7,9 +7,9 @@ names (`isSet`), and names with an underscore that the standard library and othe
 A subclass of a drop-in is one of the standard class, which waits by our Lock and Condition, because
 `threading` and `queue` look these up when an object is made.  So what a subclass replaces is called
 (`_put`, `_get`), and what it uses is there (`mutex`, `not_empty`, `_cond`): a program's own queue
-works as it did.  The metaclass puts that class in the place of the base.  It also answers
-isinstance() for objects of both classes, and a method that is taken from the class itself, as
-`Queue.put(self, item)`, is the one of the object's own class.
+works as it did.  The metaclass takes care of that.  It also answers isinstance() for objects of
+both classes, and a method that is taken from the class itself, as `Queue.put(self, item)`, is the
+one of the object's own class.
 
 Queue and LifoQueue have what programs touch inside of a standard queue, although nothing is there:
 `queue` is a view of the items; `mutex` excludes others who take it; and from the first use of

@@ -41,7 +41,7 @@ def replace() -> None:
     with _guard:
         for module, names in DROP_INS.items():
             vars(module).update(names)
-        _rename({id(standard): ours for ours, standard in _STANDARD.items()})
+        _replace_all({id(standard): ours for ours, standard in _STANDARD.items()})
 
 
 def restore() -> None:
@@ -50,10 +50,10 @@ def restore() -> None:
         for module, names in DROP_INS.items():
             own = vars(module)
             own.update({name: _STANDARD[ours] for name, ours in names.items() if own[name] is ours})
-        _rename({id(ours): standard for ours, standard in _STANDARD.items()})
+        _replace_all({id(ours): standard for ours, standard in _STANDARD.items()})
 
 
-def _rename(known: Mapping[int, Any]) -> None:
+def _replace_all(known: Mapping[int, Any]) -> None:
     """In the modules of the program."""
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] in _BELOW or not isinstance(module, ModuleType):

@@ -1,4 +1,4 @@
-"""install(sync=True) exchanges names in all modules, and uninstall() puts them back."""
+"""install(sync=True) replaces names in all modules, and uninstall() puts them back."""
 
 import queue
 import subprocess
