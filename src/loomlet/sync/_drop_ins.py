@@ -223,8 +223,6 @@ class BoundedSemaphore(Semaphore, metaclass=_DropIn, standard=threading.BoundedS
 class Barrier(_conditions.Barrier, metaclass=_DropIn, standard=threading.Barrier):
     """threading.Barrier."""
 
-    __reduce_ex__ = _refuse
-
     def __repr__(self) -> str:
         waits = "broken" if self.broken else f"waiters={self.n_waiting}/{self.parties}"
         return f"<loomlet.Barrier at {id(self):#x}: {waits}>"
