@@ -194,11 +194,19 @@ def _founding_server() -> Iterator[Target]:
 
 def _syncs() -> Iterator[Target]:
     """Plain threads gain by install(sync=True), and lose nowhere."""
-    bounds = {"pool": (1.3, 2.0), "pool map": (1.3, 2.0), "jobs": (2.0, 4.0)}
-    bounds |= {"lock": (0.98, 1.0), "simplequeue": (0.98, 1.0)}
+    bounds = {"pool": (1.3, 2.0), "pool map": (1.3, 2.0), "jobs": (2.0, 4.0), "stream": (5.0, 10.0)}
+    if _core._has_gil():
+        bounds |= {"lock": (0.98, 1.2), "simplequeue": (0.98, 1.2), "condition": (1.3, 2.0)}
+        bounds |= dict.fromkeys(("semaphore", "event", "queue"), (1.6, 2.5))
+    else:
+        pairs = ("lock", "simplequeue", "condition", "semaphore", "event", "queue")
+        bounds |= dict.fromkeys(pairs, (3.0, 5.0))
+        bounds |= {f"{case} N={n}": (1.0, 1.0) for case in ("lock", "queue") for n in (1, 2)}
     for case, (must, aim) in bounds.items():
         over, under = ("loomlet", case, "/s"), ("threads", case, "/s")
         yield Target(f"{case}: sync=True / standard", "sync", over, under, must, aim, at_least=True)
+    over, under = ("loomlet", "condition", "/s"), ("loomlet", "lock", "/s")
+    yield Target("condition / lock: sync=True", "sync", over, under, 0.9, 1, at_least=True)
 
 
 def _handoffs() -> Iterator[Target]:
