@@ -6,9 +6,17 @@ import threading
 import pytest
 
 import loomlet
-from loomlet import _core, freeze, spawn, thaw
+from loomlet import _core, freeze, patch, spawn, thaw
 
 pytestmark = pytest.mark.skipif(not _core.SOFT_SUPPORTED, reason="needs CPython 3.12 or later")
+
+
+@pytest.fixture(autouse=True)
+def replaced():
+    """The names of `threading` and `queue` are ours."""
+    patch.install(sync=True)
+    yield
+    patch.uninstall()
 
 
 def held(value):
