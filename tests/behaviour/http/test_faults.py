@@ -218,6 +218,7 @@ def resident():
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc/self/statm")
+@pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""), reason="ASan keeps memory")
 def test_an_answer_in_parts_that_nobody_reads_costs_little_memory(site):
     """Its handler makes no more than the system takes; and goes on when somebody reads."""
     made = []
