@@ -40,6 +40,7 @@ COLOURS = {
     "no-priority": "#9ecae1",
     "prioritised": "#3182bd",
     "interval": "#777777",
+    "futex": "#444444",
     "cloudpickle": "#8c6d31",
     "dill": "#bd9e39",
     "glibc": "#555555",
