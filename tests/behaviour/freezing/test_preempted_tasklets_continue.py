@@ -96,7 +96,8 @@ def test_it_continues_where_it_was_interrupted(call):
     result, frozen, refused = loomlet.run(main, slice=None)
     assert result == sum(range(rounds))
     assert frozen > 0
-    assert all("preempted at" in why and "let it reach a blocking call" in why for why in refused)
+    others = [why for why in refused if "preempted at" not in why or "let it reach" not in why]
+    assert others == []
 
 
 def test_an_exception_can_be_thrown_into_the_copy():
