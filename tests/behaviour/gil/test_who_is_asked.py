@@ -9,7 +9,7 @@ import loomlet
 from loomlet import _core, gil, net
 
 with_gil = pytest.mark.skipif(not _core._has_gil(), reason="there is no GIL to ask for")
-MOST = 2000  # round trips after which one must have come back while another thread computed
+MOST = 50_000  # round trips after which one must have come back while another thread computed
 
 
 def echo_in_thread(side):
