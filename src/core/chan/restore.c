@@ -8,44 +8,16 @@
  * the run queue, owns a new reference to it.
  */
 #include "chan/handover.h"
-
-static Py_ssize_t copy_values(const n_channel *ch, PyObject **found)
-{
-    for (Py_ssize_t i = 0; found != NULL && i < ch->count; i++)
-        found[i] = Py_NewRef(ch->items[(ch->first + i) % ch->room]);
-    return ch->count;
-}
-
-static Py_ssize_t copy_waiters(const b_link *queue, PyObject **found)
-{
-    Py_ssize_t count = 0;
-    for (b_link *at = queue->next; at != queue; at = at->next) {
-        s_tasklet *t = B_CONTAINER(at, s_wait, link)->task;
-        if (t->owner != NULL && t->owner->main == t)
-            continue;
-        if (found != NULL)
-            found[count] = Py_NewRef((PyObject *)t);
-        count++;
-    }
-    return count;
-}
-
-static Py_ssize_t copy_part(const n_channel *ch, enum n_channel_part part, PyObject **found)
-{
-    if (part == N_VALUES)
-        return copy_values(ch, found);
-    return copy_waiters(part == N_SENDERS ? &ch->senders : &ch->receivers, found);
-}
+#include "sched/guests/snapshot.h"
 
 Py_ssize_t n_channel_contents(n_channel *ch, enum n_channel_part part, PyObject ***found)
 {
     c_lock_take(&ch->lock);
-    Py_ssize_t count = copy_part(ch, part, NULL);
-    *found = PyMem_RawMalloc((size_t)(count + 1) * sizeof(**found));
-    if (*found != NULL)
-        copy_part(ch, part, *found);
+    Py_ssize_t count =
+        part == N_VALUES ? s_copy_ring(ch->items, ch->first, ch->count, ch->room, found)
+                         : s_copy_waiters(part == N_SENDERS ? &ch->senders : &ch->receivers, found);
     c_lock_give(&ch->lock);
-    return *found ? count : S_E_MEMORY;
+    return count;
 }
 
 int n_restore_channel(s_sched *s, n_channel *ch, PyObject *values, const n_channel_flags *set)
@@ -69,17 +41,6 @@ static const s_wait_kind *kind_of(const s_tasklet *t, int sends, int iterates)
     if (iterates)
         return t->stackless_rules ? &n_stackless_iterating : &n_iterating;
     return t->stackless_rules ? &n_stackless_receiving : &n_receiving;
-}
-
-/* It does not wait: its call returns `value` (stolen) or raises `error` (stolen); with neither
- * an iteration ends. */
-static void make_ready_with(s_sched *s, s_tasklet *t, PyObject *value, PyObject *error)
-{
-    Py_XSETREF(t->wait.value, value);
-    Py_XSETREF(t->error, error);
-    t->kind = NULL;
-    Py_INCREF((PyObject *)t);
-    s_ready(s, t);
 }
 
 static PyObject *channel_error(int code, n_channel *ch)
@@ -107,9 +68,9 @@ int n_restore_wait(s_sched *s, s_tasklet *t, n_channel *ch, PyObject *value, int
     if (partner != NULL)
         s_wake(s, n_set_outcome(partner, Py_NewRef(value != NULL ? value : Py_None), NULL));
     if (done > 0)
-        make_ready_with(s, t, value != NULL ? Py_NewRef(Py_None) : got, NULL);
+        s_resume_with(s, t, value != NULL ? Py_NewRef(Py_None) : got, NULL);
     else if (done < 0)
-        make_ready_with(s, t, NULL, iterates ? NULL : channel_error(done, ch));
+        s_resume_with(s, t, NULL, iterates ? NULL : channel_error(done, ch));
     return S_OK;
 }
 
@@ -130,8 +91,8 @@ int n_restore_select(s_sched *s, s_tasklet *t, const n_choice *choice)
         if (result == NULL && code == S_OK)
             code = S_E_SET;
         if (result != NULL || code == S_E_CLOSED) {
-            make_ready_with(s, t, result,
-                            result ? NULL : channel_error(code, choice->cases[at].channel));
+            s_resume_with(s, t, result,
+                          result ? NULL : channel_error(code, choice->cases[at].channel));
             code = S_OK;
         }
     }

@@ -5,49 +5,24 @@
  * built from a snapshot does its operation without waiting, if it can, and is runnable then; else
  * it enters the end of the queue.  Either way that owns a new reference to it.
  */
+#include "sched/guests/snapshot.h"
 #include "sync/gate.h"
 
-static Py_ssize_t copy_items(const y_queue *queue, PyObject **found)
+static const b_link *waiters_of(const y_queue *queue, enum y_queue_part part)
 {
-    for (Py_ssize_t i = 0; found != NULL && i < queue->count; i++)
-        found[i] = Py_NewRef(queue->items[(queue->first + i) % queue->room]);
-    return queue->count;
-}
-
-/* Main tasklets, and so plain threads, stay behind. */
-static Py_ssize_t copy_waiting(const b_link *waiters, PyObject **found)
-{
-    Py_ssize_t count = 0;
-    for (b_link *at = waiters->next; at != waiters; at = at->next) {
-        s_tasklet *t = B_CONTAINER(at, s_wait, link)->task;
-        if (t->owner != NULL && t->owner->main == t)
-            continue;
-        if (found != NULL)
-            found[count] = Py_NewRef((PyObject *)t);
-        count++;
-    }
-    return count;
-}
-
-static Py_ssize_t copy_queue_part(const y_queue *queue, enum y_queue_part part, PyObject **found)
-{
-    if (part == Y_ITEMS)
-        return copy_items(queue, found);
-    return copy_waiting(part == Y_GETTERS   ? &queue->gate.waiters
-                        : part == Y_PUTTERS ? &queue->putters
-                                            : &queue->joiners,
-                        found);
+    if (part == Y_GETTERS)
+        return &queue->gate.waiters;
+    return part == Y_PUTTERS ? &queue->putters : &queue->joiners;
 }
 
 Py_ssize_t y_queue_contents(y_queue *queue, enum y_queue_part part, PyObject ***found)
 {
     c_lock_take(&queue->gate.guard);
-    Py_ssize_t count = copy_queue_part(queue, part, NULL);
-    *found = PyMem_RawMalloc((size_t)(count + 1) * sizeof(**found));
-    if (*found != NULL)
-        copy_queue_part(queue, part, *found);
+    Py_ssize_t count =
+        part == Y_ITEMS ? s_copy_ring(queue->items, queue->first, queue->count, queue->room, found)
+                        : s_copy_waiters(waiters_of(queue, part), found);
     c_lock_give(&queue->gate.guard);
-    return *found ? count : S_E_MEMORY;
+    return count;
 }
 
 int y_queue_restore(s_sched *s, y_queue *queue, PyObject *items, Py_ssize_t tasks, int shut)
@@ -73,12 +48,9 @@ static void wait_again(s_tasklet *t, b_link *waiters, const s_wait_kind *kind, y
 }
 
 /* It does not wait: its call returns `value` (stolen). */
-static int resume_with_result(s_sched *s, s_tasklet *t, PyObject *value)
+static int return_from_wait(s_sched *s, s_tasklet *t, PyObject *value)
 {
-    s_deadline_drop(s, t);
-    Py_XSETREF(t->wait.value, value);
-    Py_INCREF((PyObject *)t);
-    s_ready(s, t);
+    s_resume_with(s, t, value, NULL);
     return S_OK;
 }
 
@@ -91,7 +63,7 @@ int y_queue_get_as(s_sched *s, s_tasklet *t, y_queue *queue, int64_t until)
     do {
         PyObject *item = y_queue_get(s, queue, INT64_MIN, NULL, &code);
         if (item != NULL)
-            return resume_with_result(s, t, item);
+            return return_from_wait(s, t, item);
         if (code != S_E_NO_ITEM) {
             s_deadline_drop(s, t);
             return code;
@@ -113,7 +85,7 @@ int y_queue_put_as(s_sched *s, s_tasklet *t, y_queue *queue, PyObject *item, int
     do {
         PyObject *done = y_queue_put(s, queue, item, INT64_MIN, NULL, &code);
         if (done != NULL)
-            return resume_with_result(s, t, done);
+            return return_from_wait(s, t, done);
         if (code != S_E_NO_ROOM) {
             s_deadline_drop(s, t);
             return code;
@@ -134,5 +106,5 @@ int y_queue_join_as(s_sched *s, s_tasklet *t, y_queue *queue)
     if (waits)
         wait_again(t, &queue->joiners, &y_queue_joining, queue, NULL);
     c_lock_give(&queue->gate.guard);
-    return waits ? S_OK : resume_with_result(s, t, c_new_none());
+    return waits ? S_OK : return_from_wait(s, t, c_new_none());
 }

@@ -104,12 +104,13 @@ static PyObject *shim_learn(PyObject *module, PyObject *unused)
 
 /* ---- channels ---------------------------------------------------------------------------- */
 
-/* `count` references in a block, all of which are taken; an error code is raised for `object`. */
-static PyObject *tuple_of_found(Py_ssize_t count, PyObject **found, PyObject *object)
+/* What was copied out of `object`: takes the `count` references in *block, which is freed.
+ * Raises an error code. */
+static PyObject *tuple_of_copied(PyObject *object, Py_ssize_t count, PyObject **const *block)
 {
     if (count < 0)
         return bind_fail((int)count, object);
-    PyObject *tuple = PyTuple_New(count);
+    PyObject **found = *block, *tuple = PyTuple_New(count);
     for (Py_ssize_t i = 0; i < count; i++) {
         if (tuple != NULL)
             PyTuple_SET_ITEM(tuple, i, found[i]);
@@ -123,8 +124,7 @@ static PyObject *tuple_of_found(Py_ssize_t count, PyObject **found, PyObject *ob
 static PyObject *channel_part(n_channel *ch, enum n_channel_part part)
 {
     PyObject **found;
-    Py_ssize_t count = n_channel_contents(ch, part, &found);
-    return tuple_of_found(count, found, (PyObject *)ch);
+    return tuple_of_copied((PyObject *)ch, n_channel_contents(ch, part, &found), &found);
 }
 
 /* _channel_snapshot(channel): (capacity, name, preference, closed, closing, schedule_all,
@@ -283,8 +283,7 @@ static PyObject *lock_fill(PyObject *module, PyObject *args)
 static PyObject *queue_part(y_queue *queue, enum y_queue_part part)
 {
     PyObject **found;
-    Py_ssize_t count = y_queue_contents(queue, part, &found);
-    return tuple_of_found(count, found, (PyObject *)queue);
+    return tuple_of_copied((PyObject *)queue, y_queue_contents(queue, part, &found), &found);
 }
 
 /* _queue_snapshot(queue): (items, tasks not done, shut down, last first, maxsize, those that wait

@@ -146,3 +146,52 @@ int s_snapshot_restore(s_tasklet *t, const s_snapshot *snapshot, const char **wr
     }
     return code;
 }
+
+/* ---- contents of channels and queues ------------------------------------------------------ */
+
+static PyObject **new_references(Py_ssize_t count)
+{
+    return PyMem_RawMalloc((size_t)(count + 1) * sizeof(PyObject *));
+}
+
+Py_ssize_t s_copy_ring(PyObject *const *ring, Py_ssize_t first, Py_ssize_t count, Py_ssize_t room,
+                       PyObject ***found)
+{
+    if ((*found = new_references(count)) == NULL)
+        return S_E_MEMORY;
+    for (Py_ssize_t i = 0; i < count; i++)
+        (*found)[i] = Py_NewRef(ring[(first + i) % room]);
+    return count;
+}
+
+/* Stores those that are copied into `found`, if given; how many these are. */
+static Py_ssize_t copy_each_waiter(const b_link *queue, PyObject **found)
+{
+    Py_ssize_t count = 0;
+    for (b_link *at = queue->next; at != queue; at = at->next) {
+        s_tasklet *t = s_of_link(at);
+        if (t->owner != NULL && t->owner->main == t)
+            continue;
+        if (found != NULL)
+            found[count] = Py_NewRef((PyObject *)t);
+        count++;
+    }
+    return count;
+}
+
+Py_ssize_t s_copy_waiters(const b_link *queue, PyObject ***found)
+{
+    if ((*found = new_references(copy_each_waiter(queue, NULL))) == NULL)
+        return S_E_MEMORY;
+    return copy_each_waiter(queue, *found);
+}
+
+void s_resume_with(s_sched *s, s_tasklet *t, PyObject *value, PyObject *error)
+{
+    s_deadline_drop(s, t);
+    Py_XSETREF(t->wait.value, value);
+    Py_XSETREF(t->error, error);
+    t->kind = NULL;
+    Py_INCREF((PyObject *)t);
+    s_ready(s, t);
+}

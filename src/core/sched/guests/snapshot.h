@@ -2,7 +2,7 @@
  *
  * A snapshot is taken of a tasklet that does not run, and changes nothing in it.  It is restored
  * into an ended tasklet, which then is paused; the upper rooms make it wait again, each for what is
- * theirs.
+ * theirs.  What these rooms copy out of a channel or a queue, they copy by functions of this file.
  */
 #ifndef LOOMLET_SCHED_SNAPSHOT_H
 #define LOOMLET_SCHED_SNAPSHOT_H
@@ -40,5 +40,21 @@ int s_snapshot_restore(s_tasklet *t, const s_snapshot *snapshot, const char **wr
 /* The suspended tasklet of this thread in which a generator runs, whose frame is then part of the
  * tasklet's snapshot: *found is a new reference, or NULL.  0 or S_E_MEMORY. */
 int s_find_generator_tasklet(s_sched *s, PyObject *gen, s_tasklet **found);
+
+/* ---- contents of channels and queues ------------------------------------------------------ */
+
+/* Copies new references into a block that the caller frees with PyMem_RawFree.  Called with the
+ * lock of the object held, because other threads may change it.  Returns how many there are, or
+ * S_E_MEMORY. */
+
+/* The `count` items of a ring, oldest first. */
+Py_ssize_t s_copy_ring(PyObject *const *ring, Py_ssize_t first, Py_ssize_t count, Py_ssize_t room,
+                       PyObject ***found);
+/* The tasklets of a queue, the one that has waited longest first, without main tasklets, and so
+ * without plain threads. */
+Py_ssize_t s_copy_waiters(const b_link *queue, PyObject ***found);
+/* A restored tasklet need not wait again: its call returns `value` (stolen) or raises `error`
+ * (stolen); with neither an iteration ends.  The run queue gets a new reference to it. */
+void s_resume_with(s_sched *s, s_tasklet *t, PyObject *value, PyObject *error);
 
 #endif
