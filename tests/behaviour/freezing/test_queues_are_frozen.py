@@ -3,9 +3,10 @@
 import threading
 
 import pytest
+from helpers_frozen_tasklets import held, through
 
 import loomlet
-from loomlet import freeze, spawn, thaw
+from loomlet import spawn
 from loomlet.sync import (
     BoundedSemaphore,
     CustomQueue,
@@ -34,27 +35,6 @@ class Unique(CustomQueue):
     def _put(self, item):
         if item not in self.queue:
             super()._put(item)
-
-
-def through(*tasklets, **options):
-    """Those tasklets, thawed; the originals are discarded."""
-    loomlet.schedule()
-    data = freeze(list(tasklets), **options)
-    for task in tasklets:
-        task.discard()
-    return thaw(data)
-
-
-def hold(value):
-    loomlet.schedule()
-    return value
-
-
-def held(value):
-    (again,) = through(spawn(hold, value))
-    found = again.insert().result()
-    assert found is not value
-    return found
 
 
 def drained(queue):

@@ -27,6 +27,18 @@ def new(name, *args):
     return getattr(threading, name)(*args)
 
 
+def works_in_a_child(work):
+    """Whether work() is true in a child of this process, which does nothing else."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            status = 0 if work() else 2
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
 @pytest.mark.parametrize("name", MADE)
 def test_weak_references(name):
     made = new(name)
@@ -73,27 +85,29 @@ def test_a_lock_that_a_thread_of_the_parent_holds_is_free_in_the_child(name):
     thread = threading.Thread(target=hold)
     thread.start()
     held.wait()
-    child = os.fork()
-    if child == 0:
+
+    def work():
         lock._at_fork_reinit()
-        os._exit(0 if lock.acquire(timeout=10) else 1)
+        return lock.acquire(timeout=10)
+
+    assert works_in_a_child(work)
     over.set()
     thread.join()
-    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_an_event_after_a_fork():
     event = threading.Event()
     thread = threading.Thread(target=event.wait)
     thread.start()
-    child = os.fork()
-    if child == 0:
+
+    def work():
         event._at_fork_reinit()
         event.set()
-        os._exit(0 if event.wait(10) else 1)
+        return event.wait(10)
+
+    assert works_in_a_child(work)
     event.set()
     thread.join()
-    assert os.waitpid(child, 0)[1] == 0
 
 
 @pytest.mark.parametrize("make", [_thread.allocate_lock, _thread.RLock, threading.Lock])
