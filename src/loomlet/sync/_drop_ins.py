@@ -28,7 +28,7 @@ import types
 import warnings
 from abc import ABCMeta
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache, wraps
 from typing import Any, Self
 
 from loomlet import _conditions, _core
@@ -70,21 +70,39 @@ class _DropIn(ABCMeta):
         return type.__subclasscheck__(cls, subclass) or issubclass(subclass, _STANDARD[cls])
 
     def __getattribute__(cls, name: str) -> Any:
-        """A method, of either class; other attributes as usual."""
-        theirs = getattr(_STANDARD.get(cls), name, None)
-        if not isinstance(theirs, types.FunctionType):
+        """A method, for objects of either class; other attributes as usual.
+
+        The methods are in vars() of the class too, where unittest.mock looks for them.
+        """
+        standard = _STANDARD.get(cls)
+        if standard is not None and name == "__dict__":
+            words = [word for word, value in vars(standard).items() if _is_function(value)]
+            methods = {word: getattr(cls, word) for word in words}
+            return types.MappingProxyType({**super().__getattribute__(name), **methods})
+        theirs = getattr(standard, name, None)
+        if not _is_function(theirs):
             return super().__getattribute__(name)
-
         try:
-            found = super().__getattribute__(name)
+            ours = super().__getattribute__(name)
         except AttributeError:
-            found = theirs
+            ours = theirs
+        return _method_of_both(cls, ours, theirs)
 
-        def method(self: Any, /, *args: Any, **named: Any) -> Any:
-            ours = type.__instancecheck__(cls, self)
-            return (found if ours else theirs)(self, *args, **named)
 
-        return method
+def _is_function(value: object) -> bool:
+    return isinstance(value, types.FunctionType)
+
+
+@lru_cache(maxsize=512)
+def _method_of_both(cls: _DropIn, ours: Any, theirs: types.FunctionType) -> Any:
+    """Calls that of the object's own class; with the name and signature of the standard one."""
+
+    @wraps(theirs)
+    def method(self: Any, /, *args: Any, **named: Any) -> Any:
+        mine = type.__instancecheck__(cls, self)
+        return (ours if mine else theirs)(self, *args, **named)
+
+    return method
 
 
 def _refuse(self: Any, protocol: Any = None) -> Any:

@@ -1,10 +1,14 @@
 """install(sync=True) replaces names in all modules, and uninstall() puts them back."""
 
+import inspect
+import pickle
 import queue
 import subprocess
 import sys
 import threading
+import types
 from types import ModuleType
+from unittest import mock
 
 import pytest
 
@@ -109,6 +113,37 @@ def test_the_classes_of_priority_queues_and_errors_are_the_old_ones():
     full.put(1)
     with pytest.raises(queue.Full):
         full.put_nowait(2)
+
+
+@pytest.mark.parametrize(("where", "name"), NAMES)
+def test_methods_have_the_names_and_signatures_of_the_standard_ones(standard, where, name):
+    ours, theirs = getattr(where, name), standard[where, name]
+    for word, method in vars(theirs).items():
+        if isinstance(method, types.FunctionType):
+            found = getattr(ours, word)
+            assert inspect.signature(found) == inspect.signature(method)
+            assert found.__qualname__ == method.__qualname__
+            assert found is getattr(ours, word)
+
+
+def test_a_method_of_a_class_can_be_pickled():
+    assert pickle.loads(pickle.dumps(queue.Queue.put)) is queue.Queue.put
+
+
+def test_a_mock_of_a_class_has_its_signatures():
+    mocked = mock.create_autospec(queue.Queue)(3)
+    mocked.put("item", timeout=1)
+    with pytest.raises(TypeError, match="unexpected"):
+        mocked.put("item", seconds=1)
+
+
+def test_a_method_that_a_program_replaces_is_its_own(monkeypatch):
+    found = []
+    monkeypatch.setattr(queue.Queue, "put", lambda self, item: found.append((self, item)))
+    items = queue.Queue()
+    queue.Queue.put(items, 1)
+    items.put(2)
+    assert found == [(items, 1), (items, 2)]
 
 
 @pytest.mark.parametrize("options", [(), ("--sync",), ("--sync", "--os-threads")])

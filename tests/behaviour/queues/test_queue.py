@@ -117,7 +117,11 @@ def test_no_room_in_time(mode, kind):
         with pytest.raises(Full):
             queue.put(2, timeout=3)
         assert loomlet.now() == begin + 3
-    for put in (queue.put_nowait, lambda item: queue.put(item, False)):
+    for put in (
+        queue.put_nowait,
+        lambda item: queue.put_nowait(item=item),
+        lambda item: queue.put(item, False),
+    ):
         with pytest.raises(Full):
             put(2)
     with pytest.raises(ValueError, match="timeout of 0 or more"):

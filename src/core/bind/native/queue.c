@@ -76,12 +76,17 @@ static PyObject *queue_get_item(PyObject *self, PyObject *const *args, Py_ssize_
     return bind_result(item, code, self);
 }
 
-static PyObject *queue_put_item_now(PyObject *self, PyObject *item)
+static PyObject *queue_put_item_now(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                                    PyObject *kwnames)
 {
+    static const char *const names[] = {"item", NULL};
+    PyObject *item = NULL;
     int code;
     s_sched *s = s_self();
-    PyObject *done = s != NULL ? y_queue_put(s, SELF, item, INT64_MIN, NULL, &code) : NULL;
-    return s != NULL ? bind_result(done, code, self) : NULL;
+    if (s == NULL || bind_parse_arguments("put_nowait", names, 1, args, nargs, kwnames, &item) < 0)
+        return NULL;
+    PyObject *done = y_queue_put(s, SELF, item, INT64_MIN, NULL, &code);
+    return bind_result(done, code, self);
 }
 
 static PyObject *queue_get_nowait(PyObject *self, PyObject *unused)
@@ -217,8 +222,8 @@ static PyMethodDef methods[] = {
          "Takes an item; waits for one, first come, first served.  queue.Empty when there is\n"
          "none at once (block=False), or within `timeout` seconds; ShutDown after\n"
          "shutdown(), once it is empty.  Tasklets and OS threads alike.")},
-    {"put_nowait", queue_put_item_now, METH_O,
-     PyDoc_STR("put_nowait($self, item, /)\n--\n\nput(item, block=False).  Any thread.")},
+    {"put_nowait", BIND_FN(queue_put_item_now), METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("put_nowait($self, /, item)\n--\n\nput(item, block=False).  Any thread.")},
     {"get_nowait", queue_get_nowait, METH_NOARGS,
      PyDoc_STR("get_nowait($self, /)\n--\n\nget(block=False).  Any thread.")},
     {"qsize", queue_qsize, METH_NOARGS,
