@@ -24,13 +24,12 @@ was imported before and makes types differ from those of other libraries.
 
 from __future__ import annotations
 
+import sys
+
 from loomlet import _core, _log_records, _psycopg_wait, _raise_in_thread
 from loomlet._pseudo_threads import Sentinel
 
 __all__ = ["install", "installed", "uninstall"]
-
-
-_names_replaced: list[bool] = []
 
 
 def install(*, threads: bool = False, sync: bool = False) -> None:
@@ -58,7 +57,6 @@ def install(*, threads: bool = False, sync: bool = False) -> None:
         from loomlet.sync import _standard_names
 
         _standard_names.replace()
-        _names_replaced[:] = [True]
 
 
 def uninstall() -> None:
@@ -68,11 +66,9 @@ def uninstall() -> None:
     Any thread.
     """
     _core._patch_threads(None)
-    if _names_replaced:
-        from loomlet.sync import _standard_names
-
-        _standard_names.restore()
-        _names_replaced.clear()
+    names = sys.modules.get("loomlet.sync._standard_names")
+    if names is not None:
+        names.restore()
     if _core._patch(False):
         _psycopg_wait.uninstall()
         _log_records.remove_tasklets()
