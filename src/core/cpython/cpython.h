@@ -3,9 +3,8 @@
  * Everything that depends on how CPython lays out frames, thread states and code is behind these
  * functions; no other folder includes an internal header or tests a version.  README.md lists each
  * internal field that is touched and why.  One file per minor version (py311.h ... py314.h) says
- * where a field lives; the rules of switching are written once, in soft_rules.c (may this call be
- * suspended softly?), resume.c (how it resumes), tasklet_state.c (what belongs to a tasklet),
- * visit.c (what the garbage collector sees).
+ * where a field lives; the rules of switching are written once: soft_rules.c (may this call be
+ * suspended softly?), resume.c (how it resumes), tasklet_state.c and visit.c (what belongs to it).
  *
  * There are two kinds of suspension:
  *   soft  The call came straight from the eval loop of the interpreter, whose C frame holds nothing
@@ -97,6 +96,7 @@ enum {
     C_EVENT_LOOP,       /* an event loop of asyncio runs in it */
     C_FIXED_STACK,      /* something keeps addresses of its C stack */
     C_COPIED_OPERANDS,  /* the interpreter copied the operands; abandoning would leak them */
+    C_PREEMPTED,        /* preempted at a safepoint where the eval loop holds something */
     C_HARD_REASON_COUNT
 };
 const char *c_hard_reason(int why);

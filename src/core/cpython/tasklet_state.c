@@ -30,6 +30,7 @@ static const char *const why_names[C_HARD_REASON_COUNT] = {
     [C_EVENT_LOOP] = "asyncio",
     [C_FIXED_STACK] = "fixed stack",
     [C_COPIED_OPERANDS] = "copied operands",
+    [C_PREEMPTED] = "preempted",
 };
 
 const char *c_hard_reason(int why)

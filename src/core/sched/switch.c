@@ -503,7 +503,7 @@ static B_INLINE int refuse_or_leave(s_sched *s, s_tasklet *me, s_tasklet *next,
     } else {
         *top = c_call_top(s->ts, site);
     }
-    return site->kind == C_SAFEPOINT ? C_FROM_C : why;
+    return site->kind == C_SAFEPOINT ? C_PREEMPTED : why;
 }
 
 /* Every way but the most common one: rarer soft calls, and hard switching. */

@@ -53,13 +53,20 @@ def handles(rounds):
     return total
 
 
+def calls_c(rounds):
+    total = 0
+    for number in range(rounds):
+        total += abs(number)
+    return total
+
+
 def frozen_at_each_turn(call, rounds):
     """The result, and how often it could be frozen and could not."""
     task = loomlet.spawn(call, rounds)
     loomlet.schedule()
     frozen, refused = 0, []
-    while task.state == "runnable":
-        task.remove()
+    task.remove()
+    while task.state == "paused":  # and not done: we are interrupted, too
         why = loomlet.why_not_freezable(task)
         if why is None:
             data = loomlet.freeze(task)
@@ -71,7 +78,13 @@ def frozen_at_each_turn(call, rounds):
             refused.append(why)
         task.insert()
         loomlet.schedule()
+        task.remove()
     return task.result(), frozen, refused
+
+
+def assert_all_preempted(reasons):
+    """Another thread that wants the GIL, or a signal, makes any of them hard."""
+    assert [why for why in reasons if "preempted at" not in why or "let it reach" not in why] == []
 
 
 @pytest.fixture(autouse=True)
@@ -96,8 +109,24 @@ def test_it_continues_where_it_was_interrupted(call):
     result, frozen, refused = loomlet.run(main, slice=None)
     assert result == sum(range(rounds))
     assert frozen > 0
-    others = [why for why in refused if "preempted at" not in why or "let it reach" not in why]
-    assert others == []
+    assert_all_preempted(refused)
+
+
+def test_one_that_was_interrupted_behind_a_call_of_c_says_so():
+    """Paused or ready: what keeps its C stack is the interruption, not the instruction there."""
+
+    def main():
+        _core._slice_budget(1)
+        try:
+            return frozen_at_each_turn(calls_c, 200)
+        finally:
+            _core._slice_budget(0)
+
+    result, frozen, refused = loomlet.run(main, slice=None)
+    assert result == sum(range(200))
+    assert frozen > 0
+    assert refused != []
+    assert_all_preempted(refused)
 
 
 def test_an_exception_can_be_thrown_into_the_copy():

@@ -31,7 +31,7 @@ SIGNALS = """
 
     def both():
         stats = _core.stats()
-        return stats["soft"], stats["why_hard"].get("from C", 0)
+        return stats["soft"], stats["why_hard"].get("preempted", 0)
 
     assert loomlet.run(main, slice=None) == [0, 0]
     gc.collect()

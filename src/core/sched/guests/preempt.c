@@ -84,10 +84,11 @@ static int outcome_of_yield(PyObject *done, int moved)
     return moved ? -1 : 0;
 }
 
-/* The safepoint that called us, as a call site where the current tasklet may be left softly. */
-static c_call_site this_safepoint(const s_preempt *p)
+/* The safepoint that called us, as a call site where the current tasklet may be left softly: not
+ * while something is put away, which no address says. */
+static c_call_site this_safepoint(const s_preempt *p, int put_away)
 {
-    return (c_call_site){.args = p->interrupt.at, .kind = C_SAFEPOINT};
+    return (c_call_site){.args = put_away ? NULL : p->interrupt.at, .kind = C_SAFEPOINT};
 }
 
 /* The safepoint goes on where it was left; it may have to wait for that, detached. */
@@ -111,8 +112,8 @@ static int yield_to_next(s_preempt *p)
 {
     s_sched *s = p->s;
     s_tasklet *me = s->current;
-    c_call_site site = this_safepoint(p);
     PyObject *value = me->wait.value, *error = me->error;
+    c_call_site site = this_safepoint(p, value || error);
     unsigned long before = s->count_hard;
     p->preempted_at = p_now();
     p->preempted = s->count_soft + before + 1;
@@ -128,7 +129,7 @@ static int yield_to_next(s_preempt *p)
     int moves = next != me;
     if (moves)
         c_interrupt_switch_away(&p->interrupt);
-    PyObject *done = s_transfer_at_safepoint(s, next, value || error ? NULL : &site);
+    PyObject *done = s_transfer_at_safepoint(s, next, &site);
     if (moves)
         resume_queue(p);
     Py_XSETREF(me->wait.value, value);
@@ -185,7 +186,7 @@ static int when_soft(const s_preempt *p)
 {
     s_sched *s = p->s;
     s_tasklet *t = s->current;
-    c_call_site site = this_safepoint(p);
+    c_call_site site = this_safepoint(p, 0);
     c_soft_point point;
     if (s->carriers == NULL || !s->carriers->on || !s->soft || t->on_thread_stack ||
         t->attached & S_ONLY_HARD)
@@ -281,7 +282,7 @@ static int count_safepoint(s_preempt *p)
         return 0;
     if (!p->budget.total)
         p->left = p->budget.safepoints;
-    c_call_site site = this_safepoint(p);
+    c_call_site site = this_safepoint(p, 0);
     c_interrupt_switch_away(&p->interrupt);
     int code = p->budget.expire(s, &site);
     resume_queue(p);

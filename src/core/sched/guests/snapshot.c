@@ -27,7 +27,7 @@ int s_snapshot_obstacle(const s_sched *s, const s_tasklet *t)
         return S_OBSTACLE_C_STACK;
     if (t->saved_as == S_NOT_STARTED || s_is_soft(t))
         return S_OBSTACLE_NONE;
-    if (t->why == C_FROM_C && t->state == S_READY)
+    if (t->why == C_PREEMPTED)
         return S_OBSTACLE_PREEMPTED;
     return t->why == C_OPCODE && c_is_traced(&t->c) ? S_OBSTACLE_TRACED : S_OBSTACLE_C_STACK;
 }
