@@ -76,6 +76,14 @@ def test_systems_take_turns_and_the_order_rotates(monkeypatch: pytest.MonkeyPatc
     assert [(row.system, row.runs) for row in document.rows] == [("loomlet", 3), ("b", 3), ("c", 3)]
 
 
+def test_of_two_systems_neither_runs_first_more_often() -> None:
+    jobs = [Job("ring", name, "N=1", {}) for name in ("a", "b", "c")]
+    names = [job.system for job in measure.turns(Cell("N=1", 6, jobs))]
+    rounds = ["".join(names[at : at + 3]) for at in range(0, 18, 3)]
+    assert rounds == ["abc", "bca", "cab", "cba", "acb", "bac"]
+    assert sum(each.index("a") < each.index("b") for each in rounds) == 3
+
+
 def test_a_row_holds_median_minimum_maximum_runs_and_values() -> None:
     values = (7.0, 1.0, 4.0, 100.0, 2.0)
     rows = measure.summarise([Sample("go", "N=1 M=1", "s", value, 10) for value in values])

@@ -79,7 +79,8 @@ def test_without_a_soft_switch_peers_are_compared_with_the_hard_one() -> None:
 
 def test_every_target_names_rows_that_a_full_run_measures() -> None:
     asked = {
-        name: {cell.case for cell in EXPERIMENTS[name].cells(False, [])} for name in EXPERIMENTS
+        name: {job.case for cell in found.cells(False, []) for job in cell.jobs}
+        for name, found in EXPERIMENTS.items()
     }
     for target in TARGETS:
         keys = [key for pair in target.variants() for key in pair if key]

@@ -15,7 +15,7 @@ How a measurement is made, and why:
   nanoseconds, seconds or bytes; rates appear in the printed table only.
 * A peer that is missing, fails or needs more memory than there is gets named, never estimated.
 
-The layers inside: `model` <- `machine`, `wrk` <- `building` <- `servers` <- `peers` <- `measure` <-
-the experiments <- `catalogue` <- `targets`, `document` <- `format` <- `columns` <- `terminal`,
-`drawing` <- `thread_charts` <- `charts` <- `report` <- `cli`.
+The layers inside: `model` <- `rounds`, `machine`, `wrk` <- `building` <- `servers` <- `peers` <-
+`measure` <- `thread_cases` <- the experiments <- `catalogue` <- `targets`, `document` <-
+`format` <- `columns` <- `terminal`, `drawing` <- `thread_charts` <- `charts` <- `report` <- `cli`.
 """

@@ -25,13 +25,11 @@ yardstick for calls and values: two processes that wake each other, with as long
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from loomlet import _core
-from loomlet.bench.measure import number
-from loomlet.bench.model import BenchError, Cell, Experiment, Job, Missing, Row, Sample
+from loomlet.bench.model import Cell, Experiment, Job, Missing
+from loomlet.bench.thread_cases import notes, parse, rate, samples
 
 NAME = "gilecho"
 SERVERS = ("loomlet", "no-priority", "prioritised", "threads", "interval")
@@ -50,15 +48,7 @@ CASES: Mapping[str, Sequence[str]] = {
     "even N=2": ("prioritised", "threads"),
 }
 QUICK, FULL = 0.5, 0.6  # seconds
-WHATS = {"p50": "ns", "p99": "ns", "kept": "%"}
-
-
-def parse(case: str) -> tuple[str, int]:
-    """The kind of work, and how many threads compute; BenchError for other words."""
-    found = re.fullmatch(r"([a-z]+) N=(\d)", case)
-    if not found or found[1] not in KINDS or (found[1] == "even" and found[2] == "0"):
-        raise BenchError(f"expected a case like 'think N=1', found {case!r}")
-    return found[1], int(found[2])
+EXAMPLE = "'think N=1'"
 
 
 def cells(quick: bool, wanted: Sequence[str]) -> list[Cell]:
@@ -67,7 +57,7 @@ def cells(quick: bool, wanted: Sequence[str]) -> list[Cell]:
 
 
 def _cell(case: str, quick: bool) -> Cell:
-    kind, count = parse(case)
+    kind, count = parse(case, KINDS, EXAMPLE, computing="even")
     systems = CASES.get(case) or CASES[f"{kind} N={2 if kind == 'even' else 1}"]
     given = {"kind": kind, "computing": count, "seconds": QUICK if quick else FULL}
     jobs = [Job(NAME, system, case, {"mode": system, **given}) for system in systems]
@@ -75,23 +65,12 @@ def _cell(case: str, quick: bool) -> Cell:
     return Cell(case, 3 if quick else 7, jobs, lacks)
 
 
-def samples(job: Job, output: Mapping[str, Any]) -> list[Sample]:
-    """The rows; a system that has done nothing is a failure."""
-    done = number(output, "done")
-    if done <= 0:
-        raise BenchError(f"expected something to be done, found {output!r}")
-    unit = "%" if job.parameters["kind"] == "even" else "/s"
-    rows = [Sample(job.system, job.case, unit, done)]
-    for what, unit_of in WHATS.items():
-        if what in output:
-            value = number(output, what)
-            rows.append(Sample(job.system, f"{job.case} {what}", unit_of, value))
-    return rows
-
-
-def rate(row: Row) -> str:
-    """Nothing: what is a rate is a row."""
-    return ""
-
-
-EXPERIMENT = Experiment(NAME, "a server beside threads that compute", SYSTEMS, cells, samples, rate)
+EXPERIMENT = Experiment(
+    NAME,
+    "a server beside threads that compute",
+    SYSTEMS,
+    cells,
+    samples,
+    rate,
+    notes=notes,
+)

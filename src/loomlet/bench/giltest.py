@@ -29,16 +29,15 @@ Without a GIL the systems that differ by their priority or interval only are lef
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from loomlet import _core
-from loomlet.bench.gilecho import WHATS, rate
-from loomlet.bench.measure import number
-from loomlet.bench.model import BenchError, Cell, Column, Experiment, Job, Sample
+from loomlet.bench.model import Cell, Column, Experiment, Job
+from loomlet.bench.thread_cases import KEPT, TIMES, notes, parse, rate, samples
 
 NAME = "giltest"
+EXAMPLE = "'condition N=1'"
 SYSTEMS = ("loomlet", "no-priority", "threads", "interval")
 WITHOUT_GIL = ("loomlet", "threads")
 OURS = SYSTEMS[:2]
@@ -55,14 +54,6 @@ PROGRAMS = {"computing": "even", "echo": "think"}
 """The kinds that the program `gil_echo` has, by its own names."""
 
 
-def parse(case: str) -> tuple[str, int]:
-    """The kind of work, and how many threads compute; BenchError for other words."""
-    found = re.fullmatch(r"([a-z]+) N=(\d)", case)
-    if not found or found[1] not in KINDS or (found[1] == "computing" and found[2] == "0"):
-        raise BenchError(f"expected a case like 'condition N=1', found {case!r}")
-    return found[1], int(found[2])
-
-
 def cells(quick: bool, wanted: Sequence[str]) -> list[Cell]:
     """A cell per kind and number."""
     usual = [f"{kind} N={count}" for kind, (_, counts) in KINDS.items() for count in counts]
@@ -70,7 +61,7 @@ def cells(quick: bool, wanted: Sequence[str]) -> list[Cell]:
 
 
 def _cell(case: str, quick: bool) -> Cell:
-    kind, count = parse(case)
+    kind, count = parse(case, KINDS, EXAMPLE, computing="computing")
     known = {"kind": PROGRAMS.get(kind, kind), "computing": count, "seconds": 0.3 if quick else 1}
     jobs = [Job(NAME, each, case, {**known, **_ways(each)}) for each in here(KINDS[kind][0])]
     return Cell(case, 3 if quick else 9, jobs)
@@ -85,26 +76,11 @@ def _ways(system: str) -> dict[str, Any]:
     return {"mode": MODES.get(system, system), "ours": system in OURS}
 
 
-def samples(job: Job, output: Mapping[str, Any]) -> list[Sample]:
-    """The rows; a system that has done nothing is a failure."""
-    done = number(output, "done")
-    if done <= 0:
-        raise BenchError(f"expected something to be done, found {output!r}")
-    unit = "%" if job.case.startswith("computing") else "/s"
-    rows = [Sample(job.system, job.case, unit, done)]
-    for what, unit_of in WHATS.items():
-        if what in output:
-            value = number(output, what)
-            rows.append(Sample(job.system, f"{job.case} {what}", unit_of, value))
-    return rows
-
-
 COLUMNS = (
     Column("a second", "", "/s", compared=True),
     Column("together %", "", "%", compared=True),
-    Column("p50", "p50", "ns"),
-    Column("p99", "p99", "ns"),
-    Column("kept %", "kept", "%"),
+    *TIMES,
+    KEPT,
 )
 
 EXPERIMENT = Experiment(
@@ -115,4 +91,5 @@ EXPERIMENT = Experiment(
     samples,
     rate,
     columns=COLUMNS,
+    notes=notes,
 )

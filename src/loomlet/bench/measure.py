@@ -110,11 +110,16 @@ def own_failures(document: Document) -> list[Missing]:
 
 
 def turns(cell: Cell) -> Iterator[Job]:
-    """The cell's jobs in the order they run: in turn, each time beginning with another system."""
+    """The cell's jobs in the order they run: in turn, each time beginning with another one.
+
+    As soon as each was first once, they run in the other direction, and so on; so none of a pair
+    runs before the other one more often.
+    """
+    count = max(1, len(cell.jobs))
     for run in range(cell.runs):
-        shift = run % max(1, len(cell.jobs))
-        yield from cell.jobs[shift:]
-        yield from cell.jobs[:shift]
+        shift, backwards = run % count, run // count % 2
+        order = [*cell.jobs[shift:], *cell.jobs[:shift]]
+        yield from reversed(order) if backwards else order
 
 
 def execute(job: Job) -> dict[str, Any]:

@@ -118,6 +118,8 @@ def _section(document: Document) -> Iterable[str]:
     yield f"<h3>{escape(experiment.name)}</h3><p>{escape(experiment.summary)}.</p>"
     tables = _boards if experiment.columns else _rows
     yield from tables(document, experiment)
+    for line in experiment.notes(document):
+        yield f'<p class="setting">{escape(line)}</p>'
     for entry in document.missing:
         words = (
             f"{entry.system}{f' ({entry.case})' if entry.case else ''} not measured: {entry.how}"
@@ -150,8 +152,6 @@ def _boards(document: Document, experiment: Experiment) -> Iterable[str]:
         for system, words in board.lines.items():
             lines.append(_line(("", system, *words), "td", "ours" if is_ours(system) else ""))
         yield f"<table>{''.join(lines)}</table>"
-    for line in experiment.notes(document):
-        yield f'<p class="setting">{escape(line)}</p>'
 
 
 def _verdicts(documents: Sequence[Document]) -> str:

@@ -24,68 +24,52 @@ calls `patch.install(sync=True)` first, `threads` does not know loomlet.
 
 from __future__ import annotations
 
-import re
-import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from loomlet.bench.measure import number
-from loomlet.bench.model import BenchError, Cell, Document, Experiment, Job, Row, Sample
+from loomlet.bench import rounds, thread_cases
+from loomlet.bench.model import Cell, Document, Experiment, Job
+from loomlet.bench.thread_cases import parse, rate, samples
 
 NAME = "sync"
 SYSTEMS = ("loomlet", "threads")
 PAIRS = ("lock", "semaphore", "condition", "event", "queue", "simplequeue", "stream")
 ALONE = ("alone lock", "alone queue", "alone simplequeue")
 PROGRAMS = ("pool", "pool map", "jobs")
+KINDS = (*PAIRS, *ALONE, *PROGRAMS)
+EXAMPLE = "'lock' or 'lock N=1'"
 RUNS, QUICK = 30, 5
 SECONDS = 0.2
 
 
-def parse(case: str) -> tuple[str, int]:
-    """The kind of work, and how many threads compute; BenchError for other words."""
-    found = re.fullmatch(r"([a-z ]+?)(?: N=(\d))?", case)
-    if not found or found[1] not in (*PAIRS, *ALONE, *PROGRAMS):
-        raise BenchError(f"expected a case like 'lock' or 'lock N=1', found {case!r}")
-    return found[1], int(found[2] or 0)
-
-
 def cells(quick: bool, wanted: Sequence[str]) -> list[Cell]:
-    """A cell for each primitive and number of threads that compute."""
+    """A cell for each primitive and number of threads that compute.
+
+    Lock and condition, which are compared with each other, share one: all of their runs take turns.
+    """
     beside = [f"{kind} N={count}" for count in (1, 2) for kind in PAIRS]
-    return [_cell(case, quick) for case in wanted or (*PROGRAMS, *PAIRS, *ALONE, *beside)]
+    together: dict[str, list[str]] = {}
+    for case in wanted or (*PROGRAMS, *PAIRS, *ALONE, *beside):
+        together.setdefault(case.replace("condition", "lock"), []).append(case)
+    return [_cell(cases, quick) for cases in together.values()]
 
 
-def _cell(case: str, quick: bool) -> Cell:
-    kind, computing = parse(case)
-    known = {"kind": kind, "computing": computing, "seconds": SECONDS}
-    jobs = [Job(NAME, each, case, {**known, "ours": each == "loomlet"}) for each in SYSTEMS]
-    return Cell(case, QUICK if quick else RUNS, jobs)
+def _cell(cases: Sequence[str], quick: bool) -> Cell:
+    jobs = [Job(NAME, system, case, _given(case, system)) for case in cases for system in SYSTEMS]
+    return Cell(", ".join(cases), QUICK if quick else RUNS, jobs)
 
 
-def samples(job: Job, output: Mapping[str, Any]) -> list[Sample]:
-    """How often in a second; that all was done is checked by the program."""
-    done, seconds = number(output, "done"), number(output, "seconds")
-    if not done or not seconds:
-        raise BenchError(f"expected something to be done, found {output!r}")
-    return [Sample(job.system, job.case, "/s", done / seconds)]
+def _given(case: str, system: str) -> dict[str, Any]:
+    kind, computing = parse(case, KINDS, EXAMPLE, alone=True)
+    ours = system == "loomlet"
+    return {"kind": kind, "computing": computing, "seconds": SECONDS, "ours": ours}
 
 
 def notes(document: Document) -> list[str]:
-    """Ours divided by standard in each round: the median and the quartiles."""
-    found = []
-    for row in document.rows:
-        other = document.find("threads", row.case, row.unit)
-        if row.system == "loomlet" and other and len(other.values) == len(row.values) > 1:
-            ratios = [one / two for one, two in zip(row.values, other.values, strict=True)]
-            low, middle, high = statistics.quantiles(ratios, n=4)
-            words = f"{middle:.2f} ({low:.2f} to {high:.2f})"
-            found.append(f"{row.case}: loomlet / threads {words}, {len(ratios)} rounds")
-    return found
-
-
-def rate(row: Row) -> str:
-    """Nothing: the rows are rates."""
-    return ""
+    """Ours divided by standard, and our condition by our lock, in each round."""
+    condition, lock = (document.find("loomlet", case, "/s") for case in ("condition", "lock"))
+    found = rounds.in_words("loomlet: condition / lock", condition, lock)
+    return [*thread_cases.notes(document), *found]
 
 
 EXPERIMENT = Experiment(

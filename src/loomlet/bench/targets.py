@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from loomlet import _core
+from loomlet.bench import rounds
 from loomlet.bench.model import Document, Row, is_ours
 
 Key = tuple[str, str, str]
@@ -70,13 +71,30 @@ class Verdict:
         return "yes" if self.target.reached(self.measured) else "no"
 
 
+def _ratio(
+    experiment: str,
+    case: str,
+    unit: str,
+    systems: tuple[str, str],
+    bounds: tuple[float, float],
+    *,
+    at_least: bool,
+    what: str = "",
+    others: Sequence[str] = (),
+) -> Target:
+    """Two systems in the same case; `what` is said instead of the case."""
+    over, under = ((system, case, unit) for system in systems)
+    text = f"{what or case}: {' / '.join(systems)}"
+    return Target(text, experiment, over, under, *bounds, at_least, others)
+
+
 def _speed(what: str, over: Key, under: Key, must: float, aim: float) -> Target:
     return Target(what, "taskspeed", over, under, must, aim, at_least=over[0] != "loomlet")
 
 
 def _ring(system: str, size: str, must: float, aim: float) -> Target:
-    over, ours = (system, size, "s"), ("loomlet", size, "s")
-    return Target(f"ring {size}: {system} / loomlet", "ring", over, ours, must, aim, at_least=True)
+    what = f"ring {size}"
+    return _ratio("ring", size, "s", (system, "loomlet"), (must, aim), at_least=True, what=what)
 
 
 def _bytes(count: int) -> Target:
@@ -109,8 +127,7 @@ def _frozen(what: str, by: str, must: float, aim: float) -> Target:
 
 
 def _net(system: str, case: str, must: float, aim: float) -> Target:
-    over, ours = (system, case, "ns"), ("loomlet", case, "ns")
-    return Target(f"{case}: {system} / loomlet", "net", over, ours, must, aim, at_least=True)
+    return _ratio("net", case, "ns", (system, "loomlet"), (must, aim), at_least=True)
 
 
 def _no_worse() -> Iterator[Target]:
@@ -147,13 +164,11 @@ def _handoff(case: str, unit: str, must: float, aim: float) -> Target:
 
 
 def _beside_threads(case: str, must: float, aim: float) -> Target:
-    over, under = ("loomlet", case, "s"), ("threads", case, "s")
-    return Target(f"{case}: loomlet / threads", "handoff", over, under, must, aim, at_least=False)
+    return _ratio("handoff", case, "s", ("loomlet", "threads"), (must, aim), at_least=False)
 
 
 def _kept(case: str, unit: str, must: float, by: str = "no-handoff") -> Target:
-    over, under = (by, case, unit), ("loomlet", case, unit)
-    return Target(f"{case}: {by} / loomlet", "handoff", over, under, must, 1, at_least=True)
+    return _ratio("handoff", case, unit, (by, "loomlet"), (must, 1), at_least=True)
 
 
 def _gil(case: str, unit: str, must: float, aim: float, system: str = "loomlet") -> Target:
@@ -165,21 +180,16 @@ def _gils() -> Iterator[Target]:
     """Answers beside threads that compute are quick, and these keep their share."""
     two = 100_000 if sys.version_info >= (3, 13) else 500_000
     for system in ("loomlet", "prioritised"):
-        over, under = (system, "think N=1", "/s"), ("threads", "think N=1", "/s")
-        what = f"think N=1: {system} / threads"
-        yield Target(what, "gilecho", over, under, 3, 6, at_least=True)
+        yield _ratio("gilecho", "think N=1", "/s", (system, "threads"), (3, 6), at_least=True)
         yield _gil("think N=1 p50", "ns", 100_000, 50_000, system)
         yield _gil("think N=2 p50", "ns", two, 50_000, system)
         yield _gil("think N=1 kept", "%", 80, 90, system)
         yield _gil("full N=1 kept", "%", 50, 60, system)
     for kind in ("calls", "send"):
-        over, under = ("loomlet", f"{kind} N=0 p50", "ns"), ("futex", f"{kind} N=0 p50", "ns")
-        what = f"{kind} N=0 p50: loomlet / futex"
-        yield Target(what, "gilecho", over, under, 1.5, 1, at_least=False)
+        case = f"{kind} N=0 p50"
+        yield _ratio("gilecho", case, "ns", ("loomlet", "futex"), (1.5, 1), at_least=False)
         yield _gil(f"{kind} N=1 p50", "ns", 200_000, 100_000)
-    over, under = ("prioritised", "even N=2", "%"), ("threads", "even N=2", "%")
-    what = "even N=2: prioritised / threads"
-    yield Target(what, "gilecho", over, under, 0.98, 1, at_least=True)
+    yield _ratio("gilecho", "even N=2", "%", ("prioritised", "threads"), (0.98, 1), at_least=True)
 
 
 def _founding_server() -> Iterator[Target]:
@@ -187,9 +197,7 @@ def _founding_server() -> Iterator[Target]:
     computes; without a GIL it does not wait for that one, and is no slower."""
     beside = (1.3, 2) if _core._has_gil() else (1.0, 1.2)
     for case, (must, aim) in (("p=1 N=0", (1.0, 1.2)), ("p=10 N=1", beside)):
-        over, under = ("loomlet", case, "/s"), ("threads", case, "/s")
-        what = f"{case}: loomlet / threads"
-        yield Target(what, "testserver", over, under, must, aim, at_least=True)
+        yield _ratio("testserver", case, "/s", ("loomlet", "threads"), (must, aim), at_least=True)
 
 
 def _syncs() -> Iterator[Target]:
@@ -203,10 +211,9 @@ def _syncs() -> Iterator[Target]:
         bounds |= dict.fromkeys(pairs, (3.0, 5.0))
         bounds |= {f"{case} N={n}": (1.0, 1.0) for case in ("lock", "queue") for n in (1, 2)}
     for case, (must, aim) in bounds.items():
-        over, under = ("loomlet", case, "/s"), ("threads", case, "/s")
-        yield Target(f"{case}: sync=True / standard", "sync", over, under, must, aim, at_least=True)
+        yield _ratio("sync", case, "/s", ("loomlet", "threads"), (must, aim), at_least=True)
     over, under = ("loomlet", "condition", "/s"), ("loomlet", "lock", "/s")
-    yield Target("condition / lock: sync=True", "sync", over, under, 0.9, 1, at_least=True)
+    yield Target("loomlet: condition / lock", "sync", over, under, 0.9, 1, at_least=True)
 
 
 def _handoffs() -> Iterator[Target]:
@@ -247,9 +254,8 @@ def _cheaper(
     others: Sequence[str] = (),
 ) -> Target:
     """The server's processor time for a request, theirs / ours."""
-    over, under = (peer, f"{case} cpu", "ns"), (ours, f"{case} cpu", "ns")
-    what = f"{case} cpu: {peer} / {ours}"
-    return Target(what, "http", over, under, must, aim, at_least=True, others=others)
+    case = f"{case} cpu"
+    return _ratio("http", case, "ns", (peer, ours), (must, aim), at_least=True, others=others)
 
 
 def _faster(
@@ -262,18 +268,16 @@ def _faster(
     others: Sequence[str] = (),
 ) -> Target:
     """Requests in a second, ours / theirs."""
-    over, under = (ours, case, "/s"), (peer, case, "/s")
-    what = f"{case} requests: {ours} / {peer}"
-    return Target(what, "http", over, under, must, aim, at_least=True, others=others)
+    what, bounds = f"{case} requests", (must, aim)
+    return _ratio("http", case, "/s", (ours, peer), bounds, at_least=True, what=what, others=others)
 
 
 def _steady(
     case: str, peer: str, figure: str, must: float, aim: float, *, others: Sequence[str] = ()
 ) -> Target:
     """Jitter, ours / theirs."""
-    over, under = (("loomlet", f"{case} {figure}", "ns"), (peer, f"{case} {figure}", "ns"))
-    what = f"{case} {figure}: loomlet / {peer}"
-    return Target(what, "http", over, under, must, aim, at_least=False, others=others)
+    case = f"{case} {figure}"
+    return _ratio("http", case, "ns", ("loomlet", peer), (must, aim), at_least=False, others=others)
 
 
 def _crowd(case: str) -> Iterator[Target]:
@@ -459,11 +463,9 @@ def _single(document: Document, one: Key, other: Key | None) -> float | None:
 
 
 def _paired(over: Row, under: Row) -> float | None:
-    rounds = len(over.values)
-    if rounds == 0 or len(under.values) != rounds or 0 in under.values:
-        return over.median / under.median if under.median else None
-    pairs = zip(over.values, under.values, strict=True)
-    return statistics.median(one / other for one, other in pairs)
+    if found := rounds.ratio_of_each(over, under):
+        return statistics.median(found)
+    return over.median / under.median if under.median else None
 
 
 def ours(document: Document, row: Row) -> Row | None:
