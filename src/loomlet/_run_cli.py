@@ -56,7 +56,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     words = "threads of the program are OS threads, not tasklets"
     parser.add_argument("--os-threads", action="store_true", help=words)
     words = (
-        "names of threading and queue mean locks and queues of loomlet (patch.install(sync=True))"
+        "names of threading and queue mean loomlet's locks and queues (patch.install(sync=True))"
     )
     parser.add_argument("--sync", action="store_true", help=words)
     words = "go on in another thread while a tasklet is inside a C call (default: where that works)"

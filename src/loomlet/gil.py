@@ -1,14 +1,14 @@
 """GIL priority for threads that come back from I/O, before threads that compute.
 
 A thread that wants the GIL waits five milliseconds before it asks the thread that computes to drop
-it.  A server's thread beside one that computes so needs five milliseconds for each answer that
-takes it some microseconds.  Loomlet's own threads that wait for sockets, timers, messages and
+it.  So beside a thread that computes, a server's thread needs five milliseconds for an answer that
+takes some microseconds.  Loomlet's own threads that wait for sockets, timers, messages and
 blocking calls do not wait like that: they ask at once.  prioritise_io() lets plain threads do the
 same when they come back from `socket`, `select` and `ssl`, and sets for how much of the time.
 
-Theory.  Nothing is asked where no thread computes.  The threads that compute keep the rest of the
-time: while the share is used up, a thread that comes back waits until there is some again.  How it
-is done is told in the core (cpython/gil.c, patch/io_hooks.c).
+Theory.  Where no thread computes, none is asked.  The threads that compute keep the rest of the
+time: once the share is used up, a thread that comes back waits until some of it is available again.
+The core explains how (cpython/gil.c, patch/io_hooks.c).
 
 Without a GIL there is nothing to ask for, and the functions here do nothing.
 
@@ -47,11 +47,11 @@ class GilStatus:
 
     `has_gil`: whether one thread at a time runs Python here; everything below is empty otherwise.
     `share`: the part of the time for which threads that come back from I/O may go first.
-    `modules`: the modules of which plain threads do that too, and how they are reached.
+    `modules`: the modules whose calls let plain threads do that too, and how they are reached.
     `asked`: how often a thread that computes has been asked to drop the GIL at once.
-    `deferred`: how often it was not asked at first, because the share was used up or because the
-    thread that had the GIL had just come back from I/O itself.
-    `spent`: for how many seconds of the share threads have gone first.
+    `deferred`: how often the request was put off, because the share was used up or because the
+    thread that held the GIL had just come back from I/O itself.
+    `spent`: how many seconds of the share threads have spent.
     """
 
     has_gil: bool

@@ -43,9 +43,9 @@ def install(*, threads: bool = False, sync: bool = False) -> None:
     starts them: threading.Thread, Timer, ThreadPoolExecutor, _thread.  Once set, this stays until
     uninstall().
 
-    `sync`: the names of `threading` and `queue` mean locks, conditions, events, semaphores,
-    barriers and queues of ours, which threads of the system hand over faster; in every module that
-    has imported them.  Objects that exist already stay what they are.  Stays until uninstall().
+    `sync`: in every module, the names of `threading` and `queue` mean our locks, conditions,
+    events, semaphores, barriers and queues, by which OS threads hand over faster, too.  Objects
+    that already exist stay as they are.  Stays until uninstall().
     """
     if not _core._patch(True):
         _psycopg_wait.install()

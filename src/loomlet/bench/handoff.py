@@ -25,7 +25,7 @@ Slices are of ten milliseconds, and each row is measured with handoff (`loomlet`
     echo long, short          ns  a request of N connections, while pbkdf2 runs in calls of 0.3 s
                                   or 0.015 s, in a tasklet or in another process
 
-How each is measured is told at the head of its file in `programs/`. The moment at which another
+Each file in `programs/` explains at its head how it measures. The moment at which another
 thread is called is known to the core alone, which notes it and counts: `_core._handoff_count()`.
 All else is seen from outside. A case is any of these words, with `N=…` behind it for another
 number.

@@ -166,8 +166,8 @@ class Parent:
         """A worker's number, and the pipe that it writes to.  A signal that reaches it before it
         has handlers of its own waits, else it would be noted for a parent which it is not.
 
-        What is here now stays in memory that both share: the worker's collector, which would write
-        to each of these objects, leaves them alone."""
+        Both share the memory of the objects that exist now: they are frozen, so that the worker's
+        collector does not write to them."""
         gc.freeze()
         ours, theirs = os.pipe()
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM, signal.SIGINT])

@@ -107,7 +107,7 @@ def fill_event(event: _core.Event, state: bool | tuple[bool, Any]) -> None:
 
 
 def reduce_semaphore(saving: Saving, semaphore: _core.Semaphore) -> Any:
-    """One with the permits that are free; those that were taken are given back to it."""
+    """One with the permits that are free; tasklets give back to it those that they have taken."""
     if saving.shared is not None:
         return shared(saving, semaphore)
     given = (semaphore.value, semaphore.max_value)
@@ -118,7 +118,7 @@ def reduce_semaphore(saving: Saving, semaphore: _core.Semaphore) -> Any:
 
 @named_in_bytes
 def new_semaphore(kind: Any, value: int, most: int | None, own: Any) -> Any:
-    """One of a subclass, whose arguments may be others."""
+    """One of a subclass, which may take other arguments."""
     if not (isinstance(kind, type) and issubclass(kind, _core.Semaphore)):
         raise ThawError(f"expected a class of semaphores, found {kind!r}")
     made = _core.Semaphore.__new__(kind, value, most)

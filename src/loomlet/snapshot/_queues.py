@@ -1,12 +1,12 @@
 """Queues of loomlet.sync: with their items; waiting tasklets only with_partners.
 
 As for channels, a new queue is filled in a second step, which also remembers the order in which
-tasklets waited.  Tasks that are not done are counted as they were: what a worker that is not frozen
-along has taken and not finished stays open, and only a program that calls task_done() for it ends
-a join().
+tasklets waited.  The number of tasks that are not done stays the same: a task that was taken by a
+worker which is not frozen along stays open, and a join() ends only if the program calls task_done()
+for it.
 
-A CustomQueue keeps its items in its own attributes, under a lock that nobody may hold then.  It is
-made without a call of its __init__.
+A CustomQueue keeps its items in its own attributes, under a lock, which must be free.  It is made
+without a call of its __init__.
 """
 
 from __future__ import annotations

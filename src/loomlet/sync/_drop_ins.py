@@ -12,8 +12,8 @@ both classes, and a method that is taken from the class itself, as `Queue.put(se
 one of the object's own class.
 
 Queue and LifoQueue have what programs touch inside of a standard queue, although nothing is there:
-`queue` is a view of the items; `mutex` excludes others who take it; and from the first use of
-`not_empty`, `not_full` or `all_tasks_done` on the queue notifies those who wait for these, by
+`queue` is a view of the items; `mutex` excludes other threads that take it; and once `not_empty`,
+`not_full` or `all_tasks_done` has been used, the queue notifies the threads that wait for it, by
 methods in Python.
 
 Any thread.  Rejected: native classes that Python can subclass in the same way.  Their arguments are
@@ -106,7 +106,7 @@ def _method_of_both(cls: _DropIn, ours: Any, theirs: types.FunctionType) -> Any:
 
 
 def _refuse(self: Any, protocol: Any = None) -> Any:
-    """As the standard ones: who tries to pickle one is to notice that."""
+    """Raises TypeError, as for a standard one."""
     raise TypeError(f"cannot pickle {type(self).__name__!r} object")
 
 
@@ -115,7 +115,7 @@ def _word(lock: _core.Lock) -> str:
 
 
 def _old_name(old: str, new: str) -> None:
-    """Called by a method whose caller is to be warned."""
+    """Warns the caller of the method that calls this."""
     text = f"{old}() is deprecated, use {new}() instead"
     warnings.warn(text, DeprecationWarning, stacklevel=3)
 
@@ -204,7 +204,7 @@ class Event(_core.Event, metaclass=_DropIn, standard=threading.Event):
         return f"<loomlet.Event at {id(self):#x}: {'set' if self.is_set() else 'unset'}>"
 
     def _at_fork_reinit(self) -> None:
-        """Those who waited are not there in the child, and nobody else is affected."""
+        """The threads that waited do not exist in the child, and no others are affected."""
 
 
 class Semaphore(_core.Semaphore, metaclass=_DropIn, standard=threading.Semaphore):
@@ -274,7 +274,7 @@ class _Items:
         return list(self)
 
     def clear(self) -> None:
-        """Drops them; they stay tasks that are not done, as those of a standard queue."""
+        """Drops the items; as in a standard queue, they remain tasks that are not done."""
         for _ in range(len(self)):
             try:
                 self._owner.get_nowait()
@@ -297,7 +297,7 @@ class Queue(_queues.Queue[Any], metaclass=_DropIn, standard=queue.Queue):
 
     @property
     def unfinished_tasks(self) -> int:
-        """How many items were put for which task_done() was not called.  It may be lowered."""
+        """How many items still wait for their task_done().  It may be lowered."""
         count: int = super().unfinished_tasks
         return count
 
@@ -311,7 +311,7 @@ class Queue(_queues.Queue[Any], metaclass=_DropIn, standard=queue.Queue):
 
     @cached_property
     def mutex(self) -> Lock:
-        """Excludes others who take it; the queue itself never does."""
+        """For code that takes it to exclude other such code; the queue itself never takes it."""
         return Lock()
 
     @cached_property
@@ -384,11 +384,11 @@ class _NotifiesToo:
 
 
 class _NotifyingQueue(_NotifiesToo, Queue, metaclass=_DropIn, standard=queue.Queue):
-    """A Queue whose conditions somebody has used."""
+    """A Queue whose conditions are in use."""
 
 
 class _NotifyingLifoQueue(_NotifiesToo, LifoQueue, metaclass=_DropIn, standard=queue.LifoQueue):
-    """A LifoQueue whose conditions somebody has used."""
+    """A LifoQueue whose conditions are in use."""
 
 
 _NOTIFYING: Mapping[type, Any] = {Queue: _NotifyingQueue, LifoQueue: _NotifyingLifoQueue}

@@ -213,7 +213,7 @@ static void queue_dealloc(PyObject *self)
 static PyMethodDef methods[] = {
     {"put", BIND_FN(queue_put_item), METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("put($self, /, item, block=True, timeout=None)\n--\n\n"
-               "Puts an item; waits for room, first come, first served.  queue.Full when there is\n"
+               "Adds an item; waits for room, first come, first served.  queue.Full if there is\n"
                "none at once (block=False), or within `timeout` seconds; ShutDown after\n"
                "shutdown().  Tasklets and OS threads alike.")},
     {"get", BIND_FN(queue_get_item), METH_FASTCALL | METH_KEYWORDS,

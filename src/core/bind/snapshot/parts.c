@@ -312,7 +312,7 @@ static PyObject *queue_fill(PyObject *module, PyObject *args)
                                        &PyTuple_Type, &items, &tasks, &shut))
         return NULL;
     if (tasks < 0)
-        return bind_raise_thaw_error("a queue cannot have less than no tasks");
+        return bind_raise_thaw_error("expected a number of tasks that is not below 0");
     int code = y_queue_restore(s, (y_queue *)object, items, tasks, shut);
     return code < 0 ? bind_fail(code, object) : Py_NewRef(Py_None);
 }
