@@ -315,3 +315,39 @@ TEST(while_one_stands_by_a_drop_wakes_nobody)
     b_turns_end_stand(&turns);
     CHECK(b_turns_next(&turns, &woken) == B_TURN_USUAL);
 }
+
+TEST(turns_begin_with_nobody_whatever_was_there)
+{
+    b_link *woken = NULL;
+    int other;
+    turns = (b_turns){.coming = 1, .stands = 1, .stander = &other, .since = -1};
+    b_turns_begin(&turns);
+    CHECK(!b_turns_stands(&turns));
+    CHECK(b_turns_next(&turns, &woken) == B_TURN_USUAL && woken == NULL);
+    CHECK(b_turns_stand(&turns, &other, 5, 5));
+    b_turns_end_stand(&turns);
+}
+
+TEST(it_is_seen_without_the_mutex_whether_one_stands_by)
+{
+    int one;
+    b_turns_begin(&turns);
+    CHECK(!b_turns_stands(&turns));
+    CHECK(b_turns_stand(&turns, &one, 0, 1));
+    CHECK(b_turns_stands(&turns));
+    b_turns_end_stand(&turns);
+    CHECK(!b_turns_stands(&turns));
+}
+
+TEST(who_was_woken_is_not_counted_again_when_it_awakes)
+{
+    b_link *woken = NULL;
+    memset(&w, 0, sizeof(w));
+    load_turns();
+    b_turns_come(&turns);
+    b_turns_sleep(&turns, &links[0]);
+    CHECK(b_turns_next(&turns, &woken) == B_TURN_WAKES && woken == &links[0]);
+    b_turns_awake(&turns, woken);
+    b_turns_leave(&turns);
+    CHECK(b_turns_next(&turns, &woken) == B_TURN_USUAL);
+}
