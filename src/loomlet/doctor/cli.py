@@ -17,9 +17,9 @@ import importlib
 import platform
 import sys
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from loomlet.doctor import findings, kept
+from loomlet.doctor import findings, kept, tables
 
 Commands = argparse._SubParsersAction  # the type that add_subparsers() gives has no public name
 
@@ -59,21 +59,15 @@ def examine(options: argparse.Namespace) -> int:
     libraries = findings.libraries(findings.loaded() - mapped)
     refused = findings.refusal()  # last, because installing imports modules too
     _print_parts(refused)
-    _print_rows("Tools that watch this process", [(one.name, one.advice) for one in tools])
-    _print_rows("Modules that wait in C", [(one.name, one.advice) for one in modules])
-    made = findings.made_by_pybind11(imported)
-    _print_rows("Modules made by pybind11", [(one.name, one.advice) for one in made])
+    _show_advice("Tools that watch this process", tools)
+    _show_advice("Modules that wait in C", modules)
+    _show_advice("Modules made by pybind11", findings.made_by_pybind11(imported))
     if single := findings.of_one_thread(imported):
-        _print_rows(
-            "Modules to call inside pinned(), with handoff",
-            [(one.name, one.advice) for one in single],
-        )
+        _show_advice("Modules to call inside pinned(), with handoff", single)
     if found := findings.taken_care_of(imported):
-        _print_rows(
-            "Modules that the patch takes care of", [(one.name, one.advice) for one in found]
-        )
+        _show_advice("Modules that the patch takes care of", found)
     rows = [(str(one.path), " ".join(one.calls)) for one in libraries]
-    _print_rows("Libraries that call functions that wait (a hint)", rows)
+    tables.show("Libraries that call functions that wait (a hint)", rows)
     if failed:
         return NOT_UNDERSTOOD
     harmful = any(one.harmful for one in tools)
@@ -107,6 +101,10 @@ def _imports(script: str) -> list[str]:
     return list(found)
 
 
+def _show_advice(title: str, found: Iterable[findings.Module | findings.Tool]) -> None:
+    tables.show(title, [(one.name, one.advice) for one in found])
+
+
 def _print_parts(refused: str | None) -> None:
     version = f"{platform.python_implementation()} {platform.python_version()}"
     if refused:
@@ -115,10 +113,3 @@ def _print_parts(refused: str | None) -> None:
     print(f"loomlet.patch can be installed on {version}:")
     for part in findings.PARTS:
         print(f"  {part}")
-
-
-def _print_rows(title: str, rows: list[tuple[str, str]]) -> None:
-    print(f"\n{title}: {'' if rows else 'none'}".rstrip())
-    width = max((len(row[0]) for row in rows), default=0)
-    for first, second in rows:
-        print(f"  {first:{width}}  {second}")

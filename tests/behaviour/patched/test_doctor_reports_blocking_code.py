@@ -1,6 +1,8 @@
 """`python -m loomlet doctor`: what the patch does not reach in a program."""
 
+import contextlib
 import os
+import pty
 import shutil
 import subprocess
 import sys
@@ -41,6 +43,34 @@ def test_a_known_module_comes_with_advice(doctor):
     done = doctor("sqlite3")
     assert (done.returncode, done.stderr) == (1, "")
     assert f"  _sqlite3  {findings.KNOWN['_sqlite3']}\n" in done.stdout
+
+
+def test_on_a_terminal_the_advice_is_a_table(tmp_path):
+    """It wraps beside the name; output that is redirected stays as above."""
+    pytest.importorskip("sqlite3", reason="this interpreter has no sqlite3")
+    pytest.importorskip("rich")
+    screen, terminal = pty.openpty()
+    command = [sys.executable, "-m", "loomlet", "doctor", "sqlite3"]
+    done = subprocess.run(
+        command, stdout=terminal, check=False, env={**os.environ, "COLUMNS": "60", "TERM": "xterm"}
+    )
+    os.close(terminal)
+    with open(screen, encoding="utf-8") as file:
+        lines = [line.rstrip() for line in read_all(file)]
+    named = next(at for at, line in enumerate(lines) if line.startswith("  _sqlite3 "))
+    width = lines[named].index(findings.KNOWN["_sqlite3"].split()[0])
+    assert lines[named + 1].startswith(" " * width)
+    assert max(map(len, lines[named:])) <= 60
+    assert "Modules made by pybind11: none" in lines
+    assert done.returncode == 1
+
+
+def read_all(file):
+    """The lines of a terminal that nobody writes to any more; its end is an error on Linux."""
+    lines = []
+    with contextlib.suppress(OSError):
+        lines.extend(iter(file.readline, ""))
+    return lines
 
 
 def test_a_module_that_the_patch_takes_care_of_is_named(doctor):
