@@ -134,6 +134,18 @@ def test_without_the_extra_one_line_says_what_to_install(
     assert capsys.readouterr().err == expected
 
 
+def test_only_a_report_needs_what_draws_pictures(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """matplotlib is large, and has no wheel for some versions."""
+    pytest.importorskip("rich")
+    monkeypatch.setattr(cli, "EXTRA", ("rich", "no_such_module"))
+    assert main(["bench", "ring", "--case", "N=one"]) == 1
+    assert "expected a case like" in capsys.readouterr().err
+    assert main(["bench", "report", "unused.html"]) == 1
+    assert "needs no_such_module: pip install loomlet[bench]" in capsys.readouterr().err
+
+
 def test_the_list_names_experiments_systems_and_what_is_missing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,7 +197,7 @@ def test_help_names_every_experiment(capsys: pytest.CaptureFixture[str]) -> None
 def test_stopping_from_the_keyboard_leaves_one_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stop() -> None:
+    def stop(names: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cli, "need_extra", stop)

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 Commands = argparse._SubParsersAction  # the type that add_subparsers() gives has no public name
 
 EXTRA = ("rich", "matplotlib")
+"""What the extra brings: for the terminal, and for the pictures of a report."""
+
 STOPPED = 130
 EPILOG = """\
 Every experiment runs beside the peers found on this machine; `bench list` names them, and how to
@@ -130,7 +132,7 @@ def list_all(options: argparse.Namespace) -> None:
 
 def report(options: argparse.Namespace) -> None:
     """Write the page for the named results, or for the latest ones."""
-    need_extra()
+    need_extra(EXTRA)
     found = [document.load(path) for path in options.results] or document.latest(EXPERIMENTS)
     if not found:
         raise BenchError("no results yet: run python -m loomlet bench all --quick")
@@ -160,7 +162,7 @@ two minutes. A longer bar is worse; the best other system in Python is shown, or
 
 def run_demo(options: argparse.Namespace) -> None:
     """Run the comparisons, draw each as it ends, and write the page."""
-    need_extra()
+    need_extra(EXTRA)
     from loomlet.bench import terminal
 
     console = terminal.console()
@@ -188,9 +190,9 @@ def _print_absent(found: Sequence[Document], console: Console) -> None:
         console.print(f"Not measured: {', '.join(absent)}. `make peers` gets those in Python.")
 
 
-def need_extra() -> None:
-    """BenchError where what the extra brings is not installed."""
-    absent = [name for name in EXTRA if importlib.util.find_spec(name) is None]
+def need_extra(names: Sequence[str]) -> None:
+    """BenchError where these of what the extra brings are not installed."""
+    absent = [name for name in names if importlib.util.find_spec(name) is None]
     if absent:
         raise BenchError(f"needs {' and '.join(absent)}: pip install loomlet[bench]")
 
@@ -204,7 +206,7 @@ def _write_page(found: Sequence[Document], path: Path) -> None:
 
 def _run(experiments: Sequence[Experiment], options: argparse.Namespace) -> list[Document]:
     """Measure with a bar, keep the results, print the tables."""
-    need_extra()
+    need_extra(EXTRA[:1])
     from loomlet.bench import terminal
 
     work = [(experiment, *_work(experiment, options)) for experiment in experiments]
