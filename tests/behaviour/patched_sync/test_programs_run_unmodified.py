@@ -20,6 +20,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from helpers_children import works_in_a_child
 
 import loomlet
 from loomlet import patch
@@ -153,25 +154,26 @@ def test_logging_works_in_the_child_of_a_fork():
     handler = logging.StreamHandler(open(os.devnull, "w"))
     logger = logging.Logger("forked")
     logger.addHandler(handler)
-    child = os.fork()
-    if child == 0:
+
+    def work():
         logger.warning("in the child")
-        os._exit(0)
-    assert os.waitpid(child, 0)[1] == 0
+        return True
+
+    assert works_in_a_child(work)
     handler.stream.close()
     handler.close()
 
 
 def test_threads_start_in_the_child_of_a_fork():
+    def work():
+        thread = in_thread(lambda: None)
+        thread.join()
+        with ThreadPoolExecutor(1) as another:
+            return another.submit(square, 3).result(30) == 9
+
     with ThreadPoolExecutor(2) as pool:
         pool.submit(square, 1).result()
-        child = os.fork()
-        if child == 0:
-            thread = in_thread(lambda: None)
-            thread.join()
-            with ThreadPoolExecutor(1) as another:
-                os._exit(0 if another.submit(square, 3).result(30) == 9 else 1)
-        assert os.waitpid(child, 0)[1] == 0
+        assert works_in_a_child(work)
 
 
 def test_a_queue_of_processes():

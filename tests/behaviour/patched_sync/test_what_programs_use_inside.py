@@ -2,13 +2,13 @@
 
 import _thread
 import copy
-import os
 import pickle
 import queue
 import threading
 import weakref
 
 import pytest
+from helpers_children import works_in_a_child
 
 import loomlet
 
@@ -25,18 +25,6 @@ LOCKS = ("Lock", "RLock", "Condition")
 
 def new(name, *args):
     return getattr(threading, name)(*args)
-
-
-def works_in_a_child(work):
-    """Whether work() is true in a child of this process, which does nothing else."""
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            status = 0 if work() else 2
-        finally:
-            os._exit(status)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 @pytest.mark.parametrize("name", MADE)
