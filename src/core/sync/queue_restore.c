@@ -47,9 +47,14 @@ static void wait_again(s_tasklet *t, b_link *waiters, const s_wait_kind *kind, y
     Py_INCREF((PyObject *)t);
 }
 
-/* It does not wait: its call returns `value` (stolen). */
-static int return_from_wait(s_sched *s, s_tasklet *t, PyObject *value)
+/* It does not wait: its call returns `value` (stolen), or it cannot wait: `code`, if that is NULL.
+ */
+static int end_restored_wait(s_sched *s, s_tasklet *t, PyObject *value, int code)
 {
+    if (value == NULL) {
+        s_deadline_drop(s, t);
+        return code;
+    }
     s_resume_with(s, t, value, NULL);
     return S_OK;
 }
@@ -62,12 +67,8 @@ int y_queue_get_as(s_sched *s, s_tasklet *t, y_queue *queue, int64_t until)
     Py_CLEAR(t->wait.value);
     do {
         PyObject *item = y_queue_get(s, queue, INT64_MIN, NULL, &code);
-        if (item != NULL)
-            return return_from_wait(s, t, item);
-        if (code != S_E_NO_ITEM) {
-            s_deadline_drop(s, t);
-            return code;
-        }
+        if (item != NULL || code != S_E_NO_ITEM)
+            return end_restored_wait(s, t, item, code);
         c_lock_take(&queue->gate.guard);
         if ((waits = queue->count == 0 && !queue->shut))
             wait_again(t, &queue->gate.waiters, &y_queue_getting, queue, NULL);
@@ -84,12 +85,8 @@ int y_queue_put_as(s_sched *s, s_tasklet *t, y_queue *queue, PyObject *item, int
     Py_CLEAR(t->wait.value);
     do {
         PyObject *done = y_queue_put(s, queue, item, INT64_MIN, NULL, &code);
-        if (done != NULL)
-            return return_from_wait(s, t, done);
-        if (code != S_E_NO_ROOM) {
-            s_deadline_drop(s, t);
-            return code;
-        }
+        if (done != NULL || code != S_E_NO_ROOM)
+            return end_restored_wait(s, t, done, code);
         c_lock_take(&queue->gate.guard);
         if ((waits = queue->count >= queue->most && !queue->shut))
             wait_again(t, &queue->putters, &y_queue_putting, queue, item);
@@ -106,5 +103,5 @@ int y_queue_join_as(s_sched *s, s_tasklet *t, y_queue *queue)
     if (waits)
         wait_again(t, &queue->joiners, &y_queue_joining, queue, NULL);
     c_lock_give(&queue->gate.guard);
-    return waits ? S_OK : return_from_wait(s, t, c_new_none());
+    return waits ? S_OK : end_restored_wait(s, t, c_new_none(), S_OK);
 }
