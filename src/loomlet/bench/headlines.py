@@ -1,4 +1,4 @@
-"""The dozen comparisons that somebody who has never seen loomlet looks at first.
+"""The dozen comparisons that a newcomer looks at first.
 
 The terminal of `bench demo` draws them as bars while the experiments end, and the report begins
 with them.  Each is our row beside the best other one in the same case: of the systems in Python,

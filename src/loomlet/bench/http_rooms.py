@@ -64,11 +64,11 @@ MESSAGE = 64
 
 @dataclass(frozen=True)
 class Room:
-    """A kind of request: who can answer it, what is asked for, and what is right.
+    """A kind of request: the systems that can answer it, what is asked for, and what is right.
 
-    counts: numbers in full; the quick run takes `quick`, if any.  few: who takes part at other
-    numbers than that one; all where empty.  service: what handlers ask, of `SERVICES`.  beside: a
-    path whose answer never comes.  more: what else the client is given, see `_job`.
+    counts: numbers in full; the quick run takes `quick`, if any.  few: the systems that take part
+    at other numbers than that one; all where empty.  service: what handlers ask, of `SERVICES`.
+    beside: a path whose answer never comes.  more: what else the client is given, see `_job`.
     """
 
     systems: Sequence[str]
@@ -84,7 +84,7 @@ class Room:
     more: Mapping[str, Any] | None = None
 
     def at(self, count: int) -> Sequence[str]:
-        """Who takes part at that number."""
+        """The systems that take part at that number."""
         rare = self.few and count in self.counts and count != (self.quick or self.counts[0])
         return [name for name in self.systems if name in self.few] if rare else self.systems
 

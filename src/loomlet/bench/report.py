@@ -1,6 +1,6 @@
 """The report: one HTML page that needs nothing else.
 
-First what somebody looks at who has never seen loomlet: a sentence, and a bar for each of a dozen
+First what a newcomer looks at: a sentence, and a bar for each of a dozen
 comparisons.  Then a picture for every experiment, the promises, and every number.  Pictures are
 embedded as SVG; the page loads no script, font or style from anywhere.
 """

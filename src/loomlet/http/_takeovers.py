@@ -1,8 +1,8 @@
-"""Connections that are no longer HTTP/1: who serves one, and how it ends with the server.
+"""Connections that are no longer HTTP/1: what serves one, and how it ends with the server.
 
 A request may take its connection over (a WebSocket, HTTP/2).  The engine forgets the connection
-then, so the server keeps who has it: such connections count as open, they are told when the server
-stops, and closed when it is closed.
+then, so the server keeps what serves it: such connections count as open, they are notified when the
+server stops, and closed when it is closed.
 
 Invariants.
 1. A connection counts as open from the moment in which the engine forgets it, until both its stream
@@ -15,8 +15,8 @@ Invariants.
 Threads.  The server's own, as everything here.
 
 Rejected: leaving them to the engine, which would have to know when a WebSocket is idle.  Counting
-those that somebody serves: a connection that is not served yet would count as ended, and the server
-would stop or take another one in its place.
+those that are being served: a connection that is not served yet would count as ended, and the
+server would stop or take another one in its place.
 """
 
 from __future__ import annotations

@@ -247,7 +247,7 @@ class Link(Takeover):
         return received
 
     def _ask(self) -> None:
-        """Sends a ping, unless somebody is sending just now."""
+        """Sends a ping, unless a message is being sent just now."""
         if self._lock.acquire(blocking=False):
             try:
                 self._send_locked(Ping())

@@ -6,7 +6,7 @@ has not said that it is alive for --timeout-worker-healthcheck seconds is dumped
 replaced.
 
 A worker has the socket of its own seat and no other, and the parent closes all when it ends: so a
-socket is gone with the worker that no longer accepts from it, and who comes then is refused.
+socket is gone with the worker that no longer accepts from it, and later clients are refused.
 
 Replacing (SIGHUP, a lifetime, a limit): a new worker begins on the same socket, and when it is
 ready the old one is told to end.  If the new one cannot begin, the old one goes on.

@@ -128,7 +128,7 @@ def new_semaphore(kind: Any, value: int, most: int | None, own: Any) -> Any:
 
 
 def reduce_condition(saving: Saving, condition: _core.Condition) -> Any:
-    """One of the same lock; who waits for it waits again when it is thawed."""
+    """One of the same lock; a tasklet that waits for it waits again when it is thawed."""
     if saving.shared is not None:
         return shared(saving, condition)
     return type(condition), (condition._lock,)

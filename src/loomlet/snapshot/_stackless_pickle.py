@@ -110,7 +110,7 @@ _waiting: WeakKeyDictionary[_core.Tasklet, ReferenceType[Frame]] = WeakKeyDictio
 _expected: WeakKeyDictionary[_core.Tasklet, tuple[Any, list[ReferenceType[_core.Tasklet]]]] = (
     WeakKeyDictionary()
 )
-"""Empty tasklets, with the channel that each is to wait for and who waits behind it."""
+"""Empty tasklets; with the channel that each is to wait for, and those that wait behind it."""
 
 
 def reduce(value: Any) -> Any:

@@ -2,9 +2,9 @@
 
 Same names, interface and results as in `threading`, `queue` and `concurrent.futures`, so a program
 may import them from here instead.  Each object may be used by tasklets of any thread and by plain
-threads at the same time: who waits lets the other tasklets of its thread run, and a plain thread
-sleeps.  Waiters are served first come, first served, and what one of them waits for is handed over:
-nobody is woken in vain.  Deadlocks are found as for channels.
+threads at the same time: a tasklet that waits lets the others of its thread run, and a plain thread
+sleeps.  Waiters are served first come, first served, and each is handed what it waits for, so none
+is woken in vain.  Deadlocks are found as for channels.
 """
 
 from loomlet._conditions import Barrier, Condition

@@ -1,7 +1,7 @@
 """Future: that of concurrent.futures, whose condition is ours.
 
-So it is one for `as_completed`, `wait` and `asyncio.wrap_future`, and who waits for its result
-waits as a tasklet, with time slices and without.
+So it is one for `as_completed`, `wait` and `asyncio.wrap_future`, and a tasklet that waits
+for its result lets the others run, with time slices and without.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Queues: those of `queue`, for tasklets and OS threads.
 
-Queue, LifoQueue and SimpleQueue are native: who puts an item hands it to the one that waits for it.
+Queue, LifoQueue and SimpleQueue are native: put() hands the item to a get() that waits for it.
 An order that Python code decides is up to CustomQueue, whose items are kept by four methods under a
 lock; PriorityQueue is one.  So these methods may run any code, wait and fail: a failure of `_put`
 or `_get` leaves the queue as it was.

@@ -369,7 +369,7 @@ def ask_until_there(plan: Plan, server: Any, port: int) -> None:
 
 
 def wait_for(service: Any, port: int) -> None:
-    """Returns when somebody listens there."""
+    """Returns when a server listens there."""
     end = time.monotonic() + PATIENCE
     while service.poll() is None and time.monotonic() < end:
         try:

@@ -45,7 +45,7 @@ class Slot(Protocol):
 
 
 class LockSlot:
-    """By two locks: who holds `free` may put, who holds `full` may get."""
+    """By two locks: the holder of `free` may put, the holder of `full` may get."""
 
     def __init__(self, names: Primitives) -> None:
         self.free, self.full = names.Lock(), names.Lock()
