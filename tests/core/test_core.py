@@ -31,10 +31,16 @@ UNFIT_FOR_EMULATION = {
 }
 
 # The thread sanitizer is not notified of switches; a model of a protocol is one thread, and long.
-LEFT_OUT = {("tsan", "switch.c"), ("tsan", "handoff.c"), ("aarch64", "handoff.c")}
+MODELS = ("handoff.c", "sync_locks.c", "sync_queue.c")
+LEFT_OUT = {("tsan", "switch.c")} | {(way, file) for way in ("tsan", "aarch64") for file in MODELS}
 
 # The longest of those models: the others show what the address sanitizer could find in them.
-LONG_MODELS = ("a_tasklet_may_be_kept_apart_beside_others", "threads_may_run_beside_each_other")
+LONG_MODELS = (
+    "a_tasklet_may_be_kept_apart_beside_others",
+    "threads_may_run_beside_each_other",
+    "a_lock_is_handed_over_in_the_order_of_arrival",
+    "who_waits_for_a_queue_learns_that_it_is_shut",
+)
 
 # The thread sanitizer needs its memory at fixed addresses, which random layouts may occupy.
 FIXED_ADDRESSES = ("setarch", "-R")
