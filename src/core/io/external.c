@@ -90,11 +90,7 @@ static int queue_request(s_sched *s, i_external_request *request, const s_wait_k
 static int begin_external_wait(s_sched *s, i_external_request *request, const s_wait_kind *kind,
                                int64_t until)
 {
-    int code = s_may_block(s);
-    if (code == S_OK)
-        code = s_poll_begin(s);
-    if (code == S_OK)
-        code = s_deadline_set(s, s->current, until);
+    int code = s_begin_poll_wait(s, until);
     if (code < 0)
         return code;
     int refused = queue_request(s, request, kind);

@@ -142,11 +142,7 @@ static int queue_up(s_sched *s, s_tasklet *me, i_op *op)
 /* Takes the operation over when it returns 0: the caller must s_suspend. */
 static int begin_wait(s_sched *s, const i_op *from, int64_t until)
 {
-    int code = s_may_block(s);
-    if (code == S_OK)
-        code = s_poll_begin(s);
-    if (code == S_OK)
-        code = s_deadline_set(s, s->current, until);
+    int code = s_begin_poll_wait(s, until);
     if (code < 0)
         return code;
     i_op *op = c_malloc(sizeof(*op));

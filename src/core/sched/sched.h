@@ -182,16 +182,6 @@ int s_join_again(s_sched *s, s_tasklet *t, s_tasklet *target, int want_result, i
 int s_sleep_again(s_sched *s, s_tasklet *t, int64_t nanoseconds);
 
 int64_t s_now(s_sched *s);
-/* The current tasklet begins to wait: S_OK, with its deadline set, or S_E_.  `late`: the one for a
- * time that is over (S_FOREVER never is). */
-static inline int s_begin_wait(s_sched *s, int64_t until, int late)
-{
-    if (until != S_FOREVER && until <= s_now(s))
-        return late;
-    int code = s_may_block(s);
-    return code == S_OK ? s_deadline_set(s, s->current, until) : code;
-}
-
 /* The same, some milliseconds coarse, at a quarter of the cost. */
 int64_t s_now_coarse(const s_sched *s);
 int s_timer_arm(s_sched *s, s_timer *timer, int64_t when);
@@ -202,6 +192,25 @@ void s_timers_fire(s_sched *s);
 void s_idle(s_sched *s);
 /* From now on the scheduler has a poller: 0, or S_E_SYSTEM - errno. */
 int s_poll_begin(s_sched *s);
+
+/* The current tasklet begins to wait: S_OK, with its deadline set, or S_E_.  `late`: the one for a
+ * time that is over (S_FOREVER never is). */
+static inline int s_begin_wait(s_sched *s, int64_t until, int late)
+{
+    if (until != S_FOREVER && until <= s_now(s))
+        return late;
+    int code = s_may_block(s);
+    return code == S_OK ? s_deadline_set(s, s->current, until) : code;
+}
+
+/* The current tasklet begins to wait in the poller: S_OK, with its deadline set, or S_E_. */
+static inline int s_begin_poll_wait(s_sched *s, int64_t until)
+{
+    int code = s_may_block(s);
+    if (code == S_OK)
+        code = s_poll_begin(s);
+    return code == S_OK ? s_deadline_set(s, s->current, until) : code;
+}
 
 /* The name of a tasklet as its `name` would be, read as plain memory, with a 0 after it: its size.
  * `room` is 32 or more.  (run_interval.c) */
