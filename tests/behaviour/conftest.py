@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -156,3 +157,14 @@ def alarm() -> Iterator[Callable[[Callable[[int, object], object]], None]]:
     yield later
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Those of the tests, and contexts with them; only their tests import ssl."""
+    from helpers_certificates import Certificates
+
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("no openssl command on this machine, which makes the certificates")
+    return Certificates(tmp_path_factory.mktemp("certificates"), openssl)

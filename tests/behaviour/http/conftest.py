@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
-from helpers_certificates import Certificates
 
 import loomlet
 from loomlet import net
@@ -30,15 +27,6 @@ class Site:
                 stream.send_all(part)
                 loomlet.sleep(0)
             return b"".join(stream)
-
-
-@pytest.fixture(scope="session")
-def certificates(tmp_path_factory):
-    """Those of the tests, and contexts with them."""
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("no openssl command on this machine, which makes the certificates")
-    return Certificates(tmp_path_factory.mktemp("certificates"), openssl)
 
 
 @pytest.fixture

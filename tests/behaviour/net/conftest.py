@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -90,15 +89,6 @@ def fill() -> Callable[[net.Stream], int]:
         return count
 
     return send
-
-
-@pytest.fixture(scope="session")
-def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    """Those of the tests, and contexts with them."""
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("no openssl command on this machine, which makes the certificates")
-    return Certificates(tmp_path_factory.mktemp("certificates"), openssl)
 
 
 @pytest.fixture

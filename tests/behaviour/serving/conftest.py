@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
-from helpers_certificates import Certificates
 from helpers_serving import Serving
 
 
@@ -23,15 +20,6 @@ def serve(tmp_path):
     for one in made:
         one.close()
         assert "has not ended well" not in one.log
-
-
-@pytest.fixture(scope="session")
-def certificates(tmp_path_factory):
-    """Those of the tests."""
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("no openssl command on this machine, which makes the certificates")
-    return Certificates(tmp_path_factory.mktemp("certificates"), openssl)
 
 
 @pytest.fixture
