@@ -43,6 +43,7 @@ from loomlet._core_threads import _gil_ends as _gil_ends
 from loomlet._core_threads import _gil_hooks as _gil_hooks
 from loomlet._core_threads import _gil_share as _gil_share
 from loomlet._core_threads import _gil_status as _gil_status
+from loomlet._core_threads import _gil_wakes as _gil_wakes
 from loomlet._core_threads import nopreempt as nopreempt
 
 _P = ParamSpec("_P")

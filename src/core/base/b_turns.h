@@ -1,28 +1,28 @@
-/* Who is woken when a lock is given back, if some threads go before others.
+/* Which waiter is woken when a lock is released, if some threads go before others.
  *
- * Most threads wait for the lock in the usual way, for a condition variable.  Threads that go first
- * do not.  Each of them is on its way, awake and sure to try the lock next, or it sleeps here.
- * Whoever gives the lock back asks b_turns_next():
+ * Most threads wait for the lock in the usual way, on a condition variable.  Threads that go first
+ * do not.  Each of them is either coming, which means that it is awake and sure to try the lock
+ * next, or asleep here.  The thread that releases the lock asks b_turns_next():
  *
- * - Somebody is on its way: nobody has to be woken.  Who is woken all the same takes the processor
- *   of the one who is on its way, or the lock.
- * - Else the one who has slept here longest is woken, and is on its way from then on.
- * - If a thread that does not go first stands by, which means that it is awake and looks at the
- * lock before it sleeps, nobody has to be woken either.
- * - Else the condition variable is signalled, as without us.
+ * - If a thread is coming, no other one has to be woken.  Woken all the same, it would take the
+ *   processor of the one that is coming, or the lock.
+ * - Else the one that has slept here longest is woken, and is coming from then on.
+ * - Else, if a thread that does not go first stands by, no other one has to be woken either: it is
+ *   awake, and looks at the lock before it sleeps.
+ * - Else the condition variable is signalled, as it would be without us.
  *
- * Who stands by gets the lock before those who have waited longer.  So a thread does that for a
- * limited time in a row; then it sleeps once, behind all others.
+ * A thread that stands by gets the lock before those that have waited longer.  So it may do that
+ * for a limited time in a row; then it sleeps once, behind all others.
  *
  * Invariants.  A thread is counted in `coming`, or its link is in `sleepers`, or it does not go
- * first.  Once it is not on its way any more it tries the lock in the usual way, at once, before it
- * does anything else.  So where nobody is woken, the one who was on its way finds the lock free, or
- * finds another who took it and who will ask b_turns_next() in turn.
+ * first.  When it stops coming it tries the lock in the usual way, at once, before it does anything
+ * else.  So where no thread is woken, the one that was coming finds the lock free, or finds that
+ * another has taken it, which will call b_turns_next() in turn.
  *
  * Threads.  The lock's mutex is held in all functions but b_turns_leave() and b_turns_stands(),
  * which may come at any time.
  *
- * Rejected: sleeping for the condition variable like others (it wakes who waits longest, which is
+ * Rejected: sleeping on the condition variable like others (it wakes the longest waiter, which is
  * usually a thread that does not go first).
  */
 #ifndef LOOMLET_B_TURNS_H
@@ -54,26 +54,26 @@ static inline void b_turns_begin(b_turns *turns)
     b_list_init(&turns->sleepers);
 }
 
-/* The calling thread goes first from now on, and is on its way. */
+/* The calling thread goes first from now on, and is coming. */
 static inline void b_turns_come(b_turns *turns)
 {
     __atomic_fetch_add(&turns->coming, 1, __ATOMIC_SEQ_CST);
 }
 
-/* It was on its way, and tries the lock in the usual way now. */
+/* It was coming, and tries the lock in the usual way now. */
 static inline void b_turns_leave(b_turns *turns)
 {
     __atomic_fetch_sub(&turns->coming, 1, __ATOMIC_SEQ_CST);
 }
 
-/* It was on its way, and is about to sleep. */
+/* It was coming, and is about to sleep. */
 static inline void b_turns_sleep(b_turns *turns, b_link *link)
 {
     b_append(&turns->sleepers, link);
     b_turns_leave(turns);
 }
 
-/* It has slept, and is on its way again. */
+/* It has slept, and is coming again. */
 static inline void b_turns_awake(b_turns *turns, b_link *link)
 {
     if (!b_linked(link))
@@ -111,7 +111,7 @@ static inline int b_turns_stands(const b_turns *turns)
     return __atomic_load_n(&turns->stands, __ATOMIC_RELAXED);
 }
 
-/* The lock is given back. */
+/* The lock is released. */
 static inline b_turn b_turns_next(b_turns *turns, b_link **woken)
 {
     if (__atomic_load_n(&turns->coming, __ATOMIC_SEQ_CST) > 0)

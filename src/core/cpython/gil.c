@@ -22,14 +22,6 @@
  * nobody is asked for PATIENCE: the thread that has just woken us may be about to sleep.  Where no
  * thread computes nobody is asked, and it costs two stores.
  *
- * Woken from its own processor.  The system may let a sleeper run as soon as it is woken, in the
- * place of its waker, which has the GIL still and could leave it only if it ran.  Then nothing that
- * this thread does while it stays awake can help: it yields once, which lets the waker go on, and
- * usually finds the GIL free after that.  If not it sleeps until the GIL is free, for as long as
- * the interpreter would have waited, and only then asks.  A yield may also let a third program run,
- * for a whole slice of the system: one that took that long is not repeated soon (as b_spin_fail
- * says, up to YIELD_MOST).
- *
  * The share.  What a thread takes in this way it spends of the share (base/b_share.h): from the
  * moment it got the GIL until it leaves Python again, but no more than LONGEST_HOLD, because then
  * it has had to drop the GIL like others; and SWITCH_COST, for the time until the other one runs
@@ -51,8 +43,8 @@
  * known is taken for somebody.
  *
  * Invariants.  `asking` counts the threads between their look at `share` and the request.  A hold
- * belongs to its OS thread, and only that one touches it.  Who has left a wait for the GIL here
- * goes on to PyEval_RestoreThread() at once: gil_turns.c counts on it.
+ * belongs to its OS thread, and only that one touches it.  A thread whose wait for the GIL ends
+ * here calls PyEval_RestoreThread() at once: gil_turns.c counts on it.
  *
  * The end.  The thread that ends the interpreter would wait for ever if a thread asked it to drop
  * the GIL that then is not allowed to take it any more.  So before that, nobody may ask, and what
@@ -80,7 +72,7 @@
 
 #include "base/b_share.h"
 #include "cpython/gil.h"
-#include "cpython/gil_turns.h"
+#include "cpython/gil_wakes.h"
 
 #ifndef Py_GIL_DISABLED
 
@@ -92,8 +84,6 @@
 #define LONGEST_HOLD 5000000
 #define CONTENDED 20000000
 #define CHANCE 100000
-#define LONGEST_YIELD 100000
-#define YIELD_MOST 8191
 #define SHORT_ABSENCE 200000
 #define HALF (B_SHARE_WHOLE / 2)
 
@@ -112,7 +102,6 @@ typedef struct {
 const int c_has_gil = 1;
 
 static __thread paid_hold hold;
-static __thread b_spin yields; /* whether to yield to a waker on the same processor */
 static p_lock guard;
 static b_share bucket = {HALF, 0, 0};
 static int64_t share = HALF;  /* atomic: of the bucket; 0: nobody asks */
@@ -398,30 +387,18 @@ static int is_taken_for_a_moment(const struct _gil_runtime_state *gil)
     return gil_is_taken(gil) && is_burst(gil_holder(gil));
 }
 
-static void yield_to_waker(void)
-{
-    if (yields.needed > 0) {
-        yields.needed--;
-        return;
-    }
-    int64_t began = p_now();
-    p_yield();
-    if (p_now() - began > LONGEST_YIELD)
-        b_spin_fail(&yields, YIELD_MOST);
-    else
-        yields.vain /= 2;
-}
-
 static void let_waker_leave(struct _gil_runtime_state *gil)
 {
+    c_turn unhurried = {0};
     int why = errno;
-    if (is_taken_for_a_moment(gil))
-        yield_to_waker();
+    if (gil_is_taken(gil))
+        c_wake_yield();
     if (is_taken_for_a_moment(gil)) {
         p_condition_enter(&gil->mutex);
         if (gil_is_taken(gil))
-            p_condition_wait(&gil->cond, &gil->mutex, p_now() + (int64_t)gil->interval * 1000);
-        p_condition_leave(&gil->mutex);
+            c_turn_sleep(&unhurried, gil, p_now() + (int64_t)gil->interval * 1000);
+        else
+            p_condition_leave(&gil->mutex);
     }
     errno = why;
 }
@@ -430,6 +407,7 @@ static void let_waker_leave(struct _gil_runtime_state *gil)
 
 PyThreadState *c_io_leave(void)
 {
+    c_wake_leave();
     if (B_UNLIKELY(hold.since != 0))
         pay_hold();
     return PyEval_SaveThread();
@@ -477,6 +455,24 @@ void c_io_returning(PyThreadState *ts)
     note_returned(ts);
 }
 
+/* ---- waking others -------------------------------------------------------------------------- */
+
+void c_gil_wake(void (*wake)(void *what), void *what)
+{
+    struct _gil_runtime_state *gil = gil_of_interpreter();
+    if (!may_ask() || !is_only_interpreter()) {
+        wake(what);
+        return;
+    }
+    c_turns_intercept(gil, await_gil, is_burst);
+    c_wake(gil, c_turns_may_postpone(), wake, what);
+}
+
+int64_t c_gil_wakes(void)
+{
+    return c_wakes_postponed();
+}
+
 /* ---- settings --------------------------------------------------------------------------- */
 
 void c_gil_share_set(int64_t millionths)
@@ -510,6 +506,7 @@ void c_gil_priority_end(void)
     while (__atomic_load_n(&asking, __ATOMIC_SEQ_CST) > 0)
         p_yield();
     c_turns_end();
+    c_wakes_end();
     gil_withdraw_request(PyThreadState_Get());
 }
 
@@ -523,6 +520,16 @@ void c_gil_priority_after_fork(void)
 #else
 
 const int c_has_gil = 0;
+
+int64_t c_gil_wakes(void)
+{
+    return 0;
+}
+
+void c_gil_wake(void (*wake)(void *what), void *what)
+{
+    wake(what);
+}
 
 int c_gil_is_taken(void)
 {

@@ -27,6 +27,12 @@ void c_io_return_woken(PyThreadState *ts, int here);
 int c_io_left(const PyThreadState *ts);
 void c_io_returning(PyThreadState *ts);
 
+/* Of an attached thread: wake(what) wakes another thread, which needs the GIL.  It is called at
+ * once, or when the caller has released the GIL, which it does at its next safepoint or before. */
+void c_gil_wake(void (*wake)(void *what), void *what);
+/* How often it had to wait for that. */
+int64_t c_gil_wakes(void);
+
 /* The share of the time for which such threads may go first, in millionths; 0: they wait like
  * others.  Any thread, attached where it is set. */
 void c_gil_share_set(int64_t millionths);

@@ -5,7 +5,8 @@
  * always another one: a second thread that computes.  Woken, it takes the GIL, or the processor on
  * which the one that asked spins; then the latter waits for as long as the system leaves a thread
  * at work, or for the switch interval.  So the interpreter's three calls around these variables
- * are intercepted (p_condition_intercept), for the whole process, at the first request of all:
+ * are intercepted (p_condition_intercept), for the whole process, at the first request or postponed
+ * wake of all:
  *
  * - The signal of a drop goes to those who go first (base/b_turns.h): one that is on its way is
  * left alone, and one that sleeps is woken instead of the one that has waited longest.
@@ -44,9 +45,12 @@
  */
 #include "cpython/gil_turns.h"
 
+#include "cpython/gil_wakes.h"
+
 #ifndef Py_GIL_DISABLED
 
 #define SWITCH 20000
+#define SWITCH_SPIN 3000
 #define STAND_BY 50000
 
 enum { NOT_TRIED, TRIES, INTERCEPTS, CANNOT };
@@ -73,19 +77,25 @@ static int end_way(void)
 static int wake_next_turn(const void *condition)
 {
     b_link *woken = NULL;
-    if (condition != drop_condition || __atomic_load_n(&has_ended, __ATOMIC_RELAXED))
+    if (condition != drop_condition)
         return 0;
-    end_way();
+    int ends = __atomic_load_n(&has_ended, __ATOMIC_RELAXED);
+    if (!ends)
+        end_way();
+    c_wake_after_drop(gil_of_interpreter());
+    if (ends)
+        return 0;
     b_turn turn = b_turns_next(&turns, &woken);
     if (turn == B_TURN_WAKES)
         p_unpark(&B_CONTAINER(woken, c_turn, link)->parker);
     return turn != B_TURN_USUAL;
 }
 
-/* Until the GIL is free, another thread has it, or a time is over. */
-static void spin_while_held(const struct _gil_runtime_state *gil, uintptr_t holder, int64_t until)
+/* Until another thread has the GIL, or a time is over; `or_free`: also until the GIL is free. */
+static void spin_while_held(const struct _gil_runtime_state *gil, uintptr_t holder, int or_free,
+                            int64_t until)
 {
-    while (gil_is_taken(gil) && gil_holder(gil) == holder && p_now() < until)
+    while (gil_holder(gil) == holder && (gil_is_taken(gil) || !or_free) && p_now() < until)
         p_relax();
 }
 
@@ -97,7 +107,7 @@ static int stand_by(const struct _gil_runtime_state *gil, void *mutex)
         !b_turns_stand(&turns, &on_way, now, (int64_t)gil->interval * 1000))
         return 0;
     p_condition_leave(mutex);
-    spin_while_held(gil, holder, now + STAND_BY);
+    spin_while_held(gil, holder, 1, now + STAND_BY);
     p_condition_enter(mutex);
     b_turns_end_stand(&turns);
     return !gil_is_taken(gil);
@@ -115,19 +125,25 @@ static int come_again(struct _gil_runtime_state *gil, void *mutex)
     return 0;
 }
 
+/* The other one may have been woken on the processor of this thread. */
 static int await_switch(const struct _gil_runtime_state *gil, void *mutex)
 {
     uintptr_t dropped = gil_holder(gil);
+    int64_t now = p_now(), until = now + SWITCH;
     p_condition_leave(mutex);
-    int64_t until = p_now() + SWITCH;
-    while (gil_holder(gil) == dropped && p_now() < until)
-        p_relax();
+    for (; gil_holder(gil) == dropped && now < until; now = p_now()) {
+        spin_while_held(gil, dropped, 0, now + SWITCH_SPIN);
+        if (gil_holder(gil) == dropped)
+            p_yield();
+    }
     p_condition_enter(mutex);
     return gil_holder(gil) != dropped;
 }
 
 static int wait_by_turns(const void *condition, void *mutex)
 {
+    if (condition == switch_condition && c_wake_is_reason())
+        return 1;
     if (__atomic_load_n(&has_ended, __ATOMIC_RELAXED))
         return 0;
     if (condition == drop_condition) {
@@ -154,6 +170,12 @@ void c_turns_intercept(const struct _gil_runtime_state *gil,
     is_brief_holder = is_brief;
     state = p_condition_intercept(Py_None, &hooks) > 0 ? INTERCEPTS : CANNOT;
     __atomic_store_n(&interception, state, __ATOMIC_RELEASE);
+}
+
+int c_turns_may_postpone(void)
+{
+    return __atomic_load_n(&interception, __ATOMIC_ACQUIRE) == INTERCEPTS &&
+           !__atomic_load_n(&has_ended, __ATOMIC_RELAXED) && !b_turns_stands(&turns);
 }
 
 void c_turn_begin(c_turn *turn)
@@ -210,6 +232,7 @@ void c_turns_end(void)
 void c_turns_after_fork(void)
 {
     b_turns_begin(&turns);
+    c_wakes_after_fork();
     on_way = 0;
 }
 

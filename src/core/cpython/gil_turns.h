@@ -31,6 +31,9 @@ static inline uintptr_t gil_holder(const struct _gil_runtime_state *gil)
 void c_turns_intercept(const struct _gil_runtime_state *gil,
                        void (*await)(struct _gil_runtime_state *gil),
                        int (*is_brief)(uintptr_t holder));
+/* Whether what comes at a drop will come: drops are intercepted, and the interpreter is not about
+ * to end.  0 also while a thread waits for the GIL that does not sleep. */
+int c_turns_may_postpone(void);
 /* The caller goes first from now on, if threads can. */
 void c_turn_begin(c_turn *turn);
 /* It does not any more, and tries the GIL like others, at once. */

@@ -20,6 +20,7 @@
  * A deadline is a timer of its own that owns a reference to its tasklet: a tasklet that has one is
  * never garbage.
  */
+#include "cpython/gil.h"
 #include "sched/carrier.h"
 #include "sched/internal.h"
 #include "sched/sitter.h"
@@ -45,6 +46,21 @@ s_sched *s_wake_on_owner(s_tasklet *t)
     return NULL;
 }
 
+static void wake_thread(void *s)
+{
+    s_wake_thread(s);
+}
+
+void s_wake_thread_later(s_sched *to)
+{
+    const p_parker *parker =
+        __atomic_load_n(&to->polls, __ATOMIC_SEQ_CST) ? &to->poller.parker : &to->parker;
+    if (__atomic_load_n(&parker->word, __ATOMIC_SEQ_CST) == P_ASLEEP)
+        c_gil_wake(wake_thread, to);
+    else
+        s_wake_thread(to);
+}
+
 void s_wake_slow(s_sched *s, s_tasklet *t)
 {
     if (t->owner == s) {
@@ -53,7 +69,7 @@ void s_wake_slow(s_sched *s, s_tasklet *t)
     }
     s_sched *owner = s_wake_on_owner(t);
     if (owner != NULL)
-        s_wake_thread(owner);
+        s_wake_thread_later(owner);
 }
 
 void s_wake_all(s_sched *s, b_link *claimed, PyObject *value)

@@ -48,6 +48,9 @@ static inline void s_wake_thread(s_sched *to)
         p_unpark(&to->parker);
 }
 
+/* The same from an attached thread.  A thread that sleeps may be woken a moment later, when the
+ * caller has released the GIL (cpython/gil_wakes.c). */
+void s_wake_thread_later(s_sched *to);
 /* Ends the wait of a blocked tasklet with `error` (stolen).  1 when it did. */
 int s_interrupt(s_sched *s, s_tasklet *t, PyObject *error);
 /* The same from any thread: on another one than its owner's it is requested, and 1 is returned. */

@@ -26,6 +26,13 @@ static PyObject *read_gil_status(PyObject *module, PyObject *unused)
                          (long long)counts.deferred, (long long)counts.spent);
 }
 
+/* _gil_wakes() -> how often a thread that woke another one has left the GIL first. */
+static PyObject *count_gil_wakes(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyLong_FromLongLong(c_gil_wakes());
+}
+
 /* _gil_hooks(module or None, on) -> how many words were changed: see patch_io_hooks; None: the
  * modules that are part of the interpreter. */
 static PyObject *set_gil_hooks(PyObject *module, PyObject *args)
@@ -56,5 +63,6 @@ PyMethodDef bind_gil_functions[] = {
     {"_gil_status", read_gil_status, METH_NOARGS, NULL},
     {"_gil_hooks", set_gil_hooks, METH_VARARGS, NULL},
     {"_gil_ends", end_gil_priority, METH_NOARGS, NULL},
+    {"_gil_wakes", count_gil_wakes, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
