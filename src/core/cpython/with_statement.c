@@ -8,8 +8,10 @@
  * ours is an ordinary one, which is soft anyway.
  *
  * Spares.  Each `with` makes two such objects and drops them, which would cost more than the rest
- * of it.  So each thread keeps a few for the next time, until it ends.  One that is kept has no
- * reference count, refers to nothing and is not tracked by the collector.
+ * of it.  So each thread keeps a few for the next time, until it ends.  One that is kept has one
+ * reference, which is the thread's, and refers to nothing.  The collector tracks it all the time:
+ * to be made known to it and forgotten by it would be half of what a `with` costs.  Whoever finds
+ * it by gc.get_objects() cannot call it.
  *
  * The types of the interpreter's own locks get descriptors that do the same where that instruction
  * binds them.  To everybody else they give the method that the type had, and where a call loads it
@@ -23,11 +25,14 @@
 #include "cpython/bytecode.h"
 #include "cpython/with_statement.h"
 
-typedef struct {
+typedef struct bound_with_method {
     PyObject_HEAD
     vectorcallfunc call;
-    PyObject *self;
-    const c_with_methods *methods;
+    PyObject *self; /* NULL: it is a spare */
+    union {
+        const c_with_methods *methods;
+        struct bound_with_method *next_spare;
+    };
     int is_exit;
 } bound_with_method;
 
@@ -48,28 +53,63 @@ PyObject *c_with_exit_of(PyObject *self)
 
 #define SPARES 4
 
+static PyObject *bound_with_method_call(PyObject *callable, PyObject *const *args, size_t nargsf,
+                                        PyObject *kwnames);
+
 static __thread struct {
-    bound_with_method *first; /* linked by `self` */
-    int room;                 /* for so many more; 0 when the thread has ended */
+    bound_with_method *first;
+    int room; /* for so many more; 0 when the thread has ended */
 } spares __attribute__((tls_model("initial-exec"))) = {NULL, SPARES};
 
-static bound_with_method *take_spare(PyTypeObject *type)
+static B_NOINLINE bound_with_method *new_bound_method(PyTypeObject *type)
+{
+    bound_with_method *b = PyObject_GC_New(bound_with_method, type);
+    if (b == NULL)
+        return NULL;
+    b->call = bound_with_method_call;
+    b->self = NULL;
+    PyObject_GC_Track((PyObject *)b);
+    return b;
+}
+
+static inline bound_with_method *take_spare(PyTypeObject *type)
 {
     bound_with_method *spare = spares.first;
-    if (spare == NULL)
-        return PyObject_GC_New(bound_with_method, type);
-    spares.first = (bound_with_method *)spare->self;
+    if (B_UNLIKELY(spare == NULL))
+        return new_bound_method(type);
+    spares.first = spare->next_spare;
     spares.room++;
-    PyObject_Init((PyObject *)spare, type);
     return spare;
+}
+
+/* One whose last reference is gone, and which refers to nothing. */
+static inline void keep_spare(bound_with_method *b)
+{
+#if C_FREE_THREADED
+    PyObject_GC_UnTrack((PyObject *)b);
+    PyObject_Init((PyObject *)b, Py_TYPE((PyObject *)b));
+    PyObject_GC_Track((PyObject *)b);
+#else
+    Py_SET_REFCNT((PyObject *)b, 1);
+#endif
+    b->next_spare = spares.first;
+    spares.first = b;
+    spares.room--;
+}
+
+static void free_bound_method(bound_with_method *b)
+{
+    PyObject_GC_UnTrack((PyObject *)b);
+    PyObject_GC_Del(b);
 }
 
 void c_with_end_thread(void)
 {
     spares.room = 0;
     for (bound_with_method *spare; (spare = spares.first) != NULL;) {
-        spares.first = (bound_with_method *)spare->self;
-        PyObject_GC_Del(spare);
+        spares.first = spare->next_spare;
+        spare->next_spare = NULL;
+        Py_DECREF((PyObject *)spare);
     }
 }
 
@@ -81,6 +121,10 @@ static PyObject *bound_with_method_call(PyObject *callable, PyObject *const *arg
     bound_with_method *b = (bound_with_method *)callable;
     Py_ssize_t given = PyVectorcall_NARGS(nargsf), want = b->is_exit ? 3 : 0;
     (void)args;
+    if (B_UNLIKELY(b->self == NULL)) {
+        PyErr_SetString(PyExc_TypeError, "this method is bound to no object");
+        return NULL;
+    }
     if (given != want || kwnames != NULL) {
         PyErr_Format(PyExc_TypeError, "%s() takes %zd arguments, %zd given",
                      b->is_exit ? "__exit__" : "__enter__", want, given);
@@ -92,22 +136,20 @@ static PyObject *bound_with_method_call(PyObject *callable, PyObject *const *arg
     return b->methods->enter(b->self, &site);
 }
 
-/* Untracks first: what runs when the object goes away may collect garbage. */
+/* It refers to nothing any more before something else is freed: what runs then may collect garbage
+ * or need a spare. */
 static void bound_with_method_dealloc(PyObject *object)
 {
     bound_with_method *b = (bound_with_method *)object;
     PyObject *self = b->self;
-    PyObject_GC_UnTrack(object);
+    b->self = NULL;
     if (last_exit == b)
         last_exit = NULL;
-    if (spares.room > 0) {
-        spares.room--;
-        b->self = (PyObject *)spares.first;
-        spares.first = b;
-    } else {
-        PyObject_GC_Del(object);
-    }
-    Py_DECREF(self);
+    if (B_LIKELY(spares.room > 0))
+        keep_spare(b);
+    else
+        free_bound_method(b);
+    Py_XDECREF(self);
 }
 
 static int bound_with_method_traverse(PyObject *object, visitproc visit, void *arg)
@@ -120,11 +162,12 @@ static int bound_with_method_traverse(PyObject *object, visitproc visit, void *a
 static PyObject *bound_with_method_reduce(PyObject *object, PyObject *unused)
 {
     (void)unused;
+    PyObject *self = ((bound_with_method *)object)->self;
     PyObject *builtins = PyEval_GetBuiltins();
     PyObject *get = builtins ? PyMapping_GetItemString(builtins, "getattr") : NULL;
     if (get == NULL)
         return NULL;
-    return Py_BuildValue("N(Os)", get, ((bound_with_method *)object)->self,
+    return Py_BuildValue("N(Os)", get, self != NULL ? self : Py_None,
                          ((bound_with_method *)object)->is_exit ? "__exit__" : "__enter__");
 }
 
@@ -149,11 +192,9 @@ static PyObject *bind_with_method(PyObject *self, const c_with_methods *methods,
     bound_with_method *b = take_spare(&bound_with_method_type);
     if (b == NULL)
         return NULL;
-    b->call = bound_with_method_call;
     b->self = Py_NewRef(self);
     b->methods = methods;
     b->is_exit = is_exit;
-    PyObject_GC_Track((PyObject *)b);
     if (b->is_exit)
         last_exit = b;
     return (PyObject *)b;
