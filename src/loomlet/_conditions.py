@@ -1,14 +1,13 @@
 """Condition and Barrier.
 
-Condition.  The native base waits: notify() moves a waiter from the queue of the condition into that
-of the lock, so a wait that gives True holds the lock.  All other ends of a wait are handled here:
-whatever ends wait(), the caller holds the lock again.  It is taken behind a shield, and again if
-something is thrown meanwhile, which is raised afterwards.  Only a deadlock is raised at once: then
-nobody is left who could release the lock.
+Condition.  The native base does the waiting, and its waiters hold the lock again however a wait
+ends; wait_for() is written by means of it.
 
 A condition of a lock that is none of ours, as one of `threading` or a program's own, is another
-class, in Python: each waiter waits for a lock of its own, which notify() releases, and takes the
-other one again as above.
+class, in Python: each waiter waits for a lock of its own, which notify() releases.  Whatever ends
+wait(), the caller takes the other lock again: behind a shield, and once more if something is thrown
+meanwhile, which is raised afterwards.  Only a deadlock is raised at once: then nobody is left who
+could release the lock.
 
 Barrier.  Each round is an object of its own with an event, so that those who come again for the
 next round cannot be taken for those who have not left the last one.
@@ -26,11 +25,13 @@ from typing import Any, Self
 
 from loomlet import _core
 from loomlet._core import CancelScope, Event, Lock
+from loomlet._own_methods import with_own_methods
 from loomlet.errors import Deadlock
 
 __all__ = ["Barrier", "Condition"]
 
 
+@with_own_methods
 class Condition(_core.Condition):
     """Condition(lock=None): waits until something that a lock protects has changed.
 
@@ -54,24 +55,6 @@ class Condition(_core.Condition):
         condition: Self = made
         return condition
 
-    def wait(self, timeout: float | None = None) -> bool:
-        """Releases the lock, waits for a notification, and takes the lock again.
-
-        Returns True, or False when none has come within `timeout` seconds.  RuntimeError if the
-        calling tasklet does not hold the lock.
-        """
-        depth = self._depth
-        if not depth:
-            raise RuntimeError(f"cannot wait for {self!r}: the tasklet does not hold its lock")
-        try:
-            if self._wait(timeout):
-                return True
-        except BaseException:
-            self._take_again(depth)
-            raise
-        self._take_again(depth)
-        return False
-
     def wait_for(self, predicate: Callable[[], object], timeout: float | None = None) -> object:
         """Waits until predicate() is true; returns what it gave, which is false when the time is
         over."""
@@ -82,21 +65,6 @@ class Condition(_core.Condition):
                 break
             self.wait(left)
         return found
-
-    def _take_again(self, depth: int) -> None:
-        thrown: BaseException | None = None
-        while not self._depth:
-            try:
-                with CancelScope(shield=True):
-                    self.acquire()
-            except Deadlock:
-                raise
-            except BaseException as error:
-                thrown = error
-        for _ in range(1, depth):
-            self.acquire()
-        if thrown is not None:
-            raise thrown
 
 
 class _ConditionOfAnother(Condition):

@@ -36,6 +36,7 @@ from loomlet._core_sync import RLock as RLock
 from loomlet._core_sync import RWLock as RWLock
 from loomlet._core_sync import RWLockSide as RWLockSide
 from loomlet._core_sync import Semaphore as Semaphore
+from loomlet._core_sync import _own_method as _own_method
 from loomlet._core_sync import _queue_fill as _queue_fill
 from loomlet._core_sync import _queue_snapshot as _queue_snapshot
 from loomlet._core_threads import Pinned as Pinned

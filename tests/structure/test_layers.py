@@ -62,7 +62,7 @@ PYTHON_LEVELS = (
         "loomlet._core_threads",
     ),
     ("loomlet._after_import", "loomlet._alias", "loomlet._core", "loomlet._public"),
-    ("loomlet._pinned", "loomlet._waits"),
+    ("loomlet._own_methods", "loomlet._pinned", "loomlet._waits"),
     ("loomlet.errors",),
     (
         "loomlet._conditions",

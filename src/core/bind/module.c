@@ -120,6 +120,7 @@ static int add_functions(PyObject *module)
                                              bind_heap_functions,
                                              bind_preempt_functions,
                                              bind_gil_functions,
+                                             bind_gate_functions,
                                              bind_fiber_functions,
                                              bind_greenlet_functions,
                                              bind_extension_functions,

@@ -111,16 +111,18 @@ int s_remove(s_sched *s, s_tasklet *t)
 }
 
 /* Takes `t` out of its queue, so that the caller owns it and can run it now; it passes for running
- * meanwhile.  `behind` is what it stood behind in the run queue, or the tail. */
-static int claim_to_run(s_sched *s, s_tasklet *t, b_link **behind)
+ * meanwhile.  `error`: what it shall raise, or NULL; then S_KEEPS_ERROR too.  `behind` is what it
+ * stood behind in the run queue, or the tail. */
+static int claim_to_run(s_sched *s, s_tasklet *t, PyObject *error, b_link **behind)
 {
+    int detached;
     *behind = t->state == S_READY ? t->wait.link.prev : s->ready.prev;
     switch (t->state) {
     case S_BLOCKED:
-        if (!t->kind->detach(t))
-            return 0;
-        s_deadline_drop(s, t);
-        return 1;
+        detached = error != NULL ? s_detach_for(t, error) : t->kind->detach(t);
+        if (detached == 1)
+            s_deadline_drop(s, t);
+        return detached;
     case S_READY:
         b_unlink(&t->wait.link);
         break;
@@ -233,7 +235,7 @@ PyObject *s_run_now(s_sched *s, s_tasklet *t, int how, const c_call_site *site, 
         *code = how & S_STAY ? change_there(t, s_handle_run, NULL) : S_E_THREAD;
     else if (s->trap)
         *code = S_E_TRAPPED;
-    else if (t != s->current && !claim_to_run(s, t, &behind))
+    else if (t != s->current && !claim_to_run(s, t, NULL, &behind))
         *code = S_E_TRAPPED;
     else if (t != s->current) {
         if (t->wait.value == NULL && t->error == NULL)
@@ -265,7 +267,12 @@ PyObject *s_throw(s_sched *s, s_tasklet *t, PyObject *error, int how, const c_ca
         Py_DECREF(error);
         return NULL;
     }
-    if (!claim_to_run(s, t, &behind)) /* its wake-up is on the way: the exception follows it */
+    int claimed = claim_to_run(s, t, error, &behind);
+    if (claimed == S_KEEPS_ERROR) {
+        Py_DECREF(error);
+        return Py_NewRef(Py_None);
+    }
+    if (!claimed) /* its wake-up is on the way: the exception follows it */
         return (*code = s_post_message(s, s_handle_throw, t, error)) < 0 ? NULL
                                                                          : Py_NewRef(Py_None);
     s_refuse(s, t);
@@ -277,6 +284,9 @@ PyObject *s_throw(s_sched *s, s_tasklet *t, PyObject *error, int how, const c_ca
 /* The claimed `t` forgets its frames and ends with `error`, which is stolen, at its next step. */
 static void discard_claimed(s_sched *s, s_tasklet *t, PyObject *error)
 {
+    int given = t->wait.value == Py_True || t->wait.value == Py_False;
+    if (given && t->kind != NULL && t->kind->discarded != NULL)
+        t->kind->discarded(s, t);
     s_refuse(s, t);
     t->kind = NULL;
     s_forget_frames(s, t);
@@ -287,7 +297,7 @@ static void discard_claimed(s_sched *s, s_tasklet *t, PyObject *error)
 static void handle_discard(s_sched *s, s_tasklet *t, PyObject *error)
 {
     b_link *behind;
-    if (t->state != S_DONE && s_may_discard(s, t) == S_OK && claim_to_run(s, t, &behind))
+    if (t->state != S_DONE && s_may_discard(s, t) == S_OK && claim_to_run(s, t, NULL, &behind))
         discard_claimed(s, t, error);
     else
         s_handle_throw(s, t, error);
@@ -305,7 +315,7 @@ int s_may_discard(const s_sched *s, const s_tasklet *t)
 int s_discard_later(s_sched *s, s_tasklet *t, PyObject *error)
 {
     b_link *behind;
-    if (!claim_to_run(s, t, &behind)) /* its wake-up is on the way: this follows it */
+    if (!claim_to_run(s, t, NULL, &behind)) /* its wake-up is on the way: this follows it */
         return s_post_message(s, handle_discard, t, error);
     discard_claimed(s, t, error);
     return S_OK;

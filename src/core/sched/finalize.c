@@ -29,12 +29,18 @@ static void exit_later(s_sched *s, s_tasklet *t, PyObject *error)
     }
 }
 
-/* Takes an unreachable tasklet out of whatever garbage it waits in. */
-static void take_from_garbage(s_tasklet *t)
+/* Takes an unreachable tasklet out of whatever garbage it waits in, for an error.  0: it has to
+ * wait for something else before it can raise that, and does. */
+static int take_from_garbage(s_tasklet *t, PyObject *error)
 {
-    s_leave_wait(t);
+    int detached = t->state == S_BLOCKED ? s_detach_for(t, error) : 0;
+    if (detached == S_KEEPS_ERROR)
+        return 0;
     t->state = S_PAUSED;
     t->kind = NULL;
+    if (detached)
+        Py_DECREF((PyObject *)t);
+    return 1;
 }
 
 static void exit_now(s_sched *s, s_tasklet *t, PyObject *error)
@@ -69,6 +75,23 @@ static int goes_silently(const s_tasklet *t)
     return t->stackless_rules && s_is_soft(t) && (t->kind == NULL || t->kind->stackless);
 }
 
+/* Steals `error`. */
+static void end_garbage(s_sched *s, s_tasklet *t, PyObject *error)
+{
+    if (!take_from_garbage(t, error)) {
+        Py_DECREF(error);
+        return;
+    }
+    if (s_is_soft(t))
+        s_adopt(s, t);
+    if (s->trap || t->owner != s) {
+        exit_later(s, t, error);
+    } else {
+        exit_now(s, t, error);
+        insist_on_end(s, t);
+    }
+}
+
 void s_finalize(s_tasklet *t)
 {
     if (t->is_main || !t->started || !(s_is_soft(t) || t->saved_as == S_C_STACK) ||
@@ -91,15 +114,7 @@ void s_finalize(s_tasklet *t)
         return;
     }
     t->garbage = 1;
-    take_from_garbage(t);
-    if (s_is_soft(t))
-        s_adopt(s, t);
-    if (s->trap || t->owner != s) {
-        exit_later(s, t, error);
-    } else {
-        exit_now(s, t, error);
-        insist_on_end(s, t);
-    }
+    end_garbage(s, t, error);
     if (t->saved_as == S_C_STACK)
         c_finalize_again((PyObject *)t);
     PyErr_SetRaisedException(pending);

@@ -60,12 +60,18 @@ typedef struct {
     unsigned long thread; /* ... or the OS thread */
 } s_target;
 
+/* What detaching a tasklet for an error may give, beside 0 and 1. */
+enum { S_KEEPS_ERROR = 2 };
+
 /* One reason to wait; upper rooms define theirs as constants. */
 typedef struct s_wait_kind {
     const char *name;
     /* Takes a blocked tasklet out of all queues; 1 when done (the caller then owns its reference),
      * 0 when it has been claimed already.  On the owner's thread. */
     int (*detach)(s_tasklet *t);
+    /* The same before `error` (borrowed) is raised in it.  S_KEEPS_ERROR: it is blocked still, and
+     * its wait ends with that error, in t->error, as soon as it may.  NULL: as `detach`. */
+    int (*detach_for)(s_tasklet *t, PyObject *error);
     /* The main tasklet would get Deadlock.  1: others were given an error first.  NULL: there is no
      * such thing. */
     int (*break_deadlock)(s_sched *s, s_tasklet *t);
@@ -86,6 +92,9 @@ typedef struct s_wait_kind {
     const struct s_wait_kind *given;
     void (*refused)(s_sched *s, s_tasklet *t, PyObject *value);
     unsigned char gives_items; /* `refused` wants to know of any value, not of True only */
+    /* It was woken with True or False, and before it runs its frames are dropped; NULL: as
+     * `refused`. */
+    void (*discarded)(s_sched *s, s_tasklet *t);
     /* Another thread has ended the wait: called on the owner's thread when that is known there;
      * NULL: nothing to do. */
     void (*arrived)(s_tasklet *t);
@@ -94,6 +103,7 @@ typedef struct s_wait_kind {
     unsigned char anywhere;
     /* The lock of the queue that it waits in; NULL: only its owner may take it out of there. */
     c_lock *(*lock)(const s_tasklet *t);
+    unsigned char shielded;   /* no cancel ends the wait */
     unsigned char stackless;  /* a wait of the Stackless API: so is a deadlock there */
     unsigned char insertable; /* insert() and run() end the wait, as if the tasklet were paused */
     unsigned char unfinished; /* wait.value is an s_rest, which it stays when the wait ends */

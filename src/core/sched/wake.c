@@ -127,9 +127,10 @@ void s_forget_waiters(b_link *queue)
 
 int s_interrupt(s_sched *s, s_tasklet *t, PyObject *error)
 {
-    if (t->state != S_BLOCKED || !t->kind->detach(t)) {
+    int detached = t->state == S_BLOCKED ? s_detach_for(t, error) : 0;
+    if (detached != 1) {
         Py_XDECREF(error);
-        return 0;
+        return detached == S_KEEPS_ERROR;
     }
     Py_CLEAR(t->wait.value);
     Py_XSETREF(t->error, error);

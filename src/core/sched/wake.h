@@ -51,7 +51,14 @@ static inline void s_wake_thread(s_sched *to)
 /* The same from an attached thread.  A thread that sleeps may be woken a moment later, when the
  * caller has released the GIL (cpython/gil_wakes.c). */
 void s_wake_thread_later(s_sched *to);
-/* Ends the wait of a blocked tasklet with `error` (stolen).  1 when it did. */
+
+/* Takes a blocked tasklet out of all queues for an error: s_wait_kind's detach_for. */
+static inline int s_detach_for(s_tasklet *t, PyObject *error)
+{
+    return t->kind->detach_for != NULL ? t->kind->detach_for(t, error) : t->kind->detach(t);
+}
+
+/* Ends the wait of a blocked tasklet with `error` (stolen).  1 when it did, or will. */
 int s_interrupt(s_sched *s, s_tasklet *t, PyObject *error);
 /* The same from any thread: on another one than its owner's it is requested, and 1 is returned. */
 int s_request_interrupt(s_sched *s, s_tasklet *t, PyObject *error);

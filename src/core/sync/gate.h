@@ -38,6 +38,16 @@ static B_INLINE int y_pass_or_queue(s_tasklet *me, y_gate *gate, const s_wait_ki
     return passed;
 }
 
+/* A wait for a condition has ended otherwise than by a notification: it waits for the lock. */
+extern const s_wait_kind y_condition_returning;
+
+/* Whoever waits for a condition has taken the lock as often as it says there (condition.c). */
+static inline uint32_t y_depth_after_wait(const s_tasklet *t)
+{
+    PyObject *value = t->wait.value;
+    return value != NULL && PyLong_CheckExact(value) ? (uint32_t)labs(PyLong_AsLong(value)) : 1;
+}
+
 /* The current tasklet passes before `until` (S_FOREVER: no limit; s_now or less: without waiting).
  * Py_True; what the kind has for a wait that was too long; NULL with *code, S_E_TIMEOUT if it would
  * have to wait and must not. */
@@ -90,6 +100,14 @@ static inline void y_let_pass_with(s_sched *s, s_tasklet *t, PyObject *value)
 static inline void y_let_pass(s_sched *s, s_tasklet *t)
 {
     y_let_pass_with(s, t, Py_NewRef(Py_True));
+}
+
+/* The same for one that has got a lock: it gives True, unless it has the lock because its wait for
+ * a condition is over.  What that is to raise, if anything, is in t->error. */
+static inline void y_let_hold(s_sched *s, s_tasklet *t)
+{
+    int returns = B_UNLIKELY(t->kind == &y_condition_returning);
+    y_let_pass_with(s, t, Py_NewRef(returns ? Py_False : Py_True));
 }
 
 /* The same for the claimed ones of a list, in its order. */

@@ -9,13 +9,6 @@ static int lock_target(const s_tasklet *t, int i, s_target *found)
     return i == 0;
 }
 
-/* Whoever waits for a condition has taken the lock as often as it says there (condition.c). */
-static uint32_t depth_after_wait(const s_tasklet *t)
-{
-    PyObject *value = t->wait.value;
-    return value != NULL && PyLong_CheckExact(value) ? (uint32_t)PyLong_AsLong(value) : 1;
-}
-
 /* Under the guard.  Who has it now, claimed; or NULL, and it is free. */
 static s_tasklet *pass_lock_on(y_lock *lock)
 {
@@ -23,7 +16,7 @@ static s_tasklet *pass_lock_on(y_lock *lock)
     if (next == NULL)
         lock->held = 0;
     else
-        y_lock_give(lock, next, depth_after_wait(next));
+        y_lock_give(lock, next, y_depth_after_wait(next));
     return next;
 }
 
@@ -38,7 +31,7 @@ void y_lock_abandon(s_sched *s, y_lock *lock, const s_tasklet *t)
     s_tasklet *next = y_lock_leave(lock, t);
     c_lock_give(&lock->gate.guard);
     if (next != NULL)
-        y_let_pass(s, next);
+        y_let_hold(s, next);
 }
 
 /* The lock was handed over to a tasklet that has to raise instead. */
@@ -109,7 +102,7 @@ int y_lock_release(s_sched *s, y_lock *lock)
     int code = release_lock(s, lock, &next);
     c_lock_give(&lock->gate.guard);
     if (next != NULL)
-        y_let_pass(s, next);
+        y_let_hold(s, next);
     return code;
 }
 
@@ -120,5 +113,5 @@ void y_lock_after_fork(s_sched *s, y_lock *lock)
         next = pass_lock_on(lock);
     while (next != NULL && next->owner != s);
     if (next != NULL)
-        y_let_pass(s, next);
+        y_let_hold(s, next);
 }

@@ -99,13 +99,17 @@ typedef struct {
 /* Whether a tasklet that waits for one had taken its lock once: such a wait can be begun anew. */
 int y_condition_is_plain(const s_tasklet *t);
 int y_condition_is_held(const y_condition *condition, const s_tasklet *t);
-/* True with the lock held; False without it when the time is over.  S_E_NOT_HELD unless the current
- * tasklet holds the lock. */
+/* True, or False when the time is over.  However it ends the tasklet holds the lock, unless it got
+ * the error of a deadlock, or no C stack, while it waited for that.  S_E_NOT_HELD unless the
+ * current tasklet holds the lock. */
 PyObject *y_condition_wait(s_sched *s, y_condition *condition, int64_t until,
                            const c_call_site *site, int *code);
-/* `called`: it was notified, and waits for the lock. */
+/* How far the wait of a tasklet has come.  It waits for the lock when it was notified, and when its
+ * wait has ended in another way. */
+enum y_condition_stage { Y_WAITS, Y_NOTIFIED, Y_RETURNS };
+enum y_condition_stage y_condition_stage(const s_tasklet *t);
 int y_condition_wait_as(s_sched *s, s_tasklet *t, y_condition *condition, int64_t until,
-                        int called);
+                        enum y_condition_stage stage);
 /* S_E_NOT_HELD unless the current tasklet holds the lock. */
 int y_condition_notify(s_sched *s, y_condition *condition, Py_ssize_t count);
 Py_ssize_t y_condition_waiters(y_condition *condition);

@@ -32,6 +32,7 @@ from functools import cached_property, lru_cache, wraps
 from typing import Any, Self
 
 from loomlet import _conditions, _core
+from loomlet._own_methods import with_own_methods
 from loomlet.sync import _locks, _queues
 
 __all__ = ["DROP_INS"]
@@ -150,6 +151,7 @@ class RLock(_locks.RLock):
         return f"<{_word(self)} loomlet.RLock object count={count} at {id(self):#x}>"
 
 
+@with_own_methods
 class Condition(_conditions.Condition, metaclass=_DropIn, standard=threading.Condition):
     """threading.Condition; of a lock that is none of ours, the standard one."""
 

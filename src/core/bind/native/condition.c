@@ -1,5 +1,4 @@
-/* loomlet._core.Condition, the base of loomlet.Condition, which takes the lock again in Python when
- * a wait ends without it. */
+/* loomlet._core.Condition, the base of loomlet.Condition. */
 #include <stddef.h>
 
 #include "bind/native/gate.h"
@@ -65,6 +64,8 @@ static PyObject *condition_notify(PyObject *self, PyObject *const *args, Py_ssiz
 {
     static const char *const names[] = {"n", NULL};
     PyObject *n = NULL;
+    if (B_LIKELY(nargs == 0 && kwnames == NULL))
+        return notify_first(self, 1);
     if (bind_parse_arguments("notify", names, 0, args, nargs, kwnames, &n) < 0)
         return NULL;
     Py_ssize_t count = n != NULL ? PyNumber_AsSsize_t(n, PyExc_OverflowError) : 1;
@@ -150,7 +151,11 @@ static PyMethodDef methods[] = {
      PyDoc_STR(
          "notify_all($self, /)\n--\n\n"
          "Wakes all that wait.  RuntimeError if the calling tasklet does not hold the lock.")},
-    {"_wait", BIND_FN(condition_wait), METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"wait", BIND_FN(condition_wait), METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("wait($self, /, timeout=None)\n--\n\n"
+               "Releases the lock, waits for a notification, and takes the lock again.\n"
+               "Returns True, or False when none has come within `timeout` seconds.  RuntimeError\n"
+               "if the calling tasklet does not hold the lock.")},
     {"__reduce__", bind_reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

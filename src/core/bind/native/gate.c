@@ -1,4 +1,8 @@
-/* What the types of gates share: see gate.h. */
+/* What the types of gates share: see gate.h.
+ *
+ * _own_method() is for their subclasses in Python.  The interpreter calls a method of C by a short
+ * way if the object's type is that of the method; an inherited one it always calls by the long way,
+ * which takes as long as the rest of acquire(). */
 #include "bind/native/gate.h"
 
 #define SELF ((y_gate *)self)
@@ -59,3 +63,21 @@ void bind_gate_dealloc(PyObject *self)
     y_gate_clear(SELF);
     Py_TYPE(self)->tp_free(self);
 }
+
+/* _own_method(type, method): the method of C that `type` inherits, as if `type` had defined it. */
+static PyObject *gate_own_method(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    (void)module;
+    if (bind_check_count("_own_method", nargs, 2) < 0)
+        return NULL;
+    if (!PyType_Check(args[0]) || !Py_IS_TYPE(args[1], &PyMethodDescr_Type) ||
+        !PyType_IsSubtype((PyTypeObject *)args[0], PyDescr_TYPE(args[1])))
+        return PyErr_Format(PyExc_TypeError, "expected a type and a method of a base, found %R, %R",
+                            args[0], args[1]);
+    return PyDescr_NewMethod((PyTypeObject *)args[0], ((PyMethodDescrObject *)args[1])->d_method);
+}
+
+PyMethodDef bind_gate_functions[] = {
+    {"_own_method", BIND_FN(gate_own_method), METH_FASTCALL, NULL},
+    {NULL, NULL, 0, NULL},
+};

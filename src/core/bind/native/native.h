@@ -19,7 +19,7 @@ extern const c_with_methods bind_lock_with, bind_semaphore_with, bind_condition_
 
 extern PyMethodDef bind_native_functions[], bind_inspect_functions[], bind_blocking_functions[];
 extern PyMethodDef bind_preempt_functions[], bind_fiber_functions[], bind_heap_functions[];
-extern PyMethodDef bind_gil_functions[];
+extern PyMethodDef bind_gil_functions[], bind_gate_functions[];
 
 /* ---- functions.c --------------------------------------------------------------------- */
 

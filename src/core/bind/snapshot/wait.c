@@ -10,8 +10,8 @@
  *   ("group", group)                          for the end of its children
  *   ("acquire", lock or semaphore, seconds or None)    a loomlet.Lock, a loomlet.Semaphore
  *   ("wait", event, seconds or None)          a loomlet.Event
- *   ("wait", condition, seconds or None, has been notified)    a loomlet.Condition, whose lock it
- *       had taken once
+ *   ("wait", condition, seconds or None, stage)    a loomlet.Condition, whose lock it had taken
+ * once
  *   ("other", the name of the wait, object or None)    read only
  */
 #include "bind/snapshot/snapshot.h"
@@ -60,7 +60,7 @@ static PyObject *read_wait_for_object(s_sched *s, s_tasklet *t, PyObject *object
     if (is_gate(object) && (is_wait_kind(t, "acquire") || is_wait_kind(t, "wait")))
         return Py_BuildValue("(sNN)", name, object, seconds_left(s, t));
     if (PyObject_TypeCheck(object, &bind_condition_type) && y_condition_is_plain(t))
-        return Py_BuildValue("(sNNi)", name, object, seconds_left(s, t), t->wait.value != NULL);
+        return Py_BuildValue("(sNNi)", name, object, seconds_left(s, t), (int)y_condition_stage(t));
     return Py_BuildValue("(ssN)", "other", name, object);
 }
 
@@ -134,6 +134,18 @@ static int restore_queue_wait(s_sched *s, s_tasklet *t, const char *kind, y_queu
     return strcmp(kind, "wait") == 0 ? y_queue_join_as(s, t, queue) : S_E_SNAPSHOT;
 }
 
+/* `stage`: NULL, or an int. */
+static int restore_condition_wait(s_sched *s, s_tasklet *t, y_condition *condition, int64_t until,
+                                  PyObject *stage)
+{
+    long reached = stage != NULL ? PyLong_AsLong(stage) : Y_WAITS;
+    if (reached == -1 && PyErr_Occurred())
+        return S_E_SET;
+    if (reached < Y_WAITS || reached > Y_RETURNS)
+        return S_E_SNAPSHOT;
+    return y_condition_wait_as(s, t, condition, until, (enum y_condition_stage)reached);
+}
+
 static int restore_channel_wait(s_sched *s, s_tasklet *t, const char *kind, PyObject *on,
                                 PyObject *value, int64_t until)
 {
@@ -173,8 +185,7 @@ static int restore_wait(s_sched *s, s_tasklet *t, PyObject *wait, PyObject *valu
     if (strcmp(kind, "wait") == 0 && PyObject_TypeCheck(*on, &bind_event_type))
         return y_event_wait_as(s, t, (y_event *)*on, until);
     if (strcmp(kind, "wait") == 0 && PyObject_TypeCheck(*on, &bind_condition_type))
-        return y_condition_wait_as(s, t, (y_condition *)*on, until,
-                                   rest != NULL && PyObject_IsTrue(rest));
+        return restore_condition_wait(s, t, (y_condition *)*on, until, rest);
     return restore_channel_wait(s, t, kind, *on, value, until);
 }
 

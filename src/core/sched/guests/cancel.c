@@ -125,7 +125,7 @@ static int post_cancel(s_tasklet *t)
 static void update_flag(s_sched *s, s_tasklet *t)
 {
     t->cancelled = (unsigned char)s_scope_effective(scope_inside(t));
-    if (!t->cancelled || t->state != S_BLOCKED)
+    if (!t->cancelled || t->state != S_BLOCKED || t->kind->shielded)
         return;
     PyObject *error = s_scope_error(t);
     s_interrupt(s, t, error ? error : PyErr_GetRaisedException());
