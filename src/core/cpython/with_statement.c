@@ -38,6 +38,7 @@ typedef struct bound_with_method {
 
 typedef struct {
     PyObject_HEAD
+    PyTypeObject *type; /* whose method it is; never freed */
     const c_with_methods *methods;
     int is_exit;
 } with_method;
@@ -210,7 +211,10 @@ static PyObject *with_method_get(PyObject *object, PyObject *self, PyObject *typ
 /* The unbound form, type.__enter__(object). */
 static PyObject *with_method_call(PyObject *object, PyObject *args, PyObject *kwargs)
 {
+    PyTypeObject *owner = ((with_method *)object)->type;
     PyObject *self = PyTuple_GET_SIZE(args) ? PyTuple_GET_ITEM(args, 0) : NULL;
+    if (self != NULL && !PyObject_TypeCheck(self, owner))
+        return PyErr_Format(PyExc_TypeError, "expected a %s, found %R", owner->tp_name, self);
     PyObject *rest = self ? PyTuple_GetSlice(args, 1, PyTuple_GET_SIZE(args)) : NULL;
     PyObject *method = rest ? with_method_get(object, self, NULL) : NULL;
     PyObject *result = method ? PyObject_Call(method, rest, kwargs) : NULL;
@@ -234,6 +238,7 @@ static int install_with_method(PyTypeObject *type, const c_with_methods *methods
     with_method *d = PyObject_New(with_method, &with_method_type);
     if (d == NULL)
         return -1;
+    d->type = type;
     d->methods = methods;
     d->is_exit = is_exit;
     int code =

@@ -7,7 +7,6 @@ import pytest
 
 from loomlet import Lock
 
-
 KIND = type(Lock().__enter__)
 
 
@@ -75,3 +74,15 @@ def test_a_circle_through_a_method_is_collected():
     gc.collect()
     assert found == [True]
     nest(20)
+
+
+def test_a_method_of_the_class_wants_an_object_of_it():
+    lock = Lock()
+    assert Lock.__enter__(lock) is True
+    Lock.__exit__(lock, None, None, None)
+    assert not lock.locked()
+    for method, arguments in ((Lock.__enter__, ()), (Lock.__exit__, (None, None, None))):
+        with pytest.raises(TypeError):
+            method(5, *arguments)
+        with pytest.raises(TypeError):
+            method()

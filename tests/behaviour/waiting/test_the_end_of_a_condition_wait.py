@@ -278,23 +278,34 @@ def test_wrong_arguments(arguments):
         assert depth_of(condition) == 1
 
 
-def test_a_thread_is_late_while_another_one_holds_the_lock():
+def late_in_a_thread(seconds):
+    """Whether it still waited when main had got the lock; what it found in the end."""
     condition, log, begun = Condition(Lock()), [], threading.Event()
 
     def work():
         with condition:
             begun.set()
-            log.append(condition.wait(0.001))
+            log.append(condition.wait(seconds))
             log.append(depth_of(condition))
 
     thread = threading.Thread(target=work)
     thread.start()
     begun.wait()
     with condition:
-        threading.Event().wait(0.05)  # longer than the thread waits: its time is over meanwhile
-        assert log == []
+        waited = log == []
+        threading.Event().wait(2 * seconds)  # its time is over meanwhile
+        assert not (waited and log)
     thread.join()
-    assert log == [False, 1]
+    return waited, log
+
+
+def test_a_thread_is_late_while_another_one_holds_the_lock():
+    """On a busy machine main gets the lock too late, and the thread has a longer time."""
+    for seconds in (0.01, 0.1, 1, 10):
+        waited, log = late_in_a_thread(seconds)
+        assert log == [False, 1]
+        if waited:
+            return
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers of the system")
