@@ -234,11 +234,12 @@ def test_garbage_whose_lock_somebody_holds(mode):
     log, lock = [], Lock()
 
     def begin():
-        spawn(waits, Condition(lock), log)
+        condition = Condition(lock)
+        spawn(waits, condition, log)
         schedule()
+        lock.acquire()
 
     begin()
-    lock.acquire()
     gc.collect()
     schedule()
     assert log == []
