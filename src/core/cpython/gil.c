@@ -465,7 +465,8 @@ void c_gil_wake(void (*wake)(void *what), void *what)
         return;
     }
     c_turns_intercept(gil, await_gil, is_burst);
-    c_wake(gil, c_turns_may_postpone(), wake, what);
+    int64_t until = __atomic_load_n(&contended, __ATOMIC_RELAXED);
+    c_wake(gil, p_now() >= until && c_turns_may_postpone(), wake, what);
 }
 
 int64_t c_gil_wakes(void)

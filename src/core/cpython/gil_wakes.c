@@ -23,7 +23,8 @@
  * been of use, then 3, 7, ... up to MOST (as in b_spin.h).
  *
  * While a thread waits for the GIL nothing is postponed: that thread would get the GIL, and the
- * waker would have to wait for its turn.
+ * waker would have to wait for its turn.  Nor is it for a while after a thread was asked for the
+ * GIL (CONTENDED in gil.c): that one will want it back, and may just not wait for it yet.
  *
  * A thread postpones one wake at a time; another one that comes before it has released the GIL is
  * done at once.
