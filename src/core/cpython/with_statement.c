@@ -9,9 +9,8 @@
  *
  * Spares.  Each `with` makes two such objects and drops them, which would cost more than the rest
  * of it.  So each thread keeps a few for the next time, until it ends.  One that is kept has one
- * reference, which is the thread's, and refers to nothing.  The collector tracks it all the time:
- * to be made known to it and forgotten by it would be half of what a `with` costs.  Whoever finds
- * it by gc.get_objects() cannot call it.
+ * reference, which is the thread's, refers to nothing, and is not tracked by the collector: one
+ * that was tracked all the time got lost when it was freed while a collection was under way.
  *
  * The types of the interpreter's own locks get descriptors that do the same where that instruction
  * binds them.  To everybody else they give the method that the type had, and where a call loads it
@@ -69,7 +68,6 @@ static B_NOINLINE bound_with_method *new_bound_method(PyTypeObject *type)
         return NULL;
     b->call = bound_with_method_call;
     b->self = NULL;
-    PyObject_GC_Track((PyObject *)b);
     return b;
 }
 
@@ -87,9 +85,7 @@ static inline bound_with_method *take_spare(PyTypeObject *type)
 static inline void keep_spare(bound_with_method *b)
 {
 #if C_FREE_THREADED
-    PyObject_GC_UnTrack((PyObject *)b);
     PyObject_Init((PyObject *)b, Py_TYPE((PyObject *)b));
-    PyObject_GC_Track((PyObject *)b);
 #else
     Py_SET_REFCNT((PyObject *)b, 1);
 #endif
@@ -100,7 +96,6 @@ static inline void keep_spare(bound_with_method *b)
 
 static void free_bound_method(bound_with_method *b)
 {
-    PyObject_GC_UnTrack((PyObject *)b);
     PyObject_GC_Del(b);
 }
 
@@ -144,6 +139,7 @@ static void bound_with_method_dealloc(PyObject *object)
     bound_with_method *b = (bound_with_method *)object;
     PyObject *self = b->self;
     b->self = NULL;
+    PyObject_GC_UnTrack(object);
     if (last_exit == b)
         last_exit = NULL;
     if (B_LIKELY(spares.room > 0))
@@ -196,6 +192,7 @@ static PyObject *bind_with_method(PyObject *self, const c_with_methods *methods,
     b->self = Py_NewRef(self);
     b->methods = methods;
     b->is_exit = is_exit;
+    PyObject_GC_Track((PyObject *)b);
     if (b->is_exit)
         last_exit = b;
     return (PyObject *)b;
