@@ -45,12 +45,19 @@ def replace() -> None:
 
 
 def restore() -> None:
-    """The names mean what they meant."""
+    """The names mean what they meant.  Looks at no module if none is replaced."""
     with _guard:
-        for module, names in DROP_INS.items():
-            own = vars(module)
-            own.update({name: _STANDARD[ours] for name, ours in names.items() if own[name] is ours})
-        _replace_all({id(ours): standard for ours, standard in _STANDARD.items()})
+        taken = [_restore_own(module, names) for module, names in DROP_INS.items()]
+        if any(taken):
+            _replace_all({id(ours): standard for ours, standard in _STANDARD.items()})
+
+
+def _restore_own(module: ModuleType, names: Mapping[str, Any]) -> bool:
+    """In `threading` or `queue`: whether one of its names was replaced."""
+    own = vars(module)
+    replaced = {name: _STANDARD[ours] for name, ours in names.items() if own[name] is ours}
+    own.update(replaced)
+    return bool(replaced)
 
 
 def _replace_all(known: Mapping[int, Any]) -> None:
