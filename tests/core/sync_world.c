@@ -46,7 +46,7 @@ static int about; /* the tasklet that the action is about */
 s_hooks s_hook;
 s_carrier_hooks s_carrier_hook;
 __thread s_sched *s_self_;
-const s_wait_kind s_sitting;
+const s_wait_kind s_sitting, y_condition_returning; /* of no tasklet here */
 int c_fail_allocation_in;
 
 /* From a place that depends on the tasklet that it is about, so that the order of two makes no
@@ -224,6 +224,12 @@ int __wrap_s_post_woken(s_sched *to, s_tasklet *t)
     (void)to;
     begin_flight(POSTS + (int)(t - sync_state.tasklets));
     return 1;
+}
+
+/* A wake that comes later is begun like any other: the thread is woken when the flight is over. */
+void c_gil_wake(void (*wake)(void *what), void *what)
+{
+    wake(what);
 }
 
 void s_wake_poller(s_sched *to)
