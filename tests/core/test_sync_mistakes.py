@@ -27,7 +27,7 @@ pytestmark = pytest.mark.stress
 MISTAKES = {
     "release_frees_a_lock_that_is_awaited": (
         "sync/lock.c",
-        "y_lock_give(lock, next, depth_after_wait(next));",
+        "y_lock_give(lock, next, y_depth_after_wait(next));",
         "lock->held = 0;",
     ),
     "release_keeps_a_lock_that_nobody_awaits": ("sync/lock.c", "        lock->held = 0;", ";"),
@@ -40,7 +40,7 @@ MISTAKES = {
     ),
     "the_next_holder_is_not_woken": (
         "sync/lock.c",
-        "    if (next != NULL)\n        y_let_pass(s, next);\n    return code;",
+        "    if (next != NULL)\n        y_let_hold(s, next);\n    return code;",
         "    return code;",
     ),
     "the_holder_is_not_noted": ("sync/gate.h", "    lock->holder = t->id;\n", ""),
@@ -73,8 +73,8 @@ MISTAKES = {
     ),
     "an_exception_ends_a_wait_that_is_over": (
         "sched/wake.c",
-        "if (t->state != S_BLOCKED || !t->kind->detach(t)) {",
-        "if (t->state != S_BLOCKED || (t->kind->detach(t), 0)) {",
+        "    if (detached != 1) {",
+        "    if (t->state != S_BLOCKED) {",
     ),
     "a_kill_that_comes_too_soon_is_dropped": (
         "sched/wake.c",
@@ -100,7 +100,7 @@ MISTAKES = {
     "items_are_refused_unheard": ("sched/wake.h", "|| kind->gives_items", ""),
     "the_sleeper_is_not_woken": (
         "sched/wake.c",
-        "    if (owner != NULL)\n        s_wake_thread(owner);",
+        "    if (owner != NULL)\n        s_wake_thread_later(owner);",
         "",
     ),
     "a_message_wakes_nobody": (
