@@ -1,7 +1,7 @@
 """Methods of C in a subclass, as if the subclass had defined them.
 
 The interpreter calls a method of C by a short way if the type of the object is that of the method.
-Whoever inherits it is called by the long way each time. So a class of ours that only adds something
+An inherited method is called by a longer way each time. So a class of ours that only adds something
 to one in C gets method objects of its own: the same functions, called by the short way.
 
 Names with two underscores at both ends are left alone: the interpreter has slots for them.

@@ -75,7 +75,7 @@ static const char *find_fault(void)
     return free > 0 && sync_state.ordered > 0 ? "one sleeps though it is free" : NULL;
 }
 
-/* Who held it last. */
+/* The last holder of a lock that is free makes no difference. */
 static void forget_holder(void)
 {
     if (permits == 0 && !sync_state.on.lock.held)

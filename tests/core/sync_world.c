@@ -1,6 +1,6 @@
 /* The world of the models of sync/.
  *
- * What is explored is the code itself: sync/ and what it calls to end waits and to send tasklets to
+ * The models explore the real code: sync/, and what it calls to end waits and to send tasklets to
  * other threads, sched/wake.c and sched/inbox.c, built with a pretended interpreter
  * (pretend/Python.h).  A call that has to wait returns at once here, as a soft switch lets it, and
  * what it returns comes later.  So between two actions nothing is on a stack, and the whole state

@@ -16,7 +16,7 @@ enum { SYNC_AWAY, SYNC_WAITS, SYNC_HOLDS };
 /* What a call of a tasklet has given it. */
 typedef enum { SYNC_SUSPENDED, SYNC_RETURNED, SYNC_RAISED } sync_outcome;
 
-/* What is kept of a scheduler; the rest of it is the same in all states. */
+/* The part of a scheduler that differs between states. */
 typedef struct {
     b_link ready, woken;
     struct s_message *messages, **messages_end;

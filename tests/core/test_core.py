@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import helpers_c_programs
 import pytest
 
 HERE = Path(__file__).resolve().parent
@@ -107,14 +108,7 @@ def call(*command: str) -> subprocess.CompletedProcess[str]:
     """Run a program with its output together, for at most ten minutes."""
     if command[:2] == FIXED_ADDRESSES and not addresses_can_be_fixed():
         command = command[2:]
-    return subprocess.run(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+    return helpers_c_programs.call(*command, timeout=600)
 
 
 def sanitizer_works(way: Way) -> bool:
@@ -124,8 +118,7 @@ def sanitizer_works(way: Way) -> bool:
     BUILD.mkdir(parents=True, exist_ok=True)
     source = out.with_suffix(".c")
     source.write_text("int main(void) { return 0; }\n")
-    compiler = os.environ.get("CC") or shutil.which("cc") or "gcc"
-    built = call(compiler, f"-fsanitize={kind}", str(source), "-o", str(out))
+    built = call(helpers_c_programs.compiler(), f"-fsanitize={kind}", str(source), "-o", str(out))
     return built.returncode == 0 and call(*way.wrapper, str(out)).returncode == 0
 
 

@@ -6,15 +6,11 @@ the model's tests run until one fails.
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+from helpers_c_programs import CORE, HERE, call, compile_c
 
-HERE = Path(__file__).resolve().parent
-CORE = HERE.parents[1] / "src" / "core"
 PROTOCOL = CORE / "sched" / "handoff.c"
 MODEL = ("handoff", "handoff_actions", "handoff_world", "explore", "runner")
 pytestmark = pytest.mark.stress
@@ -98,26 +94,6 @@ MISTAKES = {
 }
 
 
-def run(*command: str) -> subprocess.CompletedProcess[str]:
-    """A program with its output together."""
-    return subprocess.run(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-
-
-def compile_c(*arguments: str) -> None:
-    """Without the checks that the protocol makes itself."""
-    compiler = os.environ.get("CC") or shutil.which("cc") or "gcc"
-    options = ("-std=gnu11", "-O1", "-w", "-D_GNU_SOURCE", f"-I{CORE}", f"-I{HERE}")
-    done = run(compiler, *options, *arguments)
-    assert done.returncode == 0, done.stdout
-
-
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The object files of the model."""
@@ -137,8 +113,8 @@ def build(model: list[str], protocol: str, folder: Path) -> Path:
 
 def first_failure(program: Path) -> str | None:
     """The first test of the model that fails, the small ones first."""
-    for name in sorted(run(str(program), "--list").stdout.split(), key=order):
-        if not name.startswith(OTHERS) and run(str(program), name).returncode:
+    for name in sorted(call(str(program), "--list").stdout.split(), key=order):
+        if not name.startswith(OTHERS) and call(str(program), name).returncode:
             return name
     return None
 

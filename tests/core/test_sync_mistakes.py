@@ -6,15 +6,11 @@ models' tests run until one fails.
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+from helpers_c_programs import CORE, HERE, call, compile_c
 
-HERE = Path(__file__).resolve().parent
-CORE = HERE.parents[1] / "src" / "core"
 CODE = ("sync/lock", "sync/queue", "sync/gate", "sync/semaphore", "sched/wake", "sched/inbox")
 MODEL = ("sync_world", "sync_locks", "sync_queue", "explore", "runner")
 LONG = (
@@ -189,18 +185,6 @@ MISTAKES = {
 }  # fmt: skip
 
 
-def run(*command: str) -> subprocess.CompletedProcess[str]:
-    """A program with its output together."""
-    return subprocess.run(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-
-
 def build(folder: Path) -> Path:
     """The models with the code of `folder`, and what is not there of `src/core`."""
     program = folder / "model"
@@ -208,23 +192,19 @@ def build(folder: Path) -> Path:
         path if (path := folder / f"{name}.c").exists() else CORE / f"{name}.c" for name in CODE
     ]
     sources = [*code, *(HERE / f"{name}.c" for name in MODEL), CORE / "plat" / "wait_linux.c"]
-    compiler = os.environ.get("CC") or shutil.which("cc") or "gcc"
-    done = run(
-        compiler,
-        *("-std=gnu11", "-O1", "-w", "-D_GNU_SOURCE"),
-        *(f"-I{path}" for path in (HERE / "pretend", folder, CORE, HERE)),
+    compile_c(
+        *(f"-I{path}" for path in (HERE / "pretend", folder)),
         *map(str, sources),
         *("-Wl,--wrap=realloc", "-Wl,--wrap=s_post_woken", "-pthread", "-o", str(program)),
     )
-    assert done.returncode == 0, done.stdout
     return program
 
 
 def first_failure(program: Path) -> str | None:
     """The first test of the models that fails; the first of the long ones is left out."""
-    names = run(str(program), "--list").stdout.split()[::-1]  # those of locks first
+    names = call(str(program), "--list").stdout.split()[::-1]  # those of locks first
     for name in sorted(names, key=LONG.__contains__):
-        if name != LONG[0] and run(str(program), name).returncode:
+        if name != LONG[0] and call(str(program), name).returncode:
             return name
     return None
 

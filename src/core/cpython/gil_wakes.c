@@ -16,11 +16,11 @@
  * that the interpreter still does is to signal and to unlock the mutex.
  *
  * Worth it or not.  A waker that is about to sleep, as in a pair of threads that answer each other,
- * saves two switches per hand-over.  One that goes on to compute had better keep the GIL: a
- * producer fills its queue before the consumer runs.  What it did after its last wakes decides: a
- * wake is postponed if the waker released the GIL within SOON after the wakes before.  After a wake
- * that was postponed in vain, the next one is postponed only after 1 wake for which it would have
- * been of use, then 3, 7, ... up to MOST (as in b_spin.h).
+ * saves two switches per hand-over.  A waker that goes on to compute should keep the GIL, so that a
+ * producer can fill its queue before the consumer runs.  What it did after its last wakes decides:
+ * a wake is postponed if the waker released the GIL within SOON after the wakes before.  After a
+ * wake that was postponed in vain, the next one is postponed only after 1 wake for which it would
+ * have been of use, then 3, 7, ... up to MOST (as in b_spin.h).
  *
  * While a thread waits for the GIL nothing is postponed: that thread would get the GIL, and the
  * waker would have to wait for its turn.  Nor is it for a while after a thread was asked for the

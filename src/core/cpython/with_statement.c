@@ -8,9 +8,9 @@
  * ours is an ordinary one, which is soft anyway.
  *
  * Spares.  Each `with` makes two such objects and drops them, which would cost more than the rest
- * of it.  So each thread keeps a few for the next time, until it ends.  One that is kept has one
- * reference, which is the thread's, refers to nothing, and is not tracked by the collector: one
- * that was tracked all the time got lost when it was freed while a collection was under way.
+ * of it.  So each thread keeps a few to use again, until it ends.  A spare has one reference, the
+ * thread's, refers to nothing, and is not tracked by the collector: a spare that stayed tracked got
+ * lost when it was freed during a collection.
  *
  * The types of the interpreter's own locks get descriptors that do the same where that instruction
  * binds them.  To everybody else they give the method that the type had, and where a call loads it

@@ -16,7 +16,7 @@
  * Invariants.  Whoever notifies holds the lock, so nobody waits for a free one.  Whatever ends a
  * wait, the tasklet holds the lock as often as before, with two exceptions, in which nobody could
  * hand it over: main gets the error of a deadlock while it waits for the lock, or there is no C
- * stack to wait on.  One that raises is not notified: what had called it calls the next one.  A
+ * stack to wait on.  A notification that reaches a waiter which raises goes to the next waiter.  A
  * waiter that was called is in time: its deadline does not count any more.  A kind changes under
  * the guard, on the tasklet's own thread, as long as the tasklet is queued.
  *

@@ -15,7 +15,7 @@ __all__ = ["show"]
 
 
 def show(title: str, rows: Sequence[tuple[str, str]]) -> None:
-    """Prints the rows below the title, or that there are none."""
+    """Prints the title and the rows below it; without rows, the title and `none`."""
     print(f"\n{title}: {'' if rows else 'none'}".rstrip())
     if sys.stdout.isatty() and importlib.util.find_spec("rich"):
         _show_table(rows)

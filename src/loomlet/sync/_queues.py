@@ -126,7 +126,7 @@ class CustomQueue(Queue[T]):
     # ---- the interface --------------------------------------------------------------------------
 
     def put(self, item: T, block: bool = True, timeout: float | None = None) -> None:
-        """Adds an item, after waiting until there is room.  queue.Full, ShutDown."""
+        """Adds an item; if the queue is full, waits for room.  queue.Full, ShutDown."""
         _check_timeout(block, timeout)
         with self.mutex:
             ready = self.not_full.wait_for(self._has_room, timeout if block else 0)
