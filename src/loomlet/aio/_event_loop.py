@@ -65,14 +65,14 @@ class Selector(selectors.DefaultSelector):
 
         Empty when only wake() has ended the wait: the descriptors are looked at next time.
         """
-        most = 0.0
-        if self.ending:
-            most = self._yield_to_others(timeout)
-        elif self._wait(timeout):
+        if not self.ending and self._wait(timeout):
             return []
+        most = self._yield_to_others(timeout) if self.ending else 0.0
         if self.forked:
             raise Forked
-        return super().select(most)
+        if most == 0.0:
+            return super().select(most)
+        return self._hold_thread(most)
 
     def _wait(self, timeout: float | None) -> bool:
         """Whether only wake() has ended it."""
@@ -108,6 +108,17 @@ class Selector(selectors.DefaultSelector):
         with contextlib.suppress(TaskletExit):
             _core.schedule()
         return PAUSE if timeout is None else min(timeout, PAUSE)
+
+    def _hold_thread(self, most: float) -> list[tuple[selectors.SelectorKey, int]]:
+        """The ready descriptors after at most that many seconds, also where programs are patched.
+
+        The trap keeps a patched poll() from waiting as a tasklet, which a kill would interrupt.
+        """
+        _core._stackless_switch_trap(1)
+        try:
+            return super().select(most)
+        finally:
+            _core._stackless_switch_trap(-1)
 
     def wake(self) -> None:
         """Ends the wait, if there is one in this thread."""

@@ -175,9 +175,13 @@ async def _end_executor(loop: asyncio.AbstractEventLoop) -> None:
         return
     ended = loop.create_future()
 
+    def note() -> None:
+        if not ended.done():
+            ended.set_result(None)
+
     def wait() -> None:
         executor.shutdown()
-        loop.call_soon_threadsafe(ended.set_result, None)
+        loop.call_soon_threadsafe(note)
 
     try:
         _thread.start_new_thread(wait, ())

@@ -170,7 +170,8 @@ def _end(request: Request, cycle: Cycle | None, task: asyncio.Task[None]) -> Non
     if error is None and (cycle is None or cycle.finished):
         return
     if error is None:
-        error = RuntimeError("the ASGI application has returned without a whole answer")
+        kind = ClientGone if request._gone else RuntimeError
+        error = kind("the ASGI application has returned without a whole answer")
     if isinstance(error, Exception):
         fail(request, error)
     else:

@@ -163,6 +163,37 @@ def test_the_client_goes_away(site):
     assert seen[0] == "http.disconnect"
 
 
+@pytest.mark.parametrize("begun", [False, True])
+def test_an_application_that_returns_when_the_client_has_gone(site, caplog, begun):
+    """As Django and Quart do: that is no mistake of theirs."""
+    ended = []
+
+    async def application(scope, receive, send):
+        if begun:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b"x", "more_body": True})
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        ended.append(True)
+
+    def main():
+        here = site(application=http_only(application))
+        stream = here.connect()
+        with loomlet.timeout(20):
+            stream.send_all(CLOSE)
+            while not here.server.counts()["busy"]:
+                loomlet.sleep(0.001)
+            stream.close()
+            while not ended or here.server.counts()["busy"]:
+                loomlet.sleep(0.001)
+
+    with caplog.at_level("INFO", "loomlet.http"):
+        loomlet.run(main)
+    (record,) = caplog.records
+    assert record.levelname == "INFO"
+    assert "the client has gone: the ASGI application has returned" in record.getMessage()
+
+
 def test_after_the_answer_receive_says_that_it_is_over(ask):
     seen = []
 

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 import loomlet
-from loomlet import aio
+from loomlet import _core, aio
 
 
 async def begin(coroutine):
@@ -171,6 +171,36 @@ def test_the_end_of_the_interpreter(python, last):
     assert done.stdout == "ended\n"
     for trouble in ("Warning", "never", "destroyed", "RuntimeError", "Fatal", "Segmentation"):
         assert trouble not in done.stderr
+
+
+EXECUTOR = """
+import asyncio, time
+import loomlet
+from loomlet import aio, patch
+
+patch.install(threads=True)
+done = []
+
+def work():
+    time.sleep(0.05)  # the loop shall end meanwhile
+    done.append(True)
+
+async def begin():
+    asyncio.get_running_loop().run_in_executor(None, work)
+
+for _ in range(2):
+    loomlet.run(aio.await_, begin(), slice=0.01, handoff=%s)
+print(len(done))
+"""
+
+
+@pytest.mark.parametrize("handoff", [False, True])
+def test_the_end_of_run_in_a_patched_program(python, handoff):
+    """A wait of the ending loop holds the thread there too, so no kill interrupts it."""
+    if handoff and not _core._can_hand_over():
+        pytest.skip("handoff needs 3.12 or later")
+    done = python(EXECUTOR % handoff, PYTHONWARNINGS="always")
+    assert (done.stdout, done.stderr) == ("2\n", "")
 
 
 FORK = """
