@@ -10,6 +10,7 @@ from typing import Any
 from loomlet.http._answers import finish, send_bytes_of_file, send_rest, write
 from loomlet.http._handlers import Answer, fail
 from loomlet.http._requests import EngineRequest, Request
+from loomlet.http._websocket_handshake import asks_for_websocket
 
 __all__ = ["Application", "FileWrapper", "WsgiFace", "WsgiRequest", "common_environ", "wsgi"]
 
@@ -93,9 +94,7 @@ class FileWrapper:
 
     def close(self) -> None:
         """Closes the file, if it can be closed."""
-        close = getattr(self.file, "close", None)
-        if close is not None:
-            close()
+        _close(self.file)
 
 
 def wsgi(application: Application, common: dict[str, Any]) -> Answer:
@@ -105,6 +104,9 @@ def wsgi(application: Application, common: dict[str, Any]) -> Answer:
     """
 
     def answer(request: WsgiRequest) -> None:
+        if request._upgrades and not request._has_tls and asks_for_websocket(request):
+            _answer_or_give_socket(application, common, request)
+            return
         try:
             parts = application(request._environ(common), request._start_response)
             if type(parts) is not list or len(parts) != 1:
@@ -125,6 +127,31 @@ def wsgi(application: Application, common: dict[str, Any]) -> Answer:
     return answer
 
 
+def _answer_or_give_socket(
+    application: Application, common: dict[str, Any], request: WsgiRequest
+) -> None:
+    """The application may take the connection, and raises StopIteration at its end then."""
+    from loomlet.http._wsgi_sockets import ClientSocket
+
+    sock = ClientSocket(request)
+    environ = request._environ(common)
+    environ["gunicorn.socket"] = sock
+    try:
+        parts = application(environ, request._start_response)
+        if sock.is_taken:
+            _close(parts)
+        else:
+            _send(request, parts)
+    except Exception as error:
+        if not (sock.is_taken and isinstance(error, StopIteration)):
+            fail(request, error)
+    except BaseException:
+        request._abort()
+        raise
+    finally:
+        sock.end()
+
+
 def _send(request: WsgiRequest, parts: Iterable[bytes]) -> None:
     try:
         if isinstance(parts, FileWrapper) and _send_file(request, parts.file):
@@ -142,9 +169,13 @@ def _send(request: WsgiRequest, parts: Iterable[bytes]) -> None:
             request._begin()
         finish(request)
     finally:
-        close = getattr(parts, "close", None)
-        if close is not None:
-            close()
+        _close(parts)
+
+
+def _close(parts: Any) -> None:
+    close = getattr(parts, "close", None)
+    if close is not None:
+        close()
 
 
 def _send_file(request: WsgiRequest, file: Any) -> bool:

@@ -5,8 +5,10 @@ import sys
 import wsgiref.validate
 
 import pytest
+from helpers_websockets import TEXT, frame, handshake
 
 import loomlet
+from loomlet import net
 
 
 def ask(ask_once, application, data, **options):
@@ -214,3 +216,83 @@ def test_who_has_asked(ask_once):
         return [environ["REMOTE_ADDR"].encode()]
 
     assert ask(ask_once, application, GET)[1] == b"127.0.0.1"
+
+
+def test_an_application_may_take_the_socket_of_a_websocket(ask_once, caplog):
+    """It speaks for itself, and raises StopIteration instead of answering."""
+    rest = frame(TEXT, b"early")
+
+    def application(environ, start_response):
+        sock = environ["gunicorn.socket"]
+        sock.sendall(b"taken " + sock.recv(6) + sock.recv(100))
+        raise StopIteration
+
+    answer = ask_once(None, handshake() + rest, application=application)
+    assert answer == b"taken " + rest
+    assert caplog.text == ""
+
+
+def test_an_application_that_leaves_the_socket_alone(site):
+    """It answers as usual, and the connection goes on."""
+
+    def application(environ, start_response):
+        assert not hasattr(environ.get("gunicorn.socket"), "__deepcopy__")
+        start_response("200 OK", [("Content-Length", "2")])
+        return [b"ok" if "gunicorn.socket" in environ else b"no"]
+
+    get = b"GET / HTTP/1.1\r\nHost: a\r\n%bConnection: close\r\n\r\n"
+    with_other = get.replace(b"close", b"Upgrade, close") % b"Upgrade: other\r\n"
+
+    def main():
+        here = site(application=application)
+        return here.ask(handshake() + get % b""), here.ask(with_other)
+
+    kept, other = loomlet.run(main)
+    assert kept.count(b"200 OK") == 2
+    assert (kept.count(b"ok"), kept[-2:]) == (1, b"no")
+    assert other.endswith(b"no")
+
+
+def test_a_failure_after_the_socket_was_taken(site, caplog):
+    """It is logged; the connection is closed and counts no longer."""
+
+    def application(environ, start_response):
+        environ["gunicorn.socket"].sendall(b"taken")
+        raise KeyError("behind it")
+
+    def main():
+        here = site(application=application)
+        return here.ask(handshake()), here.server.counts()["connections"]
+
+    assert loomlet.run(main) == (b"taken", 0)
+    assert "KeyError: 'behind it'" in caplog.text
+
+
+def test_stop_iteration_without_the_socket_is_a_failure(ask_once, caplog):
+    def application(environ, start_response):
+        raise StopIteration
+
+    assert b" 500 " in ask_once(
+        None, handshake(b"/", b"Connection: close\r\n"), application=application
+    )
+    assert "StopIteration" in caplog.text
+
+
+def test_no_socket_over_tls(site, certificates):
+    """Its records are the server's."""
+
+    def application(environ, start_response):
+        start_response("200 OK", [("Content-Length", "0"), ("Connection", "close")])
+        return [b""] if "gunicorn.socket" not in environ else 1
+
+    def main():
+        here = site(application=application, tls=certificates.server())
+        with loomlet.timeout(20):
+            stream = net.connect(
+                here.server.address, tls=certificates.client(), server_hostname="localhost"
+            )
+            with stream:
+                stream.send_all(handshake())
+                return stream.receive_some()
+
+    assert loomlet.run(main).startswith(b"HTTP/1.1 200 OK")

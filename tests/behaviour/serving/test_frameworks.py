@@ -1,5 +1,6 @@
 """Applications of Flask, Django, Starlette and FastAPI, unmodified."""
 
+import asyncio
 import concurrent.futures
 import http.client
 import json
@@ -58,6 +59,24 @@ async def view_async(request):
 urlpatterns = [path("", view), path("async", view_async)]
 app = get_wsgi_application()
 asgi = get_asgi_application()
+"""
+
+FLASK_SOCK = """
+from flask import Flask
+from flask_sock import Sock
+
+app = Flask(__name__)
+sock = Sock(app)
+
+@sock.route("/echo")
+def echo(websocket):
+    while True:
+        websocket.send(websocket.receive())
+
+@sock.route("/fails")
+def fails(websocket):
+    websocket.send("first")
+    raise KeyError("in the view")
 """
 
 FASTAPI = """
@@ -159,3 +178,41 @@ def test_django(serve, program, target):
     assert {answer for answer in many(server, "/", 20)} == {(200, b"42")}
     assert server.get("/async") == (200, b"127.0.0.1")
     assert server.get("/nothing")[0] == 404
+
+
+async def ask_for_echo(port):
+    """A connection that has got its answers."""
+    import websockets
+
+    socket = await websockets.connect(f"ws://127.0.0.1:{port}/echo")
+    for word in ["a", "b" * 100_000]:
+        await socket.send(word)
+        assert await socket.recv() == word
+    return socket
+
+
+def test_websockets_of_flask(serve, program):
+    """flask-sock takes the socket from the environ.
+
+    A hundred talk at once; then one view fails, and the last connections end with the server.
+    """
+    pytest.importorskip("flask_sock")
+    websockets = pytest.importorskip("websockets")
+    program(FLASK_SOCK)
+    server = serve("site_app")
+
+    async def main():
+        several = await asyncio.gather(*[ask_for_echo(server.port) for _ in range(100)])
+        for socket in several[1:]:
+            await socket.close()
+        failing = await websockets.connect(f"ws://127.0.0.1:{server.port}/fails")
+        assert await failing.recv() == "first"
+        with pytest.raises(websockets.ConnectionClosed):
+            await failing.recv()
+        server.process.terminate()
+        with pytest.raises(websockets.ConnectionClosed):
+            await several[0].recv()
+
+    asyncio.run(main())
+    assert server.process.wait(timeout=30) == 0
+    server.wait_for("KeyError: 'in the view'")
