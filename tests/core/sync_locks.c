@@ -32,7 +32,7 @@ static int operate(s_sched *s, int t, int what)
     }
     if (what == RELEASES || sync_state.is[t] != SYNC_AWAY)
         return 0;
-    int others_wait = sync_state.ordered;
+    int others_wait = sync_count_waiting(&sync_state.on.lock.gate.waiters);
     PyObject *value = acquire(s, limits[what], &code);
     switch (sync_note_call(t, value, code)) {
     case SYNC_RETURNED:
@@ -43,8 +43,6 @@ static int operate(s_sched *s, int t, int what)
     case SYNC_RAISED:
         if (code != S_E_TIMEOUT || what != WITHOUT_WAITING)
             sync_state.fault = "a call that may wait does not";
-        break;
-    case SYNC_SUSPENDED:
         break;
     }
     return 1;
@@ -61,6 +59,12 @@ static void resume(int t, PyObject *value, PyObject *error)
         sync_state.fault = "one goes on with nothing";
 }
 
+/* The lock and the semaphore begin with their gate. */
+static b_link *queue(int i)
+{
+    return i == 0 ? &sync_state.on.lock.gate.waiters : NULL;
+}
+
 static const char *find_fault(void)
 {
     Py_ssize_t out = 0,
@@ -72,7 +76,7 @@ static const char *find_fault(void)
         return "there are more than there were";
     if (out + free < all)
         return "one is lost";
-    return free > 0 && sync_state.ordered > 0 ? "one sleeps though it is free" : NULL;
+    return free > 0 && sync_count_waiting(queue(0)) > 0 ? "one sleeps though it is free" : NULL;
 }
 
 /* The last holder of a lock that is free makes no difference. */
@@ -84,8 +88,12 @@ static void forget_holder(void)
 
 static void begin(int count, int tasklets)
 {
-    static sync_model model = {
-        .operate = operate, .resume = resume, .fault = find_fault, .forget = forget_holder};
+    static sync_model model = {.operate = operate,
+                               .operations = RELEASES + 1,
+                               .resume = resume,
+                               .queue = queue,
+                               .fault = find_fault,
+                               .forget = forget_holder};
     model.tasklets = tasklets;
     permits = count;
     sync_begin(&model);

@@ -67,14 +67,6 @@ static void resume(int t, PyObject *value, PyObject *error)
 
 /* ---- calls --------------------------------------------------------------------------------- */
 
-static int count_waiters(const b_link *queue)
-{
-    int count = 0;
-    for (const b_link *at = queue->next; at != queue; at = at->next)
-        count++;
-    return count;
-}
-
 static void check_refusal(int what, int code)
 {
     if (code == S_E_SHUT ? !sync_state.shut : what != WITHOUT_WAITING)
@@ -83,7 +75,7 @@ static void check_refusal(int what, int code)
 
 static void get(s_sched *s, int t, int what)
 {
-    int code, others_wait = count_waiters(&the_queue()->gate.waiters);
+    int code = S_OK, others_wait = sync_count_waiting(&the_queue()->gate.waiters);
     PyObject *item = y_queue_get(s, the_queue(), limits[what], NULL, &code);
     sync_outcome outcome = sync_note_call(t, item, code);
     if (outcome == SYNC_RAISED)
@@ -97,7 +89,7 @@ static void get(s_sched *s, int t, int what)
 
 static void put(s_sched *s, int t, int what)
 {
-    int code, others_wait = count_waiters(&the_queue()->putters);
+    int code = S_OK, others_wait = sync_count_waiting(&the_queue()->putters);
     int is_full = the_queue()->count >= the_queue()->most;
     sync_state.life[t] = OFFERED;
     PyObject *done = y_queue_put(s, the_queue(), &sync_state.items[t], limits[what], NULL, &code);
@@ -108,8 +100,7 @@ static void put(s_sched *s, int t, int what)
         sync_state.fault = "one passes though others wait";
     if (outcome == SYNC_RETURNED && is_full)
         sync_state.fault = "an item is put into a full queue";
-    if (outcome != SYNC_SUSPENDED)
-        end_put(t, outcome == SYNC_RETURNED);
+    end_put(t, outcome == SYNC_RETURNED);
 }
 
 static int operate(s_sched *s, int t, int what)
@@ -160,11 +151,16 @@ static const char *find_misplaced(void)
     return NULL;
 }
 
+static b_link *queue(int i)
+{
+    return i == 0 ? &the_queue()->gate.waiters : &the_queue()->putters;
+}
+
 static const char *find_fault(void)
 {
     const y_queue *queue = the_queue();
-    int want_items = count_waiters(&queue->gate.waiters),
-        want_room = count_waiters(&queue->putters);
+    int want_items = sync_count_waiting(&queue->gate.waiters),
+        want_room = sync_count_waiting(&queue->putters);
     if (queue->count > 0 && want_items)
         return "one sleeps though there is an item";
     if (queue->count < queue->most && want_room)
@@ -185,33 +181,43 @@ static void forget_old_items(void)
         queue->first = 0;
 }
 
-static void begin(int most, int how_many_get, int how_many_put, int may_shut)
+static void begin(int most, int last_first, int how_many_get, int how_many_put, int may_shut)
 {
-    static sync_model model = {
-        .operate = operate, .resume = resume, .fault = find_fault, .forget = forget_old_items};
+    static sync_model model = {.operate = operate,
+                               .operations = SHUTS + 1,
+                               .resume = resume,
+                               .queue = queue,
+                               .fault = find_fault,
+                               .forget = forget_old_items};
     model.tasklets = how_many_get + how_many_put;
     getters = how_many_get;
     shuts = may_shut;
     sync_begin(&model);
-    y_queue_init(the_queue(), most, 0);
+    y_queue_init(the_queue(), most, last_first);
     for (int t = 0; t < SYNC_TASKLETS; t++)
         sync_state.items[t].ob_refcnt = 1;
 }
 
 TEST(items_are_handed_to_those_who_wait)
 {
-    begin(1, 2, 1, 0);
+    begin(1, 0, 2, 1, 0);
     CHECK(sync_explore(0) == EXPLORE_RIGHT);
 }
 
 TEST(room_is_handed_to_those_who_wait)
 {
-    begin(1, 1, 2, 0);
+    begin(1, 0, 1, 2, 0);
+    CHECK(sync_explore(0) == EXPLORE_RIGHT);
+}
+
+TEST(items_and_room_are_handed_over_when_the_last_item_is_the_first)
+{
+    begin(2, 1, 1, 3, 0);
     CHECK(sync_explore(0) == EXPLORE_RIGHT);
 }
 
 TEST(who_waits_for_a_queue_learns_that_it_is_shut)
 {
-    begin(1, 1, 2, 1);
+    begin(1, 0, 1, 2, 1);
     CHECK(sync_explore(0) == EXPLORE_RIGHT);
 }

@@ -2,9 +2,9 @@
  *
  * The models explore the real code: sync/, and what it calls to end waits and to send tasklets to
  * other threads, sched/wake.c and sched/inbox.c, built with a pretended interpreter
- * (pretend/Python.h).  A call that has to wait returns at once here, as a soft switch lets it, and
- * what it returns comes later.  So between two actions nothing is on a stack, and the whole state
- * is in one structure: the tasklets, the lock or queue, and what is allocated.
+ * (pretend/Python.h).  A call that has to wait does not return here: its stack is abandoned, as in
+ * a soft switch, and what it gives comes later.  So between two actions nothing is on a stack, and
+ * the whole state is in one structure: the tasklets, the lock or queue, and what is allocated.
  *
  * Threads.  What a thread does under a guard is one action.  What it sends to another one it has
  * only begun to send (`flights`): the tasklet is claimed, then it is in the other's inbox, then the
@@ -16,11 +16,12 @@
  * one at a time.
  *
  * What may not happen, for all models: a thread sleeps while something has come, and nobody is
- * about to wake it; one that came later is served before one that waits; a guard is taken twice.
- * And from every state one must be reachable where nobody waits or holds anything.
+ * about to wake it; one that came later stands before, or is served before, one that waits; a guard
+ * is taken twice.  And from every state one must be reachable where nobody waits or holds anything.
  */
 #include "sync_world.h"
 
+#include <setjmp.h>
 #include <stdio.h>
 
 #include "runner.h"
@@ -35,18 +36,19 @@ enum { READS, PICKS, FLIES, SLEEPS, PER_THREAD };
 
 sync_world sync_state;
 PyObject sync_late, sync_shut_down, sync_kill;
-PyObject pretend_none, pretend_true, pretend_false;
+PyObject pretend_none, pretend_true, pretend_false, pretend_numbers[2 * PRETEND_MOST + 1];
 static s_sched scheds[SYNC_THREADS];
 static const sync_model *model;
 static PyObject *raised;
 static int about; /* the tasklet that the action is about */
+static jmp_buf abandoned;
 
 /* ---- the interpreter, and what else the code calls ----------------------------------------- */
 
 s_hooks s_hook;
 s_carrier_hooks s_carrier_hook;
 __thread s_sched *s_self_;
-const s_wait_kind s_sitting, y_condition_returning; /* of no tasklet here */
+const s_wait_kind s_sitting; /* of no tasklet here */
 int c_fail_allocation_in;
 
 /* From a place that depends on the tasklet that it is about, so that the order of two makes no
@@ -108,6 +110,11 @@ void PyErr_SetRaisedException(PyObject *exception)
 PyObject *PyErr_Occurred(void)
 {
     return raised;
+}
+
+void PyErr_Clear(void)
+{
+    raised = NULL;
 }
 
 static PyObject *error_of_code(int code, PyObject *about)
@@ -294,6 +301,7 @@ static int pick_next(s_sched *s)
     t->state = S_RUNNING;
     t->kind = NULL;
     t->on = NULL;
+    s->current = t;
     model->resume(number, error != NULL ? NULL : value, error);
     sync_state.may_be_late[number] = 0;
     if (error != NULL) {
@@ -311,18 +319,24 @@ PyObject *s_suspend(s_sched *s, const c_call_site *site)
 {
     (void)site;
     CHECK(s->current->state == S_BLOCKED);
-    return NULL;
+    longjmp(abandoned, 1);
+}
+
+/* It calls something; 0 when it cannot. */
+static int operate_or_wait(s_sched *s, int t, int what)
+{
+    if (setjmp(abandoned) == 0)
+        return model->operate(s, t, what);
+    sync_state.is[t] = SYNC_WAITS;
+    sync_state.may_be_late[t] = sync_state.tasklets[t].timer != NULL;
+    return 1;
 }
 
 sync_outcome sync_note_call(int t, const PyObject *value, int code)
 {
     const s_tasklet *me = &sync_state.tasklets[t];
-    if (value == NULL && code == S_OK) {
-        sync_state.is[t] = SYNC_WAITS;
-        sync_state.may_be_late[t] = me->timer != NULL;
-        sync_state.order[sync_state.ordered++] = (uint8_t)t;
-        return SYNC_SUSPENDED;
-    }
+    if ((value != NULL) == (code < 0))
+        sync_state.fault = "a call gives nothing, or an error and a value";
     if (me->timer != NULL)
         sync_state.fault = "a call that has not waited leaves its deadline";
     return value != NULL ? SYNC_RETURNED : SYNC_RAISED;
@@ -335,26 +349,45 @@ int sync_is_given(int t)
            me->wait.value != NULL && me->wait.value != Py_False;
 }
 
-/* Drops from the order who does not wait any more. */
-static void check_order(void)
+int sync_count_waiting(const b_link *queue)
 {
-    int left = 0, passed_over = 0;
-    for (int i = 0; i < sync_state.ordered; i++) {
-        int t = sync_state.order[i];
-        if (sync_state.is[t] == SYNC_WAITS && sync_state.tasklets[t].queued) {
-            sync_state.order[left++] = (uint8_t)t;
-            for (int other = i + 1; other < sync_state.ordered; other++) {
-                int later = sync_state.order[other];
-                passed_over |= sync_is_given(later) &&
-                               sync_state.tasklets[later].on == sync_state.tasklets[t].on &&
-                               sync_state.tasklets[later].kind == sync_state.tasklets[t].kind;
-            }
-        }
+    int count = 0;
+    for (const b_link *at = queue->next; at != queue; at = at->next)
+        count++;
+    return count;
+}
+
+static int is_served(int t, int queue)
+{
+    return model->is_served != NULL ? model->is_served(t, queue) : sync_is_given(t);
+}
+
+/* `before`: who stood in a queue; `now`: who stands there.  One that leaves it without being served
+ * may have stood anywhere. */
+static void check_order(int queue, const uint8_t *before, const uint8_t *now)
+{
+    int next = 0;
+    for (int i = 0; i < SYNC_TASKLETS && before[i] != 0; i++) {
+        if (before[i] == now[next])
+            next++;
+        else if (memchr(now, before[i], SYNC_TASKLETS) != NULL)
+            sync_state.fault = "one that came later stands before one that waits";
+        else if (next > 0 && is_served(before[i] - 1, queue))
+            sync_state.fault = "one that came later is served before one that waits";
     }
-    memset(sync_state.order + left, 0, (size_t)(SYNC_TASKLETS - left));
-    sync_state.ordered = (uint8_t)left;
-    if (passed_over)
-        sync_state.fault = "one that came later is served before one that waits";
+}
+
+/* Notes who stands where now. */
+static void check_queues(void)
+{
+    b_link *queue;
+    for (int i = 0; i < SYNC_QUEUES && (queue = model->queue(i)) != NULL; i++) {
+        uint8_t now[SYNC_TASKLETS] = {0}, stand = 0;
+        for (const b_link *at = queue->next; at != queue; at = at->next)
+            now[stand++] = (uint8_t)(s_of_link((b_link *)at) - sync_state.tasklets + 1);
+        check_order(i, sync_state.stood[i], now);
+        memcpy(sync_state.stood[i], now, sizeof(now));
+    }
 }
 
 static int expire(s_sched *s, s_tasklet *t)
@@ -396,7 +429,8 @@ static int act_on_tasklet(int number, int what)
     if (what == KILLED_HERE || what == KILLED_THERE)
         return kill(s, t, number);
     s->current = t;
-    return sync_state.is[number] != SYNC_WAITS && model->operate(s, number, what);
+    return what < model->operations && sync_state.is[number] != SYNC_WAITS &&
+           operate_or_wait(s, number, what);
 }
 
 static int act_on_thread(int thread, int what)
@@ -437,7 +471,7 @@ static int act(int action)
     store_threads();
     forget_places();
     if (done)
-        check_order();
+        check_queues();
     return done;
 }
 

@@ -32,7 +32,7 @@ UNFIT_FOR_EMULATION = {
 }
 
 # The thread sanitizer is not notified of switches; a model of a protocol is one thread, and long.
-MODELS = ("handoff.c", "sync_locks.c", "sync_queue.c")
+MODELS = ("handoff.c", *sorted(path.name for path in HERE.glob("sync_*.c")))
 LEFT_OUT = {("tsan", "switch.c")} | {(way, file) for way in ("tsan", "aarch64") for file in MODELS}
 
 # The longest of those models: the others show what the address sanitizer could find in them.
@@ -41,6 +41,9 @@ LONG_MODELS = (
     "threads_may_run_beside_each_other",
     "a_lock_is_handed_over_in_the_order_of_arrival",
     "who_waits_for_a_queue_learns_that_it_is_shut",
+    "items_and_room_are_handed_over_when_the_last_item_is_the_first",
+    "readers_and_writers_are_let_in_between_threads",
+    "a_notification_is_handed_over_between_threads",
 )
 
 # The thread sanitizer needs its memory at fixed addresses, which random layouts may occupy.

@@ -78,6 +78,7 @@ static inline PyObject *Py_XNewRef(PyObject *object)
         (place) = (value);                                                                         \
         Py_XDECREF(before_);                                                                       \
     } while (0)
+#define Py_SETREF Py_XSETREF
 #define Py_CLEAR(place) Py_XSETREF(place, NULL)
 #define Py_VISIT(object)                                                                           \
     do {                                                                                           \
@@ -87,8 +88,37 @@ static inline PyObject *Py_XNewRef(PyObject *object)
     } while (0)
 
 #define PyMutex_Unlock(mutex) ((void)((mutex)->_bits = 0))
-#define PyLong_CheckExact(object) ((void)(object), 0)
-#define PyLong_AsLong(object) ((void)(object), 0L)
+/* Small numbers only. */
+#define PRETEND_MOST 2
+extern PyObject pretend_numbers[2 * PRETEND_MOST + 1];
+
+static inline int PyLong_CheckExact(const PyObject *object)
+{
+    return object >= pretend_numbers && object <= &pretend_numbers[2 * PRETEND_MOST];
+}
+
+static inline long PyLong_AsLong(const PyObject *object)
+{
+    return object - pretend_numbers - PRETEND_MOST;
+}
+
+static inline PyObject *PyLong_FromLong(long number)
+{
+    return Py_NewRef(&pretend_numbers[number + PRETEND_MOST]);
+}
+
+/* No exception has another one as its context. */
+static inline PyObject *PyException_GetContext(PyObject *exception)
+{
+    (void)exception;
+    return NULL;
+}
+
+static inline void PyException_SetContext(PyObject *exception, PyObject *context)
+{
+    (void)exception;
+    Py_XDECREF(context);
+}
 
 void *PyMem_Calloc(size_t count, size_t size);
 void *PyMem_Malloc(size_t size);
@@ -98,6 +128,7 @@ void PyMem_Free(void *block);
 PyObject *PyErr_GetRaisedException(void);
 void PyErr_SetRaisedException(PyObject *exception);
 PyObject *PyErr_Occurred(void);
+void PyErr_Clear(void);
 PyObject *PyErr_NoMemory(void);
 
 /* Of functions in headers that no model calls. */
