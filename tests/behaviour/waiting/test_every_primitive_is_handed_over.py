@@ -6,25 +6,33 @@ many run orders of tasklets while others give up, by a timeout or a kill, at any
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import threading
 import time
 from collections import Counter
+from threading import BrokenBarrierError
 
 import pytest
 from helpers_workers import BOTH_KINDS, in_a_tasklet
 
 import loomlet
-from loomlet import schedule, spawn
+from loomlet import schedule, spawn, sync
 from loomlet.sync import (
     Barrier,
     BoundedSemaphore,
     Condition,
+    CustomQueue,
     Event,
     Future,
+    LifoQueue,
     Lock,
+    PriorityQueue,
+    Queue,
     RLock,
     RWLock,
     Semaphore,
+    SimpleQueue,
 )
 from loomlet.testing import explore
 
@@ -47,7 +55,7 @@ def alone(make, begin, rounds, disturb):
                 counter[0] = seen + 1
 
     ends = [begin(work) for _ in range(4)]
-    disturb(lock.acquire, lock.release)
+    ends.append(disturb(lock.acquire, lock.release))
     for end in ends:
         end()
     assert counter == [4 * rounds]
@@ -67,10 +75,37 @@ def again(begin, rounds, disturb):
                 depth[0] -= 1
 
     ends = [begin(work) for _ in range(3)]
-    disturb(lock.acquire, lock.release)
+    ends.append(disturb(lock.acquire, lock.release))
     for end in ends:
         end()
     assert not lock.locked()
+
+
+def side_by_side(begin, rounds, disturb):
+    """Who reads never sees half of what is written, and nobody is left inside."""
+    lock, pair = RWLock(), [0, 0]
+
+    def write():
+        for _ in range(rounds):
+            with lock.writing:
+                pair[0] += 1
+                let_others_run()
+                pair[1] += 1
+
+    def read():
+        for _ in range(rounds):
+            with lock.reading:
+                seen = pair[0]
+                let_others_run()
+                assert pair == [seen, seen]
+
+    ends = [begin(write), begin(read), begin(write), begin(read)]
+    ends.append(disturb(lock.writing.acquire, lock.writing.release))
+    ends.append(disturb(lock.reading.acquire, lock.reading.release))
+    for end in ends:
+        end()
+    assert pair == [2 * rounds] * 2
+    assert lock.writing.acquire(timeout=0)
 
 
 def so_many(make, begin, rounds, disturb):
@@ -88,7 +123,7 @@ def so_many(make, begin, rounds, disturb):
                     inside[name] -= 1
 
     ends = [begin(work, name) for name in range(4)]
-    disturb(semaphore.acquire, semaphore.release)
+    ends.append(disturb(semaphore.acquire, semaphore.release))
     for end in ends:
         end()
     assert semaphore.value == 2
@@ -121,6 +156,35 @@ def a_place_for_one(lock, begin, rounds, disturb):
     for end in ends:
         end()
     assert taken == list(range(rounds))
+
+
+def one_call_each(lock, begin, rounds, disturb):
+    """For each thing that is put one is notified; who gives up passes that on."""
+    condition, things, taken = Condition(lock()), [], []
+
+    def put():
+        for _ in range(2 * rounds):
+            with condition:
+                things.append(True)
+                condition.notify()
+            let_others_run()
+
+    def take():
+        for _ in range(rounds):
+            with condition:
+                condition.wait_for(lambda: things)
+                taken.append(things.pop())
+
+    def look():
+        with condition:
+            condition.wait_for(lambda: things)
+            condition.notify()
+
+    ends = [begin(take), begin(take), begin(put)]
+    disturb(look, lambda: None)
+    for end in ends:
+        end()
+    assert len(taken) == 2 * rounds
 
 
 def there_and_back(begin, rounds, disturb):
@@ -165,6 +229,26 @@ def all_together(begin, rounds, disturb):
     assert at == [rounds - 1] * 3
 
 
+def not_together(begin, rounds, disturb):
+    """A barrier that breaks lets everybody go, and nobody is taken for two."""
+    barrier, passed, left = Barrier(3), [], []
+
+    def come():
+        try:
+            passed.append(barrier.wait())
+        except BrokenBarrierError:
+            left.append(True)
+
+    ends = [begin(come), begin(come)]
+    disturb(come, lambda: None)
+    schedule()
+    barrier.abort()
+    for end in ends:
+        end()
+    assert max(Counter(passed).values(), default=0) <= 2  # seven come at most: two rounds
+    assert len(passed) + len(left) >= 2
+
+
 def one_answer(begin, rounds, disturb):
     """All get what was set, whenever they ask."""
     futures, seen = [Future() for _ in range(rounds)], []
@@ -183,18 +267,75 @@ def one_answer(begin, rounds, disturb):
     assert seen == [list(range(rounds))] * 3
 
 
+def each_item_once(make, begin, rounds, disturb):
+    """What is put is got once, by whoever it is."""
+    queue, found, all_found = make(), [], Event()
+
+    def put(first):
+        for item in range(first, first + rounds):
+            queue.put(item)
+
+    def get_one(put_back):
+        if (item := queue.get()) == -1:
+            put_back(item)  # it is for all that get
+            return False
+        found.append(item)
+        if len(found) == 2 * rounds:
+            all_found.set()
+        return True
+
+    def get():
+        while get_one(queue.put):
+            pass
+
+    def get_and_be_killed():
+        get_one(functools.partial(spawn, queue.put))
+
+    ends = [begin(get), begin(put, 0), begin(put, rounds), begin(get)]
+    disturb(get_and_be_killed, lambda: None)
+    all_found.wait()
+    queue.put(-1)
+    for end in ends:
+        end()
+    assert sorted(found) == list(range(2 * rounds))
+
+
+def queues(kind):
+    """How to make one for any number of items, and one for a single item."""
+    sizes = {"": 0} if kind is SimpleQueue else {"": 0, " of one": 1}
+    return {
+        f"{kind.__name__}{text}": functools.partial(
+            each_item_once, kind if size == 0 else functools.partial(kind, size)
+        )
+        for text, size in sizes.items()
+    }
+
+
 SCENES = {
     "Lock": functools.partial(alone, Lock),
     "RLock": functools.partial(alone, RLock),
     "RLock again": again,
     "RWLock": functools.partial(alone, lambda: RWLock().writing),
+    "RWLock of both sides": side_by_side,
     "Semaphore": functools.partial(so_many, Semaphore),
     "BoundedSemaphore": functools.partial(so_many, BoundedSemaphore),
     "Condition": functools.partial(a_place_for_one, Lock),
     "Condition of an RLock": functools.partial(a_place_for_one, RLock),
+    "Condition of a lock of threading": functools.partial(a_place_for_one, threading.Lock),
+    "Condition of one call": functools.partial(one_call_each, Lock),
+    "Condition of one call and an RLock": functools.partial(one_call_each, RLock),
+    "Condition of one call and a lock of threading": functools.partial(
+        one_call_each, threading.Lock
+    ),
     "Event": there_and_back,
     "Barrier": all_together,
+    "Barrier that breaks": not_together,
     "Future": one_answer,
+    **queues(Queue),
+    **queues(LifoQueue),
+    **queues(PriorityQueue),
+    **queues(CustomQueue),
+    **queues(SimpleQueue),
 }
 
 every_scene = pytest.mark.parametrize("scene", SCENES.values(), ids=SCENES)
@@ -203,11 +344,12 @@ every_scene = pytest.mark.parametrize("scene", SCENES.values(), ids=SCENES)
 @every_scene
 @pytest.mark.parametrize("begin", BOTH_KINDS.values(), ids=BOTH_KINDS)
 def test_between_threads_tasklets_and_both(scene, begin):
-    scene(begin, 30, lambda take, give_back: None)
+    scene(begin, 30, lambda take, give_back: lambda: None)
 
 
 def give_up(take, give_back):
-    """One waits no longer than it takes the others to come to a wait, another one is killed."""
+    """One waits no longer than it takes the others to come to a wait, others are killed early and
+    late; what comes back waits until they have ended."""
 
     def work():
         if take():
@@ -217,12 +359,31 @@ def give_up(take, give_back):
         with loomlet.move_on_after(0.001):
             work()
 
-    spawn(work_for_a_moment)
-    killed = spawn(work)
+    def kill(task, turns):
+        for _ in range(turns):
+            schedule()
+        task.kill()
+
+    waiters = [spawn(work) for _ in range(4)]
+    for waiter, turns in zip(waiters, (0, 2, 5, 9), strict=True):
+        spawn(kill, waiter, turns)
+    waiters.append(spawn(work_for_a_moment))
     schedule()
-    killed.kill()
+
+    def end():
+        for waiter in waiters:
+            with contextlib.suppress(loomlet.TaskletKilled):
+                waiter.join()
+
+    return end
 
 
 @every_scene
 def test_in_any_run_order(scene):
-    explore(lambda: scene(in_a_tasklet, 3, give_up), seeds=range(40))
+    explore(lambda: scene(in_a_tasklet, 3, give_up), seeds=range(200))
+
+
+def test_no_primitive_is_left_out():
+    """A scene begins with the name of what it is about."""
+    names = {name.split()[0] for name in SCENES}
+    assert names == set(sync.__all__) - {"Empty", "Full", "ShutDown"}
