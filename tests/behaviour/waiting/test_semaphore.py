@@ -55,6 +55,18 @@ def test_the_time_is_over(mode):
     assert semaphore.value == 0
 
 
+@pytest.mark.parametrize("left", [-1, -1.0, -1e-9, -0.5, -2, float("-inf")])
+def test_the_time_was_over_before(mode, left):
+    """As in threading: what is left until a deadline may be less than nothing.  For a lock only -1
+    is no limit."""
+    semaphore = Semaphore(1)
+    assert semaphore.acquire(timeout=left)
+    assert not semaphore.acquire(True, left)
+    with pytest.raises(ValueError, match="non-blocking"):
+        semaphore.acquire(False, left)
+    assert semaphore.value == 0
+
+
 @pytest.mark.parametrize("end", ["kill", "throw"])
 def test_a_permit_that_is_not_taken_goes_on(mode, end):
     """It was handed to a tasklet that raises instead."""
@@ -127,7 +139,6 @@ def test_nobody_can_release_it():
         (lambda: Semaphore(3, 2), "expected a max_value of at least 3, found 2"),
         (lambda: Semaphore().release(0), "expected n of at least 1, found 0"),
         (lambda: Semaphore().acquire(False, 1), "can't specify a timeout"),
-        (lambda: Semaphore().acquire(timeout=-2), "non-negative"),
     ],
 )
 def test_wrong_values(make, text):

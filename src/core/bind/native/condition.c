@@ -29,7 +29,7 @@ static PyObject *acquire_its_lock(PyObject *self, s_sched *s, int64_t until,
 static PyObject *condition_acquire(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                                    PyObject *kwnames)
 {
-    return bind_acquire(self, acquire_its_lock, args, nargs, kwnames, (void *)condition_acquire);
+    return bind_acquire(self, acquire_its_lock, args, nargs, kwnames, 0, (void *)condition_acquire);
 }
 
 static PyObject *condition_release(PyObject *self, PyObject *unused)

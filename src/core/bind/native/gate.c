@@ -8,7 +8,7 @@
 #define SELF ((y_gate *)self)
 
 int bind_read_acquire(s_sched *s, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
-                      int64_t *until)
+                      int may_be_over, int64_t *until)
 {
     PyObject *blocking = nargs > 0 ? args[0] : NULL, *timeout = nargs > 1 ? args[1] : NULL;
     Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
@@ -22,7 +22,7 @@ int bind_read_acquire(s_sched *s, PyObject *const *args, Py_ssize_t nargs, PyObj
             nargs = 3;
     }
     if (nargs > 2) {
-        PyErr_SetString(PyExc_TypeError, "acquire() takes blocking=True and timeout=-1");
+        PyErr_SetString(PyExc_TypeError, "acquire() takes blocking=True and timeout");
         return -1;
     }
     int wait = blocking ? PyObject_IsTrue(blocking) : 1;
@@ -31,12 +31,16 @@ int bind_read_acquire(s_sched *s, PyObject *const *args, Py_ssize_t nargs, PyObj
     if (wait < 0 || (seconds == -1 && PyErr_Occurred()))
         return -1;
     *until = wait ? S_FOREVER : INT64_MIN;
-    if (seconds == -1)
+    if (timeout == NULL || timeout == Py_None || (seconds == -1 && !may_be_over))
         return 0;
-    if (seconds < 0 || !wait) {
+    if (!wait || (seconds < 0 && !may_be_over)) {
         PyErr_SetString(PyExc_ValueError, wait ? "timeout value must be a non-negative number"
                                                : "can't specify a timeout for a non-blocking call");
         return -1;
+    }
+    if (seconds < 0) {
+        *until = INT64_MIN;
+        return 0;
     }
     if (bind_read_seconds(timeout, &nanoseconds) < 0)
         return -1;

@@ -6,9 +6,11 @@
 #include "bind/native/native.h"
 #include "sync/sync.h"
 
-/* acquire(blocking=True, timeout=-1), as in threading; None is no limit either. */
+/* acquire(blocking=True, timeout), as in threading: None is no limit.  A negative time is over with
+ * `may_be_over`, as for a semaphore; otherwise, as for a lock, -1 is no limit, and no other is
+ * allowed. */
 int bind_read_acquire(s_sched *s, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
-                      int64_t *until);
+                      int may_be_over, int64_t *until);
 
 /* How `self` is acquired: as y_lock_acquire. */
 typedef PyObject *bind_acquire_call(PyObject *self, s_sched *s, int64_t until,
@@ -17,12 +19,12 @@ typedef PyObject *bind_acquire_call(PyObject *self, s_sched *s, int64_t until,
 /* acquire() of `self`; `called` is the function that Python has called. */
 static B_INLINE PyObject *bind_acquire(PyObject *self, bind_acquire_call *acquire,
                                        PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
-                                       void *called)
+                                       int may_be_over, void *called)
 {
     int64_t until = S_FOREVER;
     int code;
     s_sched *s = s_self();
-    if (s == NULL || bind_read_acquire(s, args, nargs, kwnames, &until) < 0)
+    if (s == NULL || bind_read_acquire(s, args, nargs, kwnames, may_be_over, &until) < 0)
         return NULL;
     c_call_site site = BIND_SITE(self, args, bind_argument_count(nargs, kwnames), called);
     PyObject *done = acquire(self, s, until, &site, &code);

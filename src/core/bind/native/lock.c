@@ -15,7 +15,7 @@ static PyObject *acquire_lock(PyObject *self, s_sched *s, int64_t until, const c
 static PyObject *lock_acquire(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                               PyObject *kwnames)
 {
-    return bind_acquire(self, acquire_lock, args, nargs, kwnames, (void *)lock_acquire);
+    return bind_acquire(self, acquire_lock, args, nargs, kwnames, 0, (void *)lock_acquire);
 }
 
 static PyObject *lock_release(PyObject *self, PyObject *unused)

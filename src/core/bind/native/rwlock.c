@@ -23,7 +23,7 @@ static PyObject *acquire_side(PyObject *self, s_sched *s, int64_t until, const c
 static PyObject *side_acquire(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                               PyObject *kwnames)
 {
-    return bind_acquire(self, acquire_side, args, nargs, kwnames, (void *)side_acquire);
+    return bind_acquire(self, acquire_side, args, nargs, kwnames, 0, (void *)side_acquire);
 }
 
 static PyObject *side_release(PyObject *self, PyObject *unused)

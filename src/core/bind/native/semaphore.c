@@ -15,7 +15,7 @@ static PyObject *acquire_permit(PyObject *self, s_sched *s, int64_t until, const
 static PyObject *semaphore_acquire(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                                    PyObject *kwnames)
 {
-    return bind_acquire(self, acquire_permit, args, nargs, kwnames, (void *)semaphore_acquire);
+    return bind_acquire(self, acquire_permit, args, nargs, kwnames, 1, (void *)semaphore_acquire);
 }
 
 /* A number of permits, at least `least`; -1 with an exception set. */
@@ -102,7 +102,8 @@ static PyMethodDef methods[] = {
     {"acquire", BIND_FN(semaphore_acquire), METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("acquire($self, /, blocking=True, timeout=None)\n--\n\n"
                "Takes a permit; waits for one, first come, first served.  Returns True, or False\n"
-               "if no permit is free at once, or becomes free within `timeout` seconds.\n"
+               "if no permit is free at once, or becomes free within `timeout` seconds, none of\n"
+               "which are left if that is negative.\n"
                "Tasklets and OS threads alike.")},
     {"release", BIND_FN(semaphore_release), METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("release($self, /, n=1)\n--\n\n"
