@@ -287,6 +287,38 @@ class _Items:
         return repr(list(self))
 
 
+class _KeepsItems:
+    """A method by which a standard queue keeps its items.
+
+    It is found in the class, for subclasses; objects refuse it, since nothing would call it.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, jobs: _core.Queue[Any] | None, kind: type | None = None) -> Any:
+        raise AttributeError(self._advice(type(jobs)))
+
+    def __set__(self, jobs: _core.Queue[Any], method: object) -> None:
+        raise AttributeError(self._advice(type(jobs)))
+
+    def _advice(self, kind: type) -> str:
+        base = _STANDARD[kind].__name__ if kind in _STANDARD else "Queue"
+        return (
+            f"{base} keeps its items itself and does not call {self._name}(): "
+            f"replace that in a subclass of queue.{base}, whose objects call it"
+        )
+
+
+class _Notified(cached_property[Any]):
+    """A condition of a queue: once it is used, or a program has given another one, it is notified
+    of what happens to the queue."""
+
+    def __set__(self, jobs: Any, condition: object) -> None:
+        jobs.__dict__[self.attrname] = condition
+        jobs._notifies()
+
+
 class Queue(_queues.Queue[Any], metaclass=_DropIn, standard=queue.Queue):
     """queue.Queue."""
 
@@ -316,19 +348,19 @@ class Queue(_queues.Queue[Any], metaclass=_DropIn, standard=queue.Queue):
         """For code that takes it to exclude other such code; the queue itself never takes it."""
         return Lock()
 
-    @cached_property
+    @_Notified
     def not_empty(self) -> Condition:
         """Notified when something was put."""
         self._notifies()
         return Condition(self.mutex)
 
-    @cached_property
+    @_Notified
     def not_full(self) -> Condition:
         """Notified when something was taken."""
         self._notifies()
         return Condition(self.mutex)
 
-    @cached_property
+    @_Notified
     def all_tasks_done(self) -> Condition:
         """Notified when the last task is done."""
         self._notifies()
@@ -336,6 +368,10 @@ class Queue(_queues.Queue[Any], metaclass=_DropIn, standard=queue.Queue):
 
     def _notifies(self) -> None:
         self.__class__ = _NOTIFYING.get(type(self), type(self))
+
+
+for _name in _queues.HOOKS:
+    setattr(Queue, _name, _KeepsItems(_name))
 
 
 class LifoQueue(Queue, metaclass=_DropIn, standard=queue.LifoQueue):

@@ -200,6 +200,46 @@ def test_those_who_wait_for_a_change_of_the_queue():
     assert seen == ["filled", "emptied"]
 
 
+@pytest.mark.parametrize("name", ["Queue", "LifoQueue"])
+@pytest.mark.parametrize("word", ["_init", "_qsize", "_put", "_get"])
+def test_what_keeps_items_is_replaced_in_a_subclass_only(name, word):
+    """An object with a `_put` of its own was never asked to put anything, and nobody said so."""
+    jobs = getattr(queue, name)()
+    with pytest.raises(AttributeError, match=rf"{name} .* subclass of queue\.{name}"):
+        setattr(jobs, word, print)
+    with pytest.raises(AttributeError, match="does not call"):
+        getattr(jobs, word)
+    assert callable(getattr(getattr(queue, name), word))
+
+
+@pytest.mark.parametrize("word", ["not_empty", "not_full", "all_tasks_done"])
+def test_a_condition_that_a_program_gives_a_queue_is_notified(word):
+    jobs = queue.Queue()
+    changed = threading.Condition()
+    setattr(jobs, word, changed)
+
+    def wait():
+        with changed:
+            changed.wait()
+
+    task = loomlet.spawn(wait)
+    loomlet.schedule()
+    jobs.put(1)
+    jobs.get()
+    jobs.task_done()
+    task.join()
+    assert getattr(jobs, word) is changed
+
+
+@pytest.mark.parametrize("left", [-1, -0.5, -1e-9, 0])
+@pytest.mark.parametrize("kind", ["Semaphore", "BoundedSemaphore"])
+def test_a_deadline_that_has_passed(kind, left):
+    """The time that is left is computed, and -1 may come out: that was a wait without an end."""
+    permits = getattr(threading, kind)(1)
+    assert permits.acquire(timeout=left)
+    assert not permits.acquire(timeout=left)
+
+
 def test_old_names_warn():
     event, changed = threading.Event(), threading.Condition()
     with pytest.warns(DeprecationWarning, match="is_set"):
