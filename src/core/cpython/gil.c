@@ -22,6 +22,11 @@
  * nobody is asked for PATIENCE: the thread that has just woken us may be about to sleep.  Where no
  * thread computes nobody is asked, and it costs two stores.
  *
+ * A thread that was woken by another one comes back from no wait for the world outside.  It asks
+ * threads that compute all the same, because it may be part of an answer.  Its waker, and others
+ * that were woken lately, it asks now and then only (base/b_partners.h); meanwhile it waits like
+ * others.
+ *
  * The share.  What a thread takes in this way it spends of the share (base/b_share.h): from the
  * moment it got the GIL until it leaves Python again, but no more than LONGEST_HOLD, because then
  * it has had to drop the GIL like others; and SWITCH_COST, for the time until the other one runs
@@ -70,6 +75,7 @@
 
 #include <errno.h>
 
+#include "base/b_partners.h"
 #include "base/b_share.h"
 #include "cpython/gil.h"
 #include "cpython/gil_wakes.h"
@@ -109,7 +115,9 @@ static int ended;             /* atomic: the share stays 0 */
 static int asking;            /* atomic */
 static int64_t contended;     /* atomic: until when; or 0 */
 static uintptr_t returned[2]; /* atomic: thread states, only compared; the last one first */
-static c_gil_counts counts;   /* atomic; `spent`: guarded */
+static b_partners partners;
+static c_gil_counts counts;              /* atomic; `spent`: guarded */
+static __thread int was_woken_by_thread; /* and waits for the GIL */
 
 /* Another thread has had the GIL when it is another number. */
 static unsigned long gil_turn(void)
@@ -235,6 +243,7 @@ typedef struct {
     uintptr_t asked; /* the holder that was asked last */
     int64_t began, now;
     int deferred;
+    int by_thread; /* another thread has woken this one */
     c_turn turn;
 } gil_wait;
 
@@ -254,6 +263,8 @@ static void note_asked(gil_wait *wait)
     if (wait->asked == holder)
         return;
     wait->asked = holder;
+    if (wait->by_thread)
+        b_partner_interrupt(&partners, holder, wait->now);
     __atomic_fetch_add(&counts.asked, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&contended, wait->now + CONTENDED, __ATOMIC_RELAXED);
     c_turns_contended(1);
@@ -263,10 +274,13 @@ static void note_asked(gil_wait *wait)
 /* For how long the holder may not be asked yet. */
 static int64_t time_to_ask(gil_wait *wait)
 {
+    uintptr_t holder = gil_holder(wait->gil);
     int64_t time = time_to_share(wait->now);
+    if (time == 0 && wait->by_thread)
+        time = b_partner_wait(&partners, holder, wait->now);
     if (time > 0)
         c_turn_end(&wait->turn);
-    else if (is_burst(gil_holder(wait->gil)) && wait->now - wait->began < BURST) {
+    else if (is_burst(holder) && wait->now - wait->began < BURST) {
         c_turn_begin(&wait->turn);
         time = wait->began + BURST - wait->now;
     }
@@ -317,7 +331,7 @@ static void ask_or_sleep(gil_wait *wait, int64_t end)
 static void await_gil(struct _gil_runtime_state *gil)
 {
     int why = errno;
-    gil_wait wait = {.gil = gil, .began = p_now()};
+    gil_wait wait = {.gil = gil, .began = p_now(), .by_thread = was_woken_by_thread};
     wait.now = wait.began;
     while (gil_is_taken(gil) && wait.now - wait.began < PATIENCE) {
         p_relax();
@@ -430,11 +444,15 @@ void c_io_return(PyThreadState *ts)
     note_turn();
 }
 
-void c_io_return_woken(PyThreadState *ts, int here)
+void c_io_return_woken(PyThreadState *ts, int here, int by_thread)
 {
     if (here && may_ask() && is_only_interpreter())
         let_waker_leave(gil_of_interpreter());
+    was_woken_by_thread = by_thread;
+    if (by_thread)
+        b_partner_note(&partners, (uintptr_t)ts, p_now());
     c_io_return(ts);
+    was_woken_by_thread = 0;
 }
 
 int c_io_left(const PyThreadState *ts)
@@ -465,8 +483,9 @@ void c_gil_wake(void (*wake)(void *what), void *what)
         return;
     }
     c_turns_intercept(gil, await_gil, is_burst);
-    int64_t until = __atomic_load_n(&contended, __ATOMIC_RELAXED);
-    c_wake(gil, p_now() >= until && c_turns_may_postpone(), wake, what);
+    int64_t now = p_now(), until = __atomic_load_n(&contended, __ATOMIC_RELAXED);
+    b_partner_note(&partners, gil_holder(gil), now);
+    c_wake(gil, now >= until && c_turns_may_postpone(), wake, what);
 }
 
 int64_t c_gil_wakes(void)
@@ -516,85 +535,6 @@ void c_gil_priority_after_fork(void)
     guard.word = 0;
     c_turns_after_fork();
     __atomic_store_n(&asking, 0, __ATOMIC_SEQ_CST);
-}
-
-#else
-
-const int c_has_gil = 0;
-
-int64_t c_gil_wakes(void)
-{
-    return 0;
-}
-
-void c_gil_wake(void (*wake)(void *what), void *what)
-{
-    wake(what);
-}
-
-int c_gil_is_taken(void)
-{
-    return 0;
-}
-
-int c_gil_waiters(void)
-{
-    return 0;
-}
-
-void c_gil_spin(int64_t until)
-{
-    (void)until;
-}
-
-PyThreadState *c_io_leave(void)
-{
-    return PyEval_SaveThread();
-}
-
-void c_io_return(PyThreadState *ts)
-{
-    PyEval_RestoreThread(ts);
-}
-
-void c_io_return_woken(PyThreadState *ts, int here)
-{
-    (void)here;
-    PyEval_RestoreThread(ts);
-}
-
-int c_io_left(const PyThreadState *ts)
-{
-    (void)ts;
-    return 0;
-}
-
-void c_io_returning(PyThreadState *ts)
-{
-    (void)ts;
-}
-
-void c_gil_share_set(int64_t millionths)
-{
-    (void)millionths;
-}
-
-int64_t c_gil_share(void)
-{
-    return 0;
-}
-
-void c_gil_counts_read(c_gil_counts *into)
-{
-    into->asked = into->deferred = into->spent = 0;
-}
-
-void c_gil_priority_end(void)
-{
-}
-
-void c_gil_priority_after_fork(void)
-{
 }
 
 #endif

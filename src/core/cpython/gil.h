@@ -20,8 +20,9 @@ void c_gil_spin(int64_t until);
  * the thread that comes back goes before threads that compute.  errno stays. */
 PyThreadState *c_io_leave(void);
 void c_io_return(PyThreadState *ts);
-/* The same for a thread that slept; `here`: it was woken from the processor that it runs on. */
-void c_io_return_woken(PyThreadState *ts, int here);
+/* The same for a thread that slept.  `here`: it was woken from the processor that it runs on;
+ * `by_thread`: by a thread that had the GIL. */
+void c_io_return_woken(PyThreadState *ts, int here, int by_thread);
 /* The same around a call for which somebody else detaches and attaches: whether to call
  * c_io_returning() after it, which only waits. */
 int c_io_left(const PyThreadState *ts);

@@ -149,6 +149,7 @@ static int report_deadlock(s_sched *s)
 /* From now on whoever sends a message wakes this thread: 1, or 0 when there is one. */
 static int announce_sleep(s_sched *s)
 {
+    __atomic_store_n(&s->by_thread, 0, __ATOMIC_RELAXED);
     if (s->polls)
         p_poller_prepare(&s->poller);
     else
@@ -174,7 +175,8 @@ static void sleep_until(s_sched *s, int64_t until)
     }
     PyThreadState *ts = c_io_leave();
     p_park_adaptive(&s->parker, &s->spin, until, c_gil_spin);
-    c_io_return_woken(ts, p_woken_here(&s->parker));
+    c_io_return_woken(ts, p_woken_here(&s->parker),
+                      __atomic_load_n(&s->by_thread, __ATOMIC_RELAXED));
     s_report_wake(s);
 }
 
@@ -243,9 +245,9 @@ static void sleep_as_home(s_sched *s, s_carrier_thread *home, int polls, int64_t
         s_poll_peek(s, until);
     else
         p_park_adaptive(&s->parker, &s->spin, until, c_gil_spin);
-    int here = p_woken_here(parker);
+    int here = p_woken_here(parker), by_thread = __atomic_load_n(&s->by_thread, __ATOMIC_RELAXED);
     __atomic_store_n(&home->idles, 0, __ATOMIC_SEQ_CST);
-    c_io_return_woken(ts, here);
+    c_io_return_woken(ts, here, by_thread);
 }
 
 /* 1: the scheduler is still here. */

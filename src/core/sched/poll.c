@@ -142,7 +142,8 @@ void s_poll_sleep(s_sched *s, int64_t until)
     p_event events[EVENTS];
     PyThreadState *ts = c_io_leave();
     int count = wait_in_poller(s, events, EVENTS, until);
-    c_io_return_woken(ts, p_woken_here(&s->poller.parker));
+    int by_thread = count <= 0 && __atomic_load_n(&s->by_thread, __ATOMIC_RELAXED);
+    c_io_return_woken(ts, p_woken_here(&s->poller.parker), by_thread);
     s_report_wake(s);
     if (count > 0)
         s_hook.io_ready(s, events, count);

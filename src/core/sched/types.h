@@ -277,6 +277,7 @@ struct s_sched {
 
     int has_messages;
     p_parker parker;
+    int by_thread;          /* atomic: another thread of Python has begun to wake its own */
     b_spin spin;            /* whether to stay awake for a moment before sleeping */
     Py_ssize_t io_waits;    /* tasklets that wait for descriptors: poll.c */
     Py_ssize_t call_waits;  /* tasklets that wait for a function on another thread: io/blocking.h */

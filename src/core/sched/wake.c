@@ -55,6 +55,7 @@ void s_wake_thread_later(s_sched *to)
 {
     const p_parker *parker =
         __atomic_load_n(&to->polls, __ATOMIC_SEQ_CST) ? &to->poller.parker : &to->parker;
+    __atomic_store_n(&to->by_thread, 1, __ATOMIC_RELAXED);
     if (__atomic_load_n(&parker->word, __ATOMIC_SEQ_CST) == P_ASLEEP)
         c_gil_wake(wake_thread, to);
     else

@@ -144,3 +144,27 @@ def test_a_used_up_share_defers(computing):
         lambda: gil.status().deferred > before, lambda: loomlet.run_blocking(int)
     )
     assert deferred
+
+
+@with_gil
+def test_a_thread_that_gives_many_jobs_is_not_asked_for_each(python):
+    """A job wakes an idle worker; whoever gives the jobs is about to wait, or has more of them.
+
+    Of such partners one is asked in four milliseconds, whatever the machine does meanwhile. If one
+    were asked for each worker that wakes it would be ten times as often.
+    """
+    done = python("""
+import time
+from loomlet import gil, patch
+patch.install(sync=True)
+from concurrent.futures import ThreadPoolExecutor
+
+with ThreadPoolExecutor(4) as pool:
+    assert sum(pool.map(abs, range(1000))) == 499500
+    before, began = gil.status().asked, time.monotonic()
+    for _ in range(20):
+        assert sum(pool.map(abs, range(1000))) == 499500
+    asked, pauses = gil.status().asked - before, (time.monotonic() - began) / 0.004
+print(asked < 50 + 5 * pauses or (asked, pauses))
+""")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
