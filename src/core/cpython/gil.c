@@ -20,7 +20,7 @@
  * its mark (returned: the last two, because of two threads that answer each other one may have had
  * to drop the GIL and take it again), and while the holder is one of them it is given BURST.  And
  * nobody is asked for PATIENCE: the thread that has just woken us may be about to sleep.  Where no
- * thread computes nobody is asked, and it costs two stores.
+ * thread computes nobody is asked, and it costs four loads.
  *
  * A thread that was woken by another one comes back from no wait for the world outside.  It asks
  * threads that compute all the same, because it may be part of an answer.  Its waker, and others
@@ -116,8 +116,9 @@ static int asking;            /* atomic */
 static int64_t contended;     /* atomic: until when; or 0 */
 static uintptr_t returned[2]; /* atomic: thread states, only compared; the last one first */
 static b_partners partners;
-static c_gil_counts counts;              /* atomic; `spent`: guarded */
-static __thread int was_woken_by_thread; /* and waits for the GIL */
+static struct _gil_runtime_state *main_gil; /* atomic: as long as the process lives; or NULL */
+static c_gil_counts counts;                 /* atomic; `spent`: guarded */
+static __thread int was_woken_by_thread;    /* and waits for the GIL */
 
 /* Another thread has had the GIL when it is another number. */
 static unsigned long gil_turn(void)
@@ -149,7 +150,7 @@ int c_gil_is_taken(void)
 
 int c_gil_waiters(void)
 {
-    return p_condition_waiters(&gil_of_interpreter()->cond);
+    return gil_waiters(gil_of_interpreter());
 }
 
 void c_gil_spin(int64_t until)
@@ -363,7 +364,7 @@ static void give_chance(struct _gil_runtime_state *gil)
         c_turns_contended(0);
         return;
     }
-    if (c_gil_waiters() == 0 && !c_turns_stands())
+    if (gil_waiters(gil) == 0 && !c_turns_stands())
         return;
     int used_up = time_to_share(now) > 0;
     begin_again(now);
@@ -377,20 +378,22 @@ static void give_chance(struct _gil_runtime_state *gil)
     }
 }
 
-/* Looks at nothing that ends with the interpreter unless somebody may ask. */
-static void go_first(void)
+static B_INLINE int is_undisputed(void)
 {
-    if (!may_ask())
+    const struct _gil_runtime_state *gil = __atomic_load_n(&main_gil, __ATOMIC_RELAXED);
+    return gil != NULL && !gil_is_taken(gil) && __atomic_load_n(&contended, __ATOMIC_RELAXED) == 0;
+}
+
+/* Looks at nothing that ends with the interpreter unless somebody may ask. */
+static B_NOINLINE void go_first(void)
+{
+    if (!may_ask() || !is_only_interpreter())
         return;
     struct _gil_runtime_state *gil = gil_of_interpreter();
-    int taken = gil_is_taken(gil);
-    if (!taken && B_LIKELY(__atomic_load_n(&contended, __ATOMIC_RELAXED) == 0))
-        return;
-    if (!is_only_interpreter())
-        return;
-    if (taken)
+    __atomic_store_n(&main_gil, gil, __ATOMIC_RELAXED);
+    if (gil_is_taken(gil))
         await_gil(gil);
-    else
+    else if (__atomic_load_n(&contended, __ATOMIC_RELAXED) != 0)
         give_chance(gil);
 }
 
@@ -436,12 +439,24 @@ static void note_returned(const PyThreadState *ts)
     __atomic_store_n(&returned[0], (uintptr_t)ts, __ATOMIC_RELAXED);
 }
 
-void c_io_return(PyThreadState *ts)
+static B_NOINLINE void return_to_gil(PyThreadState *ts)
 {
-    go_first();
+    if (!is_undisputed())
+        go_first();
     note_returned(ts);
     PyEval_RestoreThread(ts);
     note_turn();
+}
+
+/* Where nobody computes this is all that it costs. */
+void c_io_return(PyThreadState *ts)
+{
+    if (B_UNLIKELY(!is_undisputed() || hold.since != 0)) {
+        return_to_gil(ts);
+        return;
+    }
+    note_returned(ts);
+    PyEval_RestoreThread(ts);
 }
 
 void c_io_return_woken(PyThreadState *ts, int here, int by_thread)
@@ -469,7 +484,8 @@ int c_io_left(const PyThreadState *ts)
 
 void c_io_returning(PyThreadState *ts)
 {
-    go_first();
+    if (!is_undisputed())
+        go_first();
     note_returned(ts);
 }
 

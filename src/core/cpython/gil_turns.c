@@ -164,6 +164,7 @@ void c_turns_intercept(const struct _gil_runtime_state *gil,
         !__atomic_compare_exchange_n(&interception, &state, TRIES, 0, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE))
         return;
+    p_condition_learn();
     drop_condition = &gil->cond;
     switch_condition = &gil->switch_cond;
     await_first = await;

@@ -61,28 +61,18 @@
 static __thread struct {
     void (*wake)(void *what); /* postponed; or NULL */
     void *what;
-    int is_leaving; /* it leaves the GIL because it has to */
-    int is_reason;  /* of its last drop */
-    int64_t woke;   /* when it woke another thread, if it has not left the GIL since; or 0 */
-    b_spin habit;   /* whether to postpone the next wake */
+    int is_reason; /* of its last drop */
+    int64_t woke;  /* when it woke another thread, if it has not left the GIL since; or 0 */
+    b_spin habit;  /* whether to postpone the next wake */
 } own_wake;
 
+__thread int c_wake_leaving;   /* the thread leaves the GIL because it has to */
 static __thread b_spin yields; /* whether to yield to a waker on the same processor */
 static int64_t postponed;      /* atomic */
 
-static int is_gil_wanted(const struct _gil_runtime_state *gil)
-{
-    static int learned;
-    if (!learned) {
-        learned = 1;
-        p_condition_learn();
-    }
-    return p_condition_waiters(&gil->cond) != 0;
-}
-
 static int may_postpone(const struct _gil_runtime_state *gil)
 {
-    return own_wake.wake == NULL && own_wake.habit.needed == 0 && !is_gil_wanted(gil);
+    return own_wake.wake == NULL && own_wake.habit.needed == 0 && gil_waiters(gil) == 0;
 }
 
 void c_wake(struct _gil_runtime_state *gil, int may_wait, void (*wake)(void *what), void *what)
@@ -94,14 +84,9 @@ void c_wake(struct _gil_runtime_state *gil, int may_wait, void (*wake)(void *wha
     }
     own_wake.what = what;
     own_wake.wake = wake;
-    own_wake.is_leaving = 0;
+    c_wake_leaving = 0;
     gil_ask_holder(gil);
     __atomic_fetch_add(&postponed, 1, __ATOMIC_RELAXED);
-}
-
-void c_wake_leave(void)
-{
-    own_wake.is_leaving = 1;
 }
 
 /* The thread leaves the GIL: soon after it woke another one? */
@@ -125,7 +110,7 @@ static void wake_now(struct _gil_runtime_state *gil)
     wake(own_wake.what);
     p_condition_enter(&gil->mutex);
     errno = why;
-    if (own_wake.is_leaving)
+    if (c_wake_leaving)
         learn_habit(1);
     else
         own_wake.woke = p_now();

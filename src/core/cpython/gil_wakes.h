@@ -6,10 +6,20 @@
 
 #ifndef Py_GIL_DISABLED
 
+/* How many threads wait for it, about; -1: unknown. */
+static inline int gil_waiters(const struct _gil_runtime_state *gil)
+{
+    return p_condition_waiters(&gil->cond);
+}
+
 /* The caller has the GIL: wake(what) comes now, or, if it may wait, when the GIL is free. */
 void c_wake(struct _gil_runtime_state *gil, int may_wait, void (*wake)(void *what), void *what);
 /* The caller is about to leave the GIL, because it has to. */
-void c_wake_leave(void);
+extern __thread int c_wake_leaving;
+static inline void c_wake_leave(void)
+{
+    c_wake_leaving = 1;
+}
 /* It has given back the GIL, and holds its mutex, which is free for a moment if it has postponed a
  * wake. */
 void c_wake_after_drop(struct _gil_runtime_state *gil);

@@ -16,8 +16,8 @@
  * The signals and waits of another library can go to functions of ours first: its imports are
  * replaced (library_import_elf.c).
  *
- * Threads: p_condition_learn() in one thread at a time; the answers come from any thread, without a
- * lock, and are old at once.
+ * Threads: any.  While one learns, others that want to return at once.  So nobody waits for a lock
+ * that a fork may have left taken.  The answers come without a lock, and are old at once.
  */
 #include <pthread.h>
 #include <time.h>
@@ -70,11 +70,14 @@ static int find_counter(const void *condition)
     return found;
 }
 
-void p_condition_learn(void)
+static int is_counter_known(void)
+{
+    return __atomic_load_n(&counter, __ATOMIC_RELAXED) >= 0;
+}
+
+static void learn_counter(void)
 {
     p_thread thread;
-    if (counter >= 0)
-        return;
     trial.waits = trial.ends = 0;
     if (p_thread_start(&thread, wait_for_end) < 0)
         return;
@@ -88,6 +91,16 @@ void p_condition_learn(void)
     p_thread_join(&thread);
     if (found >= 0 && count_in_word(&trial.end, found) == 0)
         __atomic_store_n(&counter, found, __ATOMIC_RELAXED);
+}
+
+void p_condition_learn(void)
+{
+    static int learns;
+    if (is_counter_known() || __atomic_exchange_n(&learns, 1, __ATOMIC_ACQUIRE))
+        return;
+    if (!is_counter_known())
+        learn_counter();
+    __atomic_store_n(&learns, 0, __ATOMIC_RELEASE);
 }
 
 void p_condition_enter(void *mutex)
