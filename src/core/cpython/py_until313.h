@@ -33,6 +33,23 @@ static inline void frame_set_top(c_frame *f, int top)
 #define C_FRAME_KNOWS_DEPTH 0
 #define C_CALL_BASE(f, site) ((slot *)((uintptr_t)(site)->args - 2 * sizeof(slot)))
 
+/* ---- the collector ---- */
+
+#ifndef Py_GIL_DISABLED
+/* gc.freeze() moves what the collector tracks to the end of a list that it never looks at: where
+ * the last of these objects stands, another value after each freeze. */
+#define C_COLLECTOR_FREEZES 1
+static inline const uintptr_t *objects_frozen_end(void)
+{
+    return &PyInterpreterState_Main()->gc.permanent_generation.head._gc_prev;
+}
+/* It is in one of the lists of a collection that is under way. */
+static inline int object_collecting(PyObject *object)
+{
+    return (_Py_AS_GC(object)->_gc_prev & _PyGC_PREV_MASK_COLLECTING) != 0;
+}
+#endif
+
 /* ---- C stacks ---- */
 
 /* The hungriest recursion measured is list.sort() calling its key function: 1650 bytes for each

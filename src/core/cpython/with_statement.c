@@ -1,16 +1,23 @@
 /* __enter__ and __exit__ of our types, so that `with lock:` can be suspended softly.
  *
- * From 3.14 on, `with` is two ordinary calls.  In 3.12 and 3.13 one instruction (BEFORE_WITH) binds
- * both methods, keeps them in C variables, drops the manager and calls __enter__: to abandon that C
- * frame we must find both objects and take over its references.  So our descriptors bind to objects
- * of our own: the call of __enter__ knows its own object, and the __exit__ that was bound just
- * before it on the same thread is remembered.  In a subclass that overrides __enter__, the call of
- * ours is an ordinary one, which is soft anyway.
+ * From 3.14 on, `with` is two ordinary calls, of methods that need not be bound: class and object
+ * lie on the stack.  In 3.12 and 3.13 one instruction (BEFORE_WITH) binds both methods, keeps them
+ * in C variables, drops the manager and calls __enter__: to abandon that C frame we must find both
+ * objects and take over its references.  So our descriptors bind to objects of our own: the call of
+ * __enter__ knows its own object, and the __exit__ that was bound just before it on the same thread
+ * is remembered.  In a subclass that overrides __enter__, the call of ours is an ordinary one,
+ * which is soft anyway.
  *
  * Spares.  Each `with` makes two such objects and drops them, which would cost more than the rest
  * of it.  So each thread keeps a few to use again, until it ends.  A spare has one reference, the
- * thread's, refers to nothing, and is not tracked by the collector: a spare that stayed tracked got
- * lost when it was freed during a collection.
+ * thread's, and refers to nothing.
+ *
+ * The collector.  To be tracked each time would cost a third of the rest: the collector's list is
+ * one for all threads, and its ends go from processor to processor.  So a spare stays tracked; an
+ * object that is found by gc.get_objects() may be one, which cannot be called.  Two events take a
+ * spare to where the collector would not look for it later, and it is tracked anew before it is
+ * used again: gc.freeze(), and that it was freed as garbage.  Without a GIL to be tracked is one
+ * bit of the object, so there a spare is not tracked.
  *
  * The types of the interpreter's own locks get descriptors that do the same where that instruction
  * binds them.  To everybody else they give the method that the type had, and where a call loads it
@@ -32,11 +39,15 @@ typedef struct bound_with_method {
         const c_with_methods *methods;
         struct bound_with_method *next_spare;
     };
+#ifdef C_COLLECTOR_FREEZES
+    uintptr_t tracked_since; /* *frozen_end of then; 0: it is not tracked */
+#endif
     int is_exit;
 } bound_with_method;
 
 typedef struct {
     PyObject_HEAD
+    vectorcallfunc call;
     PyTypeObject *type; /* whose method it is; never freed */
     const c_with_methods *methods;
     int is_exit;
@@ -48,6 +59,77 @@ PyObject *c_with_exit_of(PyObject *self)
 {
     return last_exit != NULL && last_exit->self == self ? (PyObject *)last_exit : NULL;
 }
+
+static const char *with_method_word(int is_exit)
+{
+    return is_exit ? "__exit__" : "__enter__";
+}
+
+/* ---- the collector ------------------------------------------------------------------------- */
+
+#ifdef C_COLLECTOR_FREEZES
+
+static const uintptr_t *frozen_end;
+
+static void learn_frozen_end(void)
+{
+    frozen_end = objects_frozen_end();
+}
+
+static inline void init_tracking(bound_with_method *b)
+{
+    b->tracked_since = 0;
+}
+
+static inline void stop_tracking(bound_with_method *b)
+{
+    if (b->tracked_since != 0)
+        PyObject_GC_UnTrack((PyObject *)b);
+    b->tracked_since = 0;
+}
+
+static inline void track_in_use(bound_with_method *b)
+{
+    if (B_LIKELY(b->tracked_since == *frozen_end))
+        return;
+    stop_tracking(b);
+    PyObject_GC_Track((PyObject *)b);
+    b->tracked_since = *frozen_end;
+}
+
+static inline void track_as_spare(bound_with_method *b)
+{
+    if (B_UNLIKELY(object_collecting((PyObject *)b)))
+        stop_tracking(b);
+}
+
+#else
+
+static void learn_frozen_end(void)
+{
+}
+
+static inline void init_tracking(bound_with_method *b)
+{
+    (void)b;
+}
+
+static inline void stop_tracking(bound_with_method *b)
+{
+    PyObject_GC_UnTrack((PyObject *)b);
+}
+
+static inline void track_in_use(bound_with_method *b)
+{
+    PyObject_GC_Track((PyObject *)b);
+}
+
+static inline void track_as_spare(bound_with_method *b)
+{
+    stop_tracking(b);
+}
+
+#endif
 
 /* ---- spares -------------------------------------------------------------------------------- */
 
@@ -68,6 +150,7 @@ static B_NOINLINE bound_with_method *new_bound_method(PyTypeObject *type)
         return NULL;
     b->call = bound_with_method_call;
     b->self = NULL;
+    init_tracking(b);
     return b;
 }
 
@@ -84,6 +167,7 @@ static inline bound_with_method *take_spare(PyTypeObject *type)
 /* One whose last reference is gone, and which refers to nothing. */
 static inline void keep_spare(bound_with_method *b)
 {
+    track_as_spare(b);
 #if C_FREE_THREADED
     PyObject_Init((PyObject *)b, Py_TYPE((PyObject *)b));
 #else
@@ -96,6 +180,7 @@ static inline void keep_spare(bound_with_method *b)
 
 static void free_bound_method(bound_with_method *b)
 {
+    stop_tracking(b);
     PyObject_GC_Del(b);
 }
 
@@ -123,7 +208,7 @@ static PyObject *bound_with_method_call(PyObject *callable, PyObject *const *arg
     }
     if (given != want || kwnames != NULL) {
         PyErr_Format(PyExc_TypeError, "%s() takes %zd arguments, %zd given",
-                     b->is_exit ? "__exit__" : "__enter__", want, given);
+                     with_method_word(b->is_exit), want, given);
         return NULL;
     }
     if (b->is_exit)
@@ -139,7 +224,6 @@ static void bound_with_method_dealloc(PyObject *object)
     bound_with_method *b = (bound_with_method *)object;
     PyObject *self = b->self;
     b->self = NULL;
-    PyObject_GC_UnTrack(object);
     if (last_exit == b)
         last_exit = NULL;
     if (B_LIKELY(spares.room > 0))
@@ -155,17 +239,21 @@ static int bound_with_method_traverse(PyObject *object, visitproc visit, void *a
     return 0;
 }
 
-/* As CPython's bound methods do: getattr(self, name). */
-static PyObject *bound_with_method_reduce(PyObject *object, PyObject *unused)
+/* getattr(object, name), as CPython's methods do. */
+static PyObject *reduce_to_attribute(PyObject *object, int is_exit)
 {
-    (void)unused;
-    PyObject *self = ((bound_with_method *)object)->self;
     PyObject *builtins = PyEval_GetBuiltins();
     PyObject *get = builtins ? PyMapping_GetItemString(builtins, "getattr") : NULL;
     if (get == NULL)
         return NULL;
-    return Py_BuildValue("N(Os)", get, self != NULL ? self : Py_None,
-                         ((bound_with_method *)object)->is_exit ? "__exit__" : "__enter__");
+    return Py_BuildValue("N(Os)", get, object, with_method_word(is_exit));
+}
+
+static PyObject *bound_with_method_reduce(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    const bound_with_method *b = (bound_with_method *)object;
+    return reduce_to_attribute(b->self != NULL ? b->self : Py_None, b->is_exit);
 }
 
 static PyMethodDef bound_with_method_methods[] = {
@@ -192,7 +280,7 @@ static PyObject *bind_with_method(PyObject *self, const c_with_methods *methods,
     b->self = Py_NewRef(self);
     b->methods = methods;
     b->is_exit = is_exit;
-    PyObject_GC_Track((PyObject *)b);
+    track_in_use(b);
     if (b->is_exit)
         last_exit = b;
     return (PyObject *)b;
@@ -205,29 +293,61 @@ static PyObject *with_method_get(PyObject *object, PyObject *self, PyObject *typ
     return self != NULL ? bind_with_method(self, d->methods, d->is_exit) : Py_NewRef(object);
 }
 
-/* The unbound form, type.__enter__(object). */
-static PyObject *with_method_call(PyObject *object, PyObject *args, PyObject *kwargs)
+/* The unbound form: type.__enter__(object), and where the interpreter binds no method that it calls
+ * at once. */
+static PyObject *with_method_call(PyObject *object, PyObject *const *args, size_t nargsf,
+                                  PyObject *kwnames)
 {
-    PyTypeObject *owner = ((with_method *)object)->type;
-    PyObject *self = PyTuple_GET_SIZE(args) ? PyTuple_GET_ITEM(args, 0) : NULL;
-    if (self != NULL && !PyObject_TypeCheck(self, owner))
-        return PyErr_Format(PyExc_TypeError, "expected a %s, found %R", owner->tp_name, self);
-    PyObject *rest = self ? PyTuple_GetSlice(args, 1, PyTuple_GET_SIZE(args)) : NULL;
-    PyObject *method = rest ? with_method_get(object, self, NULL) : NULL;
-    PyObject *result = method ? PyObject_Call(method, rest, kwargs) : NULL;
-    if (self == NULL)
-        PyErr_SetString(PyExc_TypeError, "this method needs an object");
-    Py_XDECREF(rest);
-    Py_XDECREF(method);
-    return result;
+    const with_method *d = (with_method *)object;
+    Py_ssize_t given = PyVectorcall_NARGS(nargsf), want = d->is_exit ? 4 : 1;
+    if (B_UNLIKELY(given != want || kwnames != NULL || !PyObject_TypeCheck(args[0], d->type)))
+        return PyErr_Format(PyExc_TypeError, "%s() of the class takes a %s and %zd other arguments",
+                            with_method_word(d->is_exit), d->type->tp_name, want - 1);
+    if (d->is_exit)
+        return d->methods->exit(args[0]);
+    c_call_site site = {args[0], args + 1, 0, object, C_CALL};
+    return d->methods->enter(args[0], &site);
 }
+
+static PyObject *with_method_reduce(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    const with_method *d = (with_method *)object;
+    return reduce_to_attribute((PyObject *)d->type, d->is_exit);
+}
+
+static PyObject *with_method_class(PyObject *object, void *unused)
+{
+    (void)unused;
+    return Py_NewRef((PyObject *)((with_method *)object)->type);
+}
+
+static PyObject *with_method_name(PyObject *object, void *unused)
+{
+    (void)unused;
+    return PyUnicode_FromString(with_method_word(((with_method *)object)->is_exit));
+}
+
+static PyGetSetDef with_method_attributes[] = {
+    {"__objclass__", with_method_class, NULL, NULL, NULL},
+    {"__name__", with_method_name, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMethodDef with_method_methods[] = {
+    {"__reduce__", with_method_reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
 
 static PyTypeObject with_method_type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "loomlet._core.with_method",
     .tp_basicsize = sizeof(with_method),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_vectorcall_offset = offsetof(with_method, call),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
     .tp_descr_get = with_method_get,
-    .tp_call = with_method_call,
+    .tp_call = PyVectorcall_Call,
+    .tp_methods = with_method_methods,
+    .tp_getset = with_method_attributes,
 };
 
 static int install_with_method(PyTypeObject *type, const c_with_methods *methods, int is_exit)
@@ -235,17 +355,18 @@ static int install_with_method(PyTypeObject *type, const c_with_methods *methods
     with_method *d = PyObject_New(with_method, &with_method_type);
     if (d == NULL)
         return -1;
+    d->call = with_method_call;
     d->type = type;
     d->methods = methods;
     d->is_exit = is_exit;
-    int code =
-        PyDict_SetItemString(type->tp_dict, is_exit ? "__exit__" : "__enter__", (PyObject *)d);
+    int code = PyDict_SetItemString(type->tp_dict, with_method_word(is_exit), (PyObject *)d);
     Py_DECREF((PyObject *)d);
     return code;
 }
 
 static int prepare_with_types(void)
 {
+    learn_frozen_end();
     return PyType_Ready(&bound_with_method_type) < 0 ? -1 : PyType_Ready(&with_method_type);
 }
 
@@ -324,7 +445,7 @@ static PyTypeObject builtin_with_type = {
 /* Nothing if the type has no such method of the interpreter's. */
 static int replace_with_method(PyTypeObject *type, const c_with_methods *methods, int is_exit)
 {
-    const char *name = is_exit ? "__exit__" : "__enter__";
+    const char *name = with_method_word(is_exit);
     PyObject *original = PyDict_GetItemString(type->tp_dict, name);
     if (original == NULL || !Py_IS_TYPE(original, &PyMethodDescr_Type))
         return 0;

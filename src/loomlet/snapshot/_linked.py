@@ -135,9 +135,8 @@ def reduce_condition(saving: Saving, condition: _core.Condition) -> Any:
 
 
 def reduce_with_method(saving: Saving, method: Any) -> Any:
-    """`__enter__` or `__exit__` of all locks, which `with` keeps on the stack on some versions."""
-    name = "__exit__" if method is _core.Lock.__exit__ else "__enter__"
-    return getattr, (_core.Lock, name)
+    """`__enter__` or `__exit__` of a class of locks, which `with` has on the stack from 3.14 on."""
+    return getattr, (method.__objclass__, method.__name__)
 
 
 @named_in_bytes

@@ -21,6 +21,14 @@ def nest(depth):
             nest(depth - 1)
 
 
+def test_one_that_is_kept_is_bound_to_nothing():
+    nest(20)
+    for each in bound_methods():
+        assert gc.get_referents(each) == []
+        with pytest.raises(TypeError, match="bound to no object"):
+            each()
+
+
 def test_few_are_kept():
     nest(3)
     before = len(bound_methods())
@@ -48,11 +56,24 @@ def test_a_method_that_is_stored_keeps_its_object():
     assert not lock.locked()
 
 
-def test_a_circle_through_a_method_is_collected():
+@pytest.mark.parametrize("before", ["nothing", "freeze", "garbage"])
+def test_a_circle_through_a_method_is_collected(before):
+    """Also where the spares were in use or not when the collector put away all that there was, or
+    were garbage themselves."""
+
     class Own(Lock):
         pass
 
+    if before == "garbage":
+        for _ in range(20):
+            own = Own()
+            own.enter = own.__enter__
+        del own
     gc.collect()
+    if before == "freeze":
+        with Lock():
+            nest(20)
+            gc.freeze()  # as tests/conftest.py does
     own = Own()
     own.enter = own.__enter__
     found = []
