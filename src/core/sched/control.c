@@ -284,11 +284,12 @@ PyObject *s_throw(s_sched *s, s_tasklet *t, PyObject *error, int how, const c_ca
 /* The claimed `t` forgets its frames and ends with `error`, which is stolen, at its next step. */
 static void discard_claimed(s_sched *s, s_tasklet *t, PyObject *error)
 {
-    int given = t->wait.value == Py_True || t->wait.value == Py_False;
-    if (given && t->kind != NULL && t->kind->discarded != NULL)
+    if (s_discard_must_undo(t))
         t->kind->discarded(s, t);
-    s_refuse(s, t);
+    else
+        s_refuse(s, t);
     t->kind = NULL;
+    Py_CLEAR(t->wait.value);
     s_forget_frames(s, t);
     Py_XSETREF(t->error, error);
     s_ready(s, t);

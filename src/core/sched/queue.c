@@ -106,7 +106,7 @@ void s_unqueue(s_tasklet *t)
 {
     b_unlink(&t->wait.link);
     t->state = S_PAUSED;
-    if (t->kind != NULL && t->kind->refused == NULL)
+    if (t->kind != NULL && t->kind->refused == NULL && t->kind->discarded == NULL)
         t->kind = NULL;
     Py_DECREF((PyObject *)t);
 }

@@ -92,8 +92,8 @@ typedef struct s_wait_kind {
     const struct s_wait_kind *given;
     void (*refused)(s_sched *s, s_tasklet *t, PyObject *value);
     unsigned char gives_items; /* `refused` wants to know of any value, not of True only */
-    /* It was woken with True or False, and before it runs its frames are dropped; NULL: as
-     * `refused`. */
+    /* It was woken with True or False, and before it runs its frames are dropped, also after
+     * something else was to be raised; NULL: as `refused`. */
     void (*discarded)(s_sched *s, s_tasklet *t);
     /* Another thread has ended the wait: called on the owner's thread when that is known there;
      * NULL: nothing to do. */

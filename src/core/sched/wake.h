@@ -115,14 +115,22 @@ static inline void s_wake_arrived(s_sched *s, s_tasklet *t)
     t->kind = given;
 }
 
+/* It was woken with what has to be undone if it is discarded before it runs. */
+static inline int s_discard_must_undo(const s_tasklet *t)
+{
+    return t->kind != NULL && t->kind->discarded != NULL &&
+           (t->wait.value == Py_True || t->wait.value == Py_False);
+}
+
 /* An exception comes before `t` has run again: what it was woken with is dropped.  A kind that
  * wants to know woke it with True, and whatever makes it ready later gives it another value or
- * kind. */
+ * kind.  What has to be undone only if the tasklet is discarded stays known: by False. */
 static inline void s_refuse(s_sched *s, s_tasklet *t)
 {
     const s_wait_kind *kind = t->kind;
     PyObject *value = t->wait.value;
-    t->wait.value = NULL;
+    int keeps = s_discard_must_undo(t);
+    t->wait.value = keeps ? Py_NewRef(Py_False) : NULL;
     if (value != NULL && kind != NULL && kind->refused != NULL &&
         (value == Py_True || kind->gives_items))
         kind->refused(s, t, value);

@@ -11,7 +11,7 @@ import threading
 import pytest
 
 import loomlet
-from loomlet import Lock, TaskletExit, schedule, spawn
+from loomlet import Lock, TaskletExit, schedule, spawn, sync
 
 
 def takes(lock, log, name="one"):
@@ -175,3 +175,21 @@ def test_a_scope_that_is_cancelled(work):
     scope.cancel()
     task.join()
     assert not lock.locked()
+
+
+@pytest.mark.parametrize("kind", [Lock, sync.RLock, loomlet.Condition, loomlet.Semaphore])
+@pytest.mark.parametrize("before", [None, killed_later])
+def test_one_that_is_discarded_before_it_runs(switches, kind, before):
+    made, log = kind(), []
+    made.acquire()
+    first = spawn(takes, made, log, "first")
+    second = spawn(takes, made, log, "second")
+    schedule()
+    made.release()
+    if before is not None:
+        before(first)
+    first.discard()
+    second.join()
+    assert log == ["second"]
+    assert made.acquire(False)
+    made.release()

@@ -393,3 +393,24 @@ def test_items_of_an_order_may_be_compared_by_any_code():
     for task in tasks:
         task.join()
     assert [queue.get().value for _ in range(3)] == [1, 2, 3]
+
+
+def test_killed_after_its_item_found_room():
+    """put() raises, and the item is in the queue."""
+    queue, log = Queue(1), []
+
+    def put():
+        try:
+            queue.put("second")
+        finally:
+            log.append(queue.qsize())
+
+    queue.put("first")
+    task = spawn(put)
+    schedule()
+    assert queue.get() == "first"
+    task.kill()
+    assert log == [1]
+    assert queue.get_nowait() == "second"
+    with pytest.raises(Empty):
+        queue.get_nowait()

@@ -3,7 +3,10 @@
 Nothing of the call runs meanwhile: what ended the wait is kept until the lock is handed over.
 """
 
+import _thread
+import contextlib
 import gc
+import os
 import signal
 import threading
 
@@ -181,6 +184,88 @@ def test_one_that_is_discarded_keeps_no_lock(switches, late, given):
         condition.release()
     assert condition.acquire(False)
     assert log == []
+
+
+def killed_before_it_runs(task):
+    """By a message of another thread: os.read lets no other tasklet run, remove() reads it."""
+    reading, writing = os.pipe()
+
+    def kill():
+        task.kill()
+        os.write(writing, b"x")
+
+    _thread.start_new_thread(kill, ())
+    os.read(reading, 1)
+    os.close(reading)
+    os.close(writing)
+    task.remove()
+    task.insert()
+
+
+def removed(task):
+    task.remove()
+
+
+def removed_and_killed(task):
+    task.remove()
+    killed_before_it_runs(task)
+
+
+def killed_twice(task):
+    killed_before_it_runs(task)
+    killed_before_it_runs(task)
+
+
+@pytest.mark.parametrize(
+    "meets", [killed_before_it_runs, killed_twice, removed, removed_and_killed]
+)
+@pytest.mark.parametrize("ends", ["notify", "timeout", "throw"])
+@pytest.mark.parametrize("depth", [1, 2])
+def test_one_that_meets_something_and_is_discarded_keeps_no_lock(
+    switches, virtual, meets, ends, depth
+):
+    """Between the moment at which it was given the lock and the next moment at which it runs."""
+    condition, log = Condition(), []
+
+    def work():
+        with contextlib.ExitStack() as taken:
+            for _ in range(depth - 1):
+                taken.enter_context(condition)
+            waits(condition, log, 1)
+
+    task, next_one = spawn(work), spawn(waits, condition, log, 100)
+    schedule()
+    with condition:
+        if ends == "notify":
+            condition.notify()
+        elif ends == "throw":
+            task.throw(KeyError)
+        else:
+            loomlet.sleep(2)
+    assert condition.locked()
+    meets(task)
+    assert condition.locked()
+    task.discard()
+    if ends != "notify":
+        assert condition.acquire(False)
+        condition.notify()
+        condition.release()
+    next_one.join()
+    assert log == [True, 1]
+    assert not condition.locked()
+
+
+@pytest.mark.parametrize("meets", [killed_before_it_runs, killed_twice, removed_and_killed])
+def test_one_that_is_killed_has_the_lock_when_it_runs(mode, virtual, meets):
+    condition, log = Condition(), []
+    task = spawn(waits, condition, log, 1)
+    schedule()
+    with condition:
+        loomlet.sleep(2)
+    meets(task)
+    task.join()
+    assert [type(log[0]), log[1]] == [TaskletExit, 1]
+    assert not condition.locked()
 
 
 def report(condition, timeout):

@@ -215,7 +215,8 @@ static PyMethodDef methods[] = {
      PyDoc_STR("put($self, /, item, block=True, timeout=None)\n--\n\n"
                "Adds an item; waits for room, first come, first served.  queue.Full if there is\n"
                "none at once (block=False), or within `timeout` seconds; ShutDown after\n"
-               "shutdown().  Tasklets and OS threads alike.")},
+               "shutdown().  A tasklet that is killed while it waits may have added the item.\n"
+               "Tasklets and OS threads alike.")},
     {"get", BIND_FN(queue_get_item), METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR(
          "get($self, /, block=True, timeout=None)\n--\n\n"
