@@ -124,6 +124,7 @@ def _old_name(old: str, new: str) -> None:
 # ---- threading ----------------------------------------------------------------------------------
 
 
+@with_own_methods
 class Lock(_core.Lock):
     """threading.Lock."""
 
@@ -139,6 +140,7 @@ class Lock(_core.Lock):
         return f"<{_word(self)} loomlet.Lock object at {id(self):#x}>"
 
 
+@with_own_methods
 class RLock(_locks.RLock):
     """threading.RLock."""
 
@@ -188,6 +190,7 @@ class Condition(_conditions.Condition, metaclass=_DropIn, standard=threading.Con
         self._lock._at_fork_reinit()
 
 
+@with_own_methods
 class Event(_core.Event, metaclass=_DropIn, standard=threading.Event):
     """threading.Event."""
 
@@ -209,6 +212,7 @@ class Event(_core.Event, metaclass=_DropIn, standard=threading.Event):
         """The threads that waited do not exist in the child, and no others are affected."""
 
 
+@with_own_methods
 class Semaphore(_core.Semaphore, metaclass=_DropIn, standard=threading.Semaphore):
     """threading.Semaphore."""
 
@@ -225,6 +229,7 @@ class Semaphore(_core.Semaphore, metaclass=_DropIn, standard=threading.Semaphore
         return f"<loomlet.Semaphore at {id(self):#x}: value={self.value}>"
 
 
+@with_own_methods
 class BoundedSemaphore(Semaphore, metaclass=_DropIn, standard=threading.BoundedSemaphore):
     """threading.BoundedSemaphore."""
 
@@ -319,6 +324,7 @@ class _Notified(cached_property[Any]):
         jobs._notifies()
 
 
+@with_own_methods
 class Queue(_queues.Queue[Any], metaclass=_DropIn, standard=queue.Queue):
     """queue.Queue."""
 
@@ -374,6 +380,7 @@ for _name in _queues.HOOKS:
     setattr(Queue, _name, _KeepsItems(_name))
 
 
+@with_own_methods
 class LifoQueue(Queue, metaclass=_DropIn, standard=queue.LifoQueue):
     """queue.LifoQueue."""
 
@@ -381,6 +388,7 @@ class LifoQueue(Queue, metaclass=_DropIn, standard=queue.LifoQueue):
         return _core.Queue.__new__(cls, maxsize, True)
 
 
+@with_own_methods
 class SimpleQueue(_queues.SimpleQueue[Any], metaclass=_DropIn, standard=queue.SimpleQueue):
     """queue.SimpleQueue."""
 

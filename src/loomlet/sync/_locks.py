@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Self
 
 from loomlet import _core
+from loomlet._own_methods import with_own_methods
 
 __all__ = ["BoundedSemaphore", "RLock"]
 
 
+@with_own_methods
 class RLock(_core.RLock):
     """RLock(): a lock that its holder may take again; it is free when it was released as often.
 
@@ -33,6 +35,7 @@ class RLock(_core.RLock):
             self.acquire()
 
 
+@with_own_methods
 class BoundedSemaphore(_core.Semaphore):
     """BoundedSemaphore(value=1): a Semaphore that never has more permits than at first.
 

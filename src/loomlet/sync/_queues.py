@@ -18,6 +18,7 @@ from typing import Any, Self, TypeVar
 
 from loomlet import _core
 from loomlet._conditions import Condition
+from loomlet._own_methods import with_own_methods
 from loomlet.errors import QueueShutDown
 
 __all__ = [
@@ -39,6 +40,7 @@ ShutDown: type[Exception] = getattr(queue, "ShutDown", QueueShutDown)
 HOOKS = ("_init", "_qsize", "_put", "_get")
 
 
+@with_own_methods
 class Queue(_core.Queue[T]):
     """Queue(maxsize=0): items in the order in which they were put.
 
@@ -61,6 +63,7 @@ class Queue(_core.Queue[T]):
             )
 
 
+@with_own_methods
 class LifoQueue(Queue[T]):
     """LifoQueue(maxsize=0): the item that was put last is the next one."""
 
@@ -71,6 +74,7 @@ class LifoQueue(Queue[T]):
         return _core.Queue.__new__(cls, maxsize, True)
 
 
+@with_own_methods
 class SimpleQueue(_core.Queue[T]):
     """SimpleQueue(): items in the order in which they were put, without a bound."""
 
