@@ -74,6 +74,10 @@ def test_memory_can_be_measured_with_a_context_variable_set(system: str) -> None
     assert memory.samples(work, measure.execute(work))[0].case == "N=20000 context"
 
 
+WAITING = ("loomlet", "asyncio", "uvloop")
+LOCKS = {*taskspeed.WAITS, *taskspeed.ALONE}
+
+
 @pytest.mark.parametrize("system", taskspeed.SYSTEMS)
 def test_the_switch_table_has_its_rows(system: str) -> None:
     (cell,) = taskspeed.cells(True, [])
@@ -83,6 +87,7 @@ def test_the_switch_table_has_its_rows(system: str) -> None:
     cases = {each.case for each in found}
     assert len(found) == 2 * len(cases)
     assert cases >= ({"channel hop"} if system in ("loomlet", "asyncio", "gevent") else set())
+    assert cases.isdisjoint(LOCKS) if system not in WAITING else cases >= LOCKS
     assert "frame switch soft" in cases or system == "loomlet"
     if system == "loomlet":
         assert set(taskspeed.CASES) - cases <= {"frame switch soft"}

@@ -54,6 +54,19 @@ def test_a_quotient_to_reach_is_judged(greenlet: float, word: str) -> None:
     assert verdict(document, "greenlet switch / schedule()") == (greenlet / 100, word)
 
 
+@pytest.mark.parametrize(
+    ("what", "theirs", "word"),
+    [("lock", 20.0, "yes"), ("queue", 19.0, "no"), ("alone queue", 4.0, "yes")],
+)
+def test_locks_and_queues_are_judged_by_those_of_asyncio(
+    what: str, theirs: float, word: str
+) -> None:
+    rows = [Row("loomlet", what, "ns", 1.0, 1.0, 1.0, 1)]
+    rows.append(Row("asyncio", what, "ns", theirs, theirs, theirs, 1))
+    document = Document("taskspeed", "", {}, rows)
+    assert verdict(document, f"{what}: asyncio / loomlet") == (theirs, word)
+
+
 def test_a_quotient_is_that_of_the_rounds() -> None:
     """A machine that was slow in two of three rounds has slowed both sides."""
     soft = Row("loomlet", "frame switch soft", "ns", 20.0, 10.0, 22.0, 3, 1, (10.0, 20.0, 22.0))

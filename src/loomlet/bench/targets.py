@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from loomlet import _core
-from loomlet.bench import rounds
+from loomlet.bench import rounds, taskspeed
 from loomlet.bench.model import Document, Row, is_ours
 
 Key = tuple[str, str, str]
@@ -90,6 +90,16 @@ def _ratio(
 
 def _speed(what: str, over: Key, under: Key, must: float, aim: float) -> Target:
     return Target(what, "taskspeed", over, under, must, aim, at_least=over[0] != "loomlet")
+
+
+def _waits() -> Iterator[Target]:
+    """Locks and queues between tasklets of one thread.  Where nobody waits asyncio switches no task
+    and a C call or two are the floor, so less can be gained."""
+    bounds = {"condition": (10, 20)} | dict.fromkeys(taskspeed.ALONE, (4, 6))
+    for what in (*taskspeed.WAITS, *taskspeed.ALONE):
+        must, aim = bounds.get(what, (20, 40))
+        over, under = ("asyncio", what, "ns"), ("loomlet", what, "ns")
+        yield _speed(f"{what}: asyncio / loomlet", over, under, must, aim)
 
 
 def _ring(system: str, size: str, must: float, aim: float) -> Target:
@@ -384,12 +394,7 @@ TARGETS: Sequence[Target] = (
     _speed("channel hop / no-op C call", _HOP, _NOOP, 3.5, 2.6),
     _speed("stackless hop / channel hop", _STACKLESS, _HOP, 1.05, 1.0),
     _speed("stackless create and run / native", _STACKLESS_NEW, _NEW, 1.1, 1.0),
-    *(
-        _speed(
-            f"{what}: asyncio / loomlet", ("asyncio", what, "ns"), ("loomlet", what, "ns"), 10, 20
-        )
-        for what in ("event", "semaphore", "condition")
-    ),
+    *_waits(),
     _speed("call across chunks / call", _ACROSS, _CALL, 1.5, 1.1),
     _ring("go", "N=100 M=10000", 2.5, 4),
     _ring("erlang", "N=100 M=10000", 3.5, 5),

@@ -14,8 +14,12 @@ The rows, all in nanoseconds:
                             to its end
     stackless create and run
                             the same by a tasklet of loomlet.compat.stackless
-    event, semaphore, condition
+    lock, event, semaphore, condition, queue
                             a wait that another tasklet ends, two tasklets taking turns
+    queue stream            an item that goes from one tasklet to another one by a queue with room
+                            for one, so that either has to wait for the other
+    alone lock, alone queue taking a lock and giving it back, putting an item and getting it, where
+                            nobody else wants to
     switch from C           the bare exchange of two C stacks, no Python in between
     hard switch 100 words   the same with 100 machine words of stack in use below it
     hard switch 1000 words  and with 1000
@@ -36,6 +40,8 @@ from loomlet.bench.measure import number
 from loomlet.bench.model import BenchError, Cell, Experiment, Job, Row, Sample
 
 NAME = "taskspeed"
+WAITS = ("lock", "event", "semaphore", "condition", "queue", "queue stream")
+ALONE = ("alone lock", "alone queue")
 CASES = (
     "no-op C call",
     "frame switch soft",
@@ -44,9 +50,8 @@ CASES = (
     "stackless hop",
     "create and run",
     "stackless create and run",
-    "event",
-    "semaphore",
-    "condition",
+    *WAITS,
+    *ALONE,
     "switch from C",
     "hard switch 100 words",
     "hard switch 1000 words",

@@ -19,6 +19,7 @@ WARM = 200
 SETTING: ContextVar[str] = ContextVar("SETTING")
 Hops = list[int]
 Queue = asyncio.Queue[str]
+Permit = asyncio.Lock | asyncio.Semaphore
 
 
 def run(main: Coroutine[Any, Any, Any], flavour: str) -> Any:
@@ -70,8 +71,8 @@ async def by_event(count: int, mine: asyncio.Event, other: asyncio.Event) -> Non
         other.set()
 
 
-async def by_semaphore(count: int, mine: asyncio.Semaphore, other: asyncio.Semaphore) -> None:
-    """Takes a permit of its own, gives one of the other."""
+async def by_permit(count: int, mine: Permit, other: Permit) -> None:
+    """Takes its own lock or permit, gives the other one back."""
     for _ in range(count):
         await mine.acquire()
         other.release()
@@ -97,19 +98,75 @@ async def in_turns(
     return await timed(count, side(count, *things), side(count, *reversed(things)))
 
 
+async def by_queue(count: int, mine: Queue, other: Queue) -> None:
+    """Gets from its queue, puts into the other one."""
+    for _ in range(count):
+        await other.put(await mine.get())
+
+
+async def putting(count: int, queue: Queue) -> None:
+    """Fills the queue, which the other task empties."""
+    for _ in range(count):
+        await queue.put("item")
+
+
+async def streaming(count: int) -> float:
+    """Nanoseconds per item that goes through a queue with room for one."""
+    queue = Queue(1)
+    filler = asyncio.ensure_future(putting(count, queue))
+    started = perf_counter_ns()
+    for _ in range(count):
+        await queue.get()
+    await filler
+    return (perf_counter_ns() - started) / count
+
+
+async def alone_lock(count: int) -> float:
+    """Nanoseconds to take and give back a lock that nobody else wants."""
+    lock = asyncio.Lock()
+    started = perf_counter_ns()
+    for _ in range(count):
+        async with lock:
+            pass
+    return (perf_counter_ns() - started) / count
+
+
+async def alone_queue(count: int) -> float:
+    """Nanoseconds to put an item and get it back."""
+    queue = Queue(1)
+    started = perf_counter_ns()
+    for _ in range(count):
+        await queue.put("item")
+        await queue.get()
+    return (perf_counter_ns() - started) / count
+
+
+async def waits(count: int) -> dict[str, float]:
+    """The rows of locks, events and queues."""
+    first, filled, held = asyncio.Event(), Queue(1), asyncio.Lock()
+    first.set()
+    filled.put_nowait("item")
+    await held.acquire()
+    condition = asyncio.Condition()
+    return {
+        "lock": await in_turns(count, by_permit, asyncio.Lock(), held),
+        "event": await in_turns(count, by_event, first, asyncio.Event()),
+        "semaphore": await in_turns(count, by_permit, asyncio.Semaphore(1), asyncio.Semaphore(0)),
+        "condition": await in_turns(count, by_condition, [condition] * 2, [condition]),
+        "queue": await in_turns(count, by_queue, filled, Queue(1)),
+        "queue stream": await streaming(count),
+        "alone lock": await alone_lock(count),
+        "alone queue": await alone_queue(count),
+    }
+
+
 async def speeds(count: int) -> dict[str, float]:
     """The rows that asyncio answers to."""
     out, back = Queue(1), Queue(1)
-    first, condition = asyncio.Event(), asyncio.Condition()
-    first.set()
     return {
         "frame switch soft": await timed(count, yielding(count), yielding(count)),
         "channel hop": await timed(count, serve(count, out, back), answer(count, out, back)),
-        "event": await in_turns(count, by_event, first, asyncio.Event()),
-        "semaphore": await in_turns(
-            count, by_semaphore, asyncio.Semaphore(1), asyncio.Semaphore(0)
-        ),
-        "condition": await in_turns(count, by_condition, [condition] * 2, [condition]),
+        **await waits(count),
     }
 
 
