@@ -240,8 +240,12 @@ def test_a_figure_that_is_not_there_is_a_failure(key: str) -> None:
         http.samples(job("plain N=64", "go"), output)
 
 
-CROWD = {**OUTPUT, "answers": json.dumps(TOLD), "best": json.dumps({**TOLD, "requests": 500})}
-CROWD |= {"normal": 1_000_000, "crowded": 1_200_000}
+def told(requests: int, seconds: float) -> str:
+    return json.dumps({**TOLD, "requests": requests, "seconds": seconds})
+
+
+TURN = {**OUTPUT, "answers": json.dumps(TOLD), "best": [told(450, 2.0), told(550, 2.0)]}
+CROWD = {"turns": [TURN, TURN], "normal": 1_000_000, "crowded": 1_200_000}
 
 
 def test_too_many_requests_have_figures_of_their_own() -> None:
@@ -257,6 +261,23 @@ def test_too_many_requests_have_figures_of_their_own() -> None:
     verdicts = {each.target.what: each.word for each in targets.judge(document)}
     assert verdicts["overload N=10 of loomlet: answered / best"] == "yes"
     assert verdicts["overload N=10 of loomlet: memory / normal"] == "yes"
+
+
+def test_what_is_answered_is_compared_with_the_best_of_the_same_turn() -> None:
+    """A machine that was slow in one of three turns has slowed both."""
+    slow = {**TURN, "answers": told(200, 2.0), "best": [told(250, 2.0)] * 2}
+    poor = {**TURN, "best": [told(4000, 2.0)] * 2}
+    output = {**CROWD, "turns": [TURN, slow, poor]}
+    rows = measure.summarise(http.samples(job("overload N=10", "loomlet"), output))
+    document = Document(http.NAME, "", {"cores": 2}, rows)
+    judged = {each.target.what: each.measured for each in targets.judge(document)}
+    assert judged["overload N=10 of loomlet: answered / best"] == 0.8
+
+
+@pytest.mark.parametrize("turns", [None, [], 3])
+def test_an_overload_without_turns_is_a_failure(turns: object) -> None:
+    with pytest.raises(BenchError, match="expected a list of turns"):
+        http.samples(job("overload N=10", "loomlet"), {**CROWD, "turns": turns})
 
 
 def test_a_connection_that_is_kept_has_a_size() -> None:

@@ -31,7 +31,8 @@ What N means, and which client asks, is said in `http_rooms.py`. Most cases have
     … others        %   of a core that the rest of the machine took: a row with much is worth little
     … failed        %   requests that ended in an error, or in a status from 400 on
 
-`idle` and `held` have bytes for each connection. `overload` has no times of answers, but
+`idle` and `held` have bytes for each connection. `overload` has no times of answers, but several
+turns in each run, a value of each in its rows, and
 
     … best          /s  what 16 connections are answered, each asking when it has its answer
     … refused       %   requests that got 503
@@ -60,7 +61,7 @@ from loomlet.bench.http_rooms import (
     parse,
 )
 from loomlet.bench.measure import number
-from loomlet.bench.model import Column, Document, Experiment, Job, Row, Sample
+from loomlet.bench.model import BenchError, Column, Document, Experiment, Job, Row, Sample
 from loomlet.bench.servers import NAME
 
 __all__ = [
@@ -97,8 +98,11 @@ def _figures(job: Job, output: Mapping[str, Any]) -> list[Figure]:
         return [("", "B", number(output, "resident")), ("", "ns", number(output, "start"))]
     if client in ("idle", "held"):
         return [("", "B", number(output, "bytes"))]
-    answers = (wrk.parse if client == "wrk" else wrk.decode)(str(output.get("answers")))
-    return (_usual if client != "overload" else _crowded)(answers, output)
+    if client == "overload":
+        return _crowded(output)
+    return _usual(
+        (wrk.parse if client == "wrk" else wrk.decode)(str(output.get("answers"))), output
+    )
 
 
 def _usual(answers: wrk.Answers, output: Mapping[str, Any]) -> list[Figure]:
@@ -127,19 +131,31 @@ def _worth(answers: wrk.Answers, output: Mapping[str, Any]) -> list[Figure]:
     ]
 
 
-def _crowded(answers: wrk.Answers, output: Mapping[str, Any]) -> list[Figure]:
-    """Those of overload, where nobody is answered soon."""
-    best = wrk.decode(str(output.get("best")))
+def _crowded(output: Mapping[str, Any]) -> list[Figure]:
+    """Those of overload, where nobody is answered soon: of each turn, and the memory of all."""
+    turns = output.get("turns")
+    if not isinstance(turns, list) or not turns:
+        raise BenchError(f"expected a list of turns, found {turns!r}")
+    return [
+        *(figure for turn in turns for figure in _turn(turn)),
+        ("normal", "B", number(output, "normal")),
+        ("crowded", "B", number(output, "crowded")),
+    ]
+
+
+def _turn(output: Mapping[str, Any]) -> list[Figure]:
+    answers, best = wrk.decode(str(output.get("answers"))), output.get("best")
+    if not isinstance(best, list):
+        raise BenchError(f"expected the best before and after, found {best!r}")
+    bests = [wrk.decode(str(each)) for each in best]
     probes = {"/-/status": "status", "/static/small.html": "static"}
     time = number(output, "user") + number(output, "system")
     return [
         ("", "/s", answers.requests / answers.seconds),
         ("cpu", "ns", time * 1e9 / answers.requests),
-        ("best", "/s", best.requests / best.seconds),
+        ("best", "/s", sum(each.requests for each in bests) / sum(each.seconds for each in bests)),
         ("refused", "%", 100 * answers.refused / (answers.requests + answers.refused)),
         *((probes[path], "ns", time) for path, time in answers.probes.items()),
-        ("normal", "B", number(output, "normal")),
-        ("crowded", "B", number(output, "crowded")),
         *_worth(answers, output),
     ]
 

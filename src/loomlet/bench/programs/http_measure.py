@@ -28,8 +28,9 @@ What happens, in this order:
 
 Where connections are only kept (`idle`, `held`), this process makes them, and what the server's
 memory has grown by is what they take; some must be answered again in the end. Under `overload`
-our own client first asks on 16 connections as fast as it is answered, which is the best, and then
-so many times faster; the server's memory is read ten times a second meanwhile.
+our own client asks on 16 connections as fast as it is answered, which is the best, and then so many
+times faster, in turns: what slows the machine for a second slows both. The server's memory is read
+ten times a second.
 
 Processor time is what the kernel's scheduler has counted for each thread, in nanoseconds, where it
 tells that; else, and for how user and system share it, ticks of ten milliseconds.
@@ -65,6 +66,7 @@ from typing import Any, NoReturn
 
 PATIENCE = 15.0  # seconds for a server to answer at all
 WARMING = 0.4
+TURNS, PROBES = 3, ("/-/status", "/static/small.html")
 FILE, LARGE, FILES = 7_065, 1 << 20, 50
 TICK = os.sysconf("SC_CLK_TCK")
 
@@ -440,10 +442,9 @@ def load(plan: Plan, server: Any, service: Any, port: int) -> dict[str, Any]:
     return found
 
 
-def counted(
-    plan: Plan, server: Any, service: Any, port: int, probes: tuple[str, ...] = ()
-) -> dict[str, Any]:
+def counted(plan: Plan, server: Any, service: Any, port: int) -> dict[str, Any]:
     """What the client says, and what processors did meanwhile."""
+    probes = PROBES if plan.client == "overload" and plan.stops else ()
     before, slow, everybody = processor_time(server.pid), time_of(service), all_time()
     text, client, wall = ask(plan, port, plan.seconds, probes=probes)
     user, system = between(before, processor_time(server.pid))
@@ -493,18 +494,11 @@ def wait_until_held(plan: Plan, port: int) -> None:
     fail(f"of {plan.connections} requests the server holds {found.decode()}")
 
 
-PROBES = ("/-/status", "/static/small.html")
-
-
 def crowd(plan: Plan, server: Any, port: int) -> dict[str, Any]:
-    """The most that it answers, and what becomes of it when many times as much is due."""
+    """The most that it answers, and what becomes of it when many times as much is due, in turns."""
     few = dataclasses.replace(plan, connections=16, number=1_000_000)
     ask(few, port, WARMING)
-    text, _, _ = ask(few, port, plan.seconds)
-    best, normal = json.loads(text), resident_size(server.pid)
-    rate = int(plan.number * best["requests"] / best["seconds"])
-    many = dataclasses.replace(plan, number=max(1, rate), seconds=3 * plan.seconds)
-    sizes, over = [normal], threading.Event()
+    sizes, over = [resident_size(server.pid)], threading.Event()
 
     def watch() -> None:
         while not over.wait(0.1):
@@ -513,12 +507,22 @@ def crowd(plan: Plan, server: Any, port: int) -> dict[str, Any]:
     watcher = threading.Thread(target=watch)
     watcher.start()
     try:
-        found = counted(many, server, None, port, PROBES if plan.stops else ())
+        turns = [crowd_once(plan, few, server, port) for _ in range(TURNS)]
     finally:
         over.set()
         watcher.join()
+    return {"turns": turns, "normal": sizes[0], "crowded": max(sizes)}
+
+
+def crowd_once(plan: Plan, few: Plan, server: Any, port: int) -> dict[str, Any]:
+    """The best is asked for a quarter of the time before, and another one after."""
+    before, _, _ = ask(few, port, plan.seconds / 4)
+    best = json.loads(before)
+    rate = max(1, int(plan.number * best["requests"] / best["seconds"]))
+    found = counted(dataclasses.replace(plan, number=rate), server, None, port)
     wait_for_calm(plan, port)
-    return {**found, "best": text, "normal": normal, "crowded": max(sizes)}
+    after, _, _ = ask(few, port, plan.seconds / 4)
+    return {**found, "best": [before, after]}
 
 
 def wait_for_calm(plan: Plan, port: int) -> None:
