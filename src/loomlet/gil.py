@@ -71,10 +71,14 @@ def prioritise_io(share: float = SHARE) -> None:
     Any thread.
 
     `share`: for which part of the time all of them may do so, from 0 to 1.  With 0 nobody does,
-    loomlet's own threads neither.  Raises ValueError for other numbers.
+    loomlet's own threads neither.  Raises ValueError for other numbers, TypeError for what is none.
     """
+    if isinstance(share, bool) or not isinstance(share, int | float):
+        raise TypeError(f"expected share as a number from 0 to 1, found {share!r}")
     if not 0 <= share <= 1:
-        raise ValueError(f"share is a part of the time, from 0 to 1, found {share!r}")
+        raise ValueError(
+            f"expected a share of the time from 0 to 1, such as 0.5 for half of it, found {share!r}"
+        )
     with _lock:
         _core._gil_share(round(share * MILLIONTHS))
         for name in MODULES:

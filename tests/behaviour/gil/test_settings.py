@@ -16,8 +16,9 @@ def test_the_share_is_checked():
     for share in (-0.1, 1.1, float("nan")):
         with pytest.raises(ValueError, match="from 0 to 1"):
             gil.prioritise_io(share)
-    with pytest.raises(TypeError):
-        gil.prioritise_io("half")
+    for word in ("half", None, True):
+        with pytest.raises(TypeError, match="expected share as a number from 0 to 1, found"):
+            gil.prioritise_io(word)
     assert gil.status().modules == {}
 
 
