@@ -51,7 +51,11 @@ def parser(command: str | None = None) -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the given command line, or that of the process; returns the exit status."""
     given = sys.argv[1:] if arguments is None else [*arguments]
-    options = parser(given[0] if given and given[0] in COMMANDS else None).parse_args(given)
+    whole = parser(given[0] if given and given[0] in COMMANDS else None)
+    options, unknown = whole.parse_known_args(given)
+    if unknown:
+        known = f"python -m loomlet {given[0]} --help"
+        whole.error(f"unrecognized arguments: {' '.join(unknown)}; {known} shows the known ones")
     status: int = options.run(options)
     return status
 

@@ -22,7 +22,7 @@ from loomlet import _core
 if TYPE_CHECKING:
     from loomlet.http._forwarded import Proxies
 
-__all__ = ["DEFAULT", "access_log"]
+__all__ = ["DEFAULT", "access_log", "check_format"]
 
 DEFAULT = '%(h)s %(l)s %(u)s %(t)s "%(r)s" %(s)s %(b)s "%(f)s" "%(a)s"'
 
@@ -37,13 +37,7 @@ def access_log(
 ) -> Callable[[list[Note]], None]:
     """What writes notes of that server by the logger loomlet.http.access.  The address is what
     these proxies say.  ValueError if the format has a name that is none of the above."""
-    try:
-        pattern % _atoms(("", "", "", "", 0, 0, 0.0, None, None, None), "", None)
-    except (KeyError, ValueError, TypeError) as error:
-        raise ValueError(
-            f"expected a format of the access log, found {pattern!r}: {error}"
-        ) from None
-
+    check_format(pattern)
     turn = _core.Lock()
 
     def write(notes: list[Note]) -> None:
@@ -56,6 +50,17 @@ def access_log(
                 log.warning("%d requests were not logged: the log is slower than the server", lost)
 
     return write
+
+
+def check_format(pattern: str) -> None:
+    """ValueError if it is none, or has a name that is none of the above."""
+    try:
+        pattern % _atoms(("", "", "", "", 0, 0, 0.0, None, None, None), "", None)
+    except (KeyError, ValueError, TypeError) as error:
+        why = f"there is no name {error}" if isinstance(error, KeyError) else str(error)
+        raise ValueError(
+            f"expected a format of the access log such as {DEFAULT!r}, found {pattern!r}: {why}"
+        ) from None
 
 
 def _atoms(note: Note, now: str, proxies: Proxies | None) -> dict[str, Any]:

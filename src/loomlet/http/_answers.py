@@ -9,12 +9,13 @@ slows the handler down, and never fills the memory.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from io import IOBase
 from pathlib import Path
 from typing import Any
 
-from loomlet.http._errors import of_client
+from loomlet.http._arguments import ASYNC_HANDLER
+from loomlet.http._errors import HTTPError, of_client
 from loomlet.http._requests import Request
 
 __all__ = [
@@ -68,6 +69,10 @@ class Response:
         headers: Fields = (),
         content_type: str | None = None,
     ) -> None:
+        if isinstance(headers, dict):
+            raise TypeError(
+                "expected headers as pairs (name, value), found a dict; use its items()"
+            )
         self.body = body
         self.status = status
         self.headers = headers
@@ -147,12 +152,18 @@ def send_parts(request: Request, parts: Iterator[Any]) -> None:
     """Those of a body that has begun, as they come, and its end."""
     try:
         for part in parts:
-            write(request, part.encode() if isinstance(part, str) else part)
+            write(request, part.encode() if isinstance(part, str) else _checked_part(part))
     finally:
         close = getattr(parts, "close", None)
         if close is not None:
             close()
     finish(request)
+
+
+def _checked_part(part: Any) -> Any:
+    if not isinstance(part, bytes | bytearray | memoryview):
+        raise TypeError(f"expected parts of bytes or str, found {part!r}")
+    return part
 
 
 def send_file(request: Request, status: int, fields: Fields, file: Any) -> None:
@@ -224,12 +235,24 @@ def plan(body: Any) -> Plan:
         return _send_path, [("Content-Type", _type_of_path(body))], body
     if _is_real_file(body):
         return send_file, BYTES, body
-    if isinstance(body, Iterable):
+    if isinstance(body, Iterable) and not isinstance(body, tuple):
         return _stream, BYTES, iter(body)
     raise TypeError(
         "expected bytes, str, dict, list, None, a path, a file, an iterator or a Response from the "
-        f"handler, found {body!r}"
+        f"handler, found {_advice(body)}"
     )
+
+
+def _advice(body: Any) -> str:
+    """What such a body is, and what was probably meant."""
+    if isinstance(body, tuple):
+        return f"a tuple: return Response({', '.join(map(repr, body))}) for an answer with a status"
+    if isinstance(body, HTTPError):
+        return f"{body!r}: raise it"
+    if isinstance(body, Coroutine):
+        body.close()
+        return f"a coroutine: {ASYNC_HANDLER}"
+    return repr(body)
 
 
 def _stream(request: Request, status: int, fields: Fields, parts: Iterator[Any]) -> None:

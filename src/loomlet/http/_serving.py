@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from loomlet import _core
 from loomlet.http._answers import plan
+from loomlet.http._arguments import check_limits, check_routes, check_tls, check_what_answers
 from loomlet.http._handlers import Handler, answering, end_late, interface_of, report_slow
 from loomlet.http._requests import EngineRequest, Request
 from loomlet.http._takeovers import take_stream
@@ -102,10 +103,12 @@ class Server:
         proxies: str | Iterable[str] = (),
         compress: bool = False,
     ) -> None:
-        if (handler is None) == (application is None):
-            raise TypeError("expected either a handler or an application")
+        check_what_answers(handler, application, interface)
+        check_tls(tls)
+        check_routes(routes or {})
+        self.limits = Limits() if limits is None else limits
+        check_limits(self.limits, Limits)
         speaks_http2 = find_http2(http2)
-        self.limits = limits or Limits()
         self._proxies = find_proxies(proxies)
         self._socket = prepare(sock or socket.create_server((host, port), backlog=backlog))
         self.address: Any = self._socket.getsockname()
@@ -219,8 +222,6 @@ class Server:
             self._core._add_type(suffix.encode(), kind.encode())
 
     def _add_folder(self, path: str, folder: Path) -> None:
-        if not path.endswith("/"):
-            raise ValueError(f"expected the route of a folder to end with a slash, found {path!r}")
         from loomlet.http._files import listing
 
         maker = listing(self._core, self._compressor)

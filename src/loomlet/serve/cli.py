@@ -16,7 +16,7 @@ from typing import Any
 
 from loomlet._runtime import SHORTEST_SLICE
 from loomlet.http import Limits
-from loomlet.http._access_log import DEFAULT
+from loomlet.http._access_log import DEFAULT, check_format
 from loomlet.serve.application import folder_of
 from loomlet.serve.settings import Settings
 from loomlet.serve.sockets import find_activated
@@ -50,7 +50,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
 def _add_listening(group: Any) -> None:
     add = group.add_argument
     add("--host", default="127.0.0.1", help="address (default: %(default)s, this machine only)")
-    add("--port", type=int, default=8000, help="port, 0: any free one (default: %(default)s)")
+    add("--port", type=_port, default=8000, help="port, 0: any free one (default: %(default)s)")
     add("--uds", metavar="PATH", help="listen on a path of the file system instead")
     add(
         "--fd",
@@ -59,10 +59,15 @@ def _add_listening(group: Any) -> None:
         help="listen on a socket that was inherited; without it on "
         "those of LISTEN_FDS, as systemd gives them",
     )
-    add("--ssl-certfile", metavar="FILE", help="speak HTTPS, with this certificate (PEM)")
-    add("--ssl-keyfile", metavar="FILE", help="its key (default: in the same file)")
+    add(
+        "--ssl-certfile",
+        type=_file,
+        metavar="FILE",
+        help="speak HTTPS, with this certificate (PEM)",
+    )
+    add("--ssl-keyfile", type=_file, metavar="FILE", help="its key (default: in the same file)")
     words = "ask clients for a certificate that one of these has signed"
-    add("--ssl-ca-certs", metavar="FILE", help=words)
+    add("--ssl-ca-certs", type=_file, metavar="FILE", help=words)
     words = "believe X-Forwarded-For and X-Forwarded-Proto of proxies (default: no)"
     add("--proxy-headers", action=argparse.BooleanOptionalAction, help=words)
     words = "these: addresses, networks, paths of sockets, * for all; turns --proxy-headers on " \
@@ -79,7 +84,12 @@ def _add_application(group: Any) -> None:
     add("--factory", action="store_true", help="the name is a function that makes the application")
     add("--app-dir", default=".", metavar="DIR", help="where its modules are (default: here)")
     add("--root-path", default="", metavar="PATH", help="the path that a proxy has taken away")
-    add("--env-file", metavar="FILE", help="lines NAME=value that are put into the environment")
+    add(
+        "--env-file",
+        type=_file,
+        metavar="FILE",
+        help="lines NAME=value that are put into the environment",
+    )
     words = "do not let blocking calls of the standard library run other tasklets"
     add("--no-patch", action="store_true", help=words)
     words = "seconds after which a computing request is interrupted (default: %(default)s)"
@@ -109,7 +119,7 @@ def _add_workers(group: Any) -> None:
     words = "MiB of memory from which on a worker is replaced"
     add("--workers-max-rss", type=_positive, metavar="MIB", help=words)
     add("--pid", metavar="FILE", help="write the number of the parent process to FILE")
-    add("--umask", type=lambda text: int(text, 8), metavar="OCTAL", help="for files and --uds")
+    add("--umask", type=_umask, metavar="OCTAL", help="for files and --uds")
 
 
 def _add_limits(group: Any) -> None:
@@ -130,12 +140,12 @@ def _add_log(group: Any) -> None:
     add = group.add_argument
     add("--log-level", choices=LEVELS, default="info", help="(default: %(default)s)")
     words = "configuration of the module logging: .json, or .ini"
-    add("--log-config", metavar="FILE", help=words)
+    add("--log-config", type=_file, metavar="FILE", help=words)
     words = "log a request, with its stack, that has run for so many seconds, 0: never (default: 5)"
     words_of_log = "log each request that was answered"
     add("--access-log", action=argparse.BooleanOptionalAction, default=False, help=words_of_log)
     names = "its lines, with gunicorn's names such as %%(h)s"
-    add("--access-logformat", default=DEFAULT, metavar="FORMAT", help=names)
+    add("--access-logformat", type=_format, default=DEFAULT, metavar="FORMAT", help=names)
     add("--slow", type=int, default=5, metavar="S", help=words)
 
 
@@ -147,6 +157,33 @@ def _positive(text: str) -> int:
     if value <= 0:
         raise argparse.ArgumentTypeError(f"expected 1 or more, found {text}")
     return value
+
+
+def _port(text: str) -> int:
+    value = int(text)
+    if not 0 <= value < 65536:
+        raise argparse.ArgumentTypeError(f"expected a port from 0 to 65535, found {text}")
+    return value
+
+
+def _umask(text: str) -> int:
+    if not text or text.strip("01234567"):
+        raise argparse.ArgumentTypeError(f"expected an octal number such as 077, found {text}")
+    return int(text, 8)
+
+
+def _file(text: str) -> str:
+    if not Path(text).exists():  # which may be a pipe of the shell
+        raise argparse.ArgumentTypeError(f"there is no file {text}")
+    return text
+
+
+def _format(text: str) -> str:
+    try:
+        check_format(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
 
 
 def _seconds(text: str) -> float:
@@ -256,6 +293,9 @@ def launch(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     settings = settings_of(options)
     if settings.preload and settings.reload:
         parser.error("--reload cannot replace what --preload has imported")
+    for folder in (settings.app_dir, *settings.reload_dirs):
+        if not Path(folder).is_dir():
+            parser.error(f"there is no folder {folder}")
     _configure_log(options)
     log = logging.getLogger("loomlet.serve")
     if options.env_file is not None:
@@ -287,7 +327,10 @@ def _pid_file(path: str | None) -> Any:
     if path is None:
         yield
         return
-    Path(path).write_text(f"{os.getpid()}\n")
+    try:
+        Path(path).write_text(f"{os.getpid()}\n")
+    except OSError as error:
+        raise SystemExit(f"loomlet serve: cannot write --pid {path}: {error.strerror}") from None
     try:
         yield
     finally:

@@ -85,6 +85,15 @@ def test_a_place_that_is_taken(tmp_path):
         ["--static-path-mount", "/static=nothing"],
         ["--preload", "--reload"],
         ["--forwarded-allow-ips", "proxy.example"],
+        ["--port", "65536"],
+        ["--umask", "9"],
+        ["--ssl-certfile", "nothing"],
+        ["--env-file", "nothing"],
+        ["--log-config", "nothing"],
+        ["--app-dir", "nothing"],
+        ["--reload", "--reload-dir", "nothing"],
+        ["--access-logformat", "%(nothing)s"],
+        ["--certificate", "site.pem"],
     ],
 )
 def test_wrong_flags(tmp_path, flags):
@@ -92,6 +101,20 @@ def test_wrong_flags(tmp_path, flags):
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == 2
     assert "error: " in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_number_that_cannot_be_written(tmp_path):
+    command = [sys.executable, "-m", "loomlet", "serve", ".", "--port", "0", "--pid", "nothing/pid"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr.endswith("cannot write --pid nothing/pid: No such file or directory\n")
+
+
+def test_an_unknown_flag_leads_to_the_known_ones(tmp_path):
+    command = [sys.executable, "-m", "loomlet", "serve", ".", "--certificate"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "unrecognized arguments: --certificate; python -m loomlet serve --help" in ended.stderr
 
 
 def get_from(sock):
