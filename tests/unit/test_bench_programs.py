@@ -19,6 +19,7 @@ from loomlet.bench.programs import driver
 
 OURS = {
     "__init__.py",
+    "exceptions_left.py",
     "frozen.py",
     "gil_echo.py",
     "handoff_echo.py",

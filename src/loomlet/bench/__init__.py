@@ -2,7 +2,8 @@
 
 `python -m loomlet bench NAME` is the way in (`cli.py`). One file per experiment says what is
 measured (`taskspeed.py`, `ring.py`, `memory.py`, `net.py`, `preempt.py`, `freeze.py`,
-`handoff.py`, `heap.py`, `gilecho.py`, `giltest.py`, `testserver.py`, `sync.py`, `http.py`);
+`handoff.py`, `heap.py`, `gilecho.py`, `giltest.py`, `testserver.py`, `sync.py`, `exceptions.py`,
+`http.py`);
 `programs/` holds what runs, one file per system, and for handoff one per subject.
 
 How a measurement is made, and why:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from loomlet.bench import (
+    exceptions,
     freeze,
     gilecho,
     giltest,
@@ -36,6 +37,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         giltest.EXPERIMENT,
         testserver.EXPERIMENT,
         sync.EXPERIMENT,
+        exceptions.EXPERIMENT,
         http.EXPERIMENT,
     )
 }

@@ -31,8 +31,9 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from loomlet.bench import rounds
 from loomlet.bench.measure import number
-from loomlet.bench.model import BenchError, Cell, Experiment, Job, Row, Sample
+from loomlet.bench.model import BenchError, Cell, Document, Experiment, Job, Row, Sample
 
 NAME = "heap"
 SYSTEMS = ("loomlet", "glibc", "mimalloc", "jemalloc", "tcmalloc")
@@ -116,6 +117,23 @@ def rate(row: Row) -> str:
     return f"{1e6 / row.median:,.0f} k/s" if row.unit == "ns" and row.median else ""
 
 
+def notes(document: Document) -> list[str]:
+    """Time and memory of each other allocator, in parts of glibc's."""
+    found: list[str] = []
+    for case in ENTRIES:
+        for name in SYSTEMS[2:]:
+            for what, key, unit in (("time", case, "s"), ("memory", f"{case} peak", "B")):
+                over, under = (document.find(system, key, unit) for system in (name, "glibc"))
+                found += rounds.in_words(f"{case}, {what}: {name} / glibc", over, under)
+    return found
+
+
 EXPERIMENT = Experiment(
-    NAME, "later rounds against the first; other allocators", SYSTEMS, cells, samples, rate
+    NAME,
+    "later rounds against the first; other allocators",
+    SYSTEMS,
+    cells,
+    samples,
+    rate,
+    notes=notes,
 )

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from loomlet import _core
-from loomlet.bench import rounds, taskspeed
+from loomlet.bench import exceptions, rounds, taskspeed
 from loomlet.bench.model import Document, Row, is_ours
 
 Key = tuple[str, str, str]
@@ -208,6 +208,20 @@ def _founding_server() -> Iterator[Target]:
     beside = (1.3, 2) if _core._has_gil() else (1.0, 1.2)
     for case, (must, aim) in (("p=1 N=0", (1.0, 1.2)), ("p=10 N=1", beside)):
         yield _ratio("testserver", case, "/s", ("loomlet", "threads"), (must, aim), at_least=True)
+
+
+def _exceptions() -> Iterator[Target]:
+    """Tasklets leave nothing of their exceptions, and those that are kept are found soon.  One
+    arena more of Python's allocator is 10 B for each."""
+    for kind in exceptions.LEAVING:
+        case = f"{kind} N=100000"
+        for what, unit, must, aim in (("left", "%", 0, 0), ("grown", "B", 16, 0)):
+            over = ("loomlet", case, unit)
+            yield Target(f"{case}: {what}, {unit}", exceptions.NAME, over, None, must, aim, False)
+    over = ("loomlet", exceptions.SEARCH, "ns")
+    yield Target(
+        f"{exceptions.SEARCH}, ns", exceptions.NAME, over, None, 100e6, 50e6, at_least=False
+    )
 
 
 def _syncs() -> Iterator[Target]:
@@ -435,6 +449,7 @@ TARGETS: Sequence[Target] = (
     *_gils(),
     *_founding_server(),
     *_syncs(),
+    *_exceptions(),
     *_dynamic(),
     *_files(),
     *_protocols(),

@@ -334,6 +334,12 @@ def run_sync(program: ModuleType, flavour: str, **known: Any) -> NoReturn:
     end_with(load("sync_pairs").measure(**known))
 
 
+def run_exceptions(program: ModuleType, kind: str, count: int, flavour: str) -> dict[str, Any]:
+    """What they leave, or a search."""
+    found: dict[str, Any] = load("exceptions_left").measure(kind, count)
+    return found
+
+
 def load(name: str) -> ModuleType:
     """The program of that name, loaded from its file."""
     path = Path(__file__).with_name(f"{name}.py")
@@ -362,6 +368,7 @@ def main(arguments: list[str]) -> None:
         "giltest": run_giltest,
         "testserver": run_testserver,
         "sync": run_sync,
+        "exceptions": run_exceptions,
     }
     print(json.dumps(runners[experiment](load(program), **json.loads(parameters))))
 
