@@ -40,8 +40,9 @@ def show(arguments: Sequence[str]) -> int:
 def render(found: Sequence[KeptException]) -> Iterator[str]:
     """The lines, those that keep most first."""
     size = sum(one.bytes for one in found)
-    count = f"{len(found)} exception{'' if len(found) == 1 else 's'}"
-    yield f"{count} with a traceback, which keep {_size(size)}"
+    count, keep = ("exception", "keeps") if len(found) == 1 else ("exceptions", "keep")
+    what = f", which {keep} {_size(size)}" if found else ""
+    yield f"{len(found)} {count} with a traceback{what}"
     for one in found:
         text = f": {one.message}" if one.message else ""
         yield ""

@@ -36,6 +36,7 @@ def test_it_is_listed_with_its_path(begin, command, body):
     process = begin(PROGRAM.format(body=body))
     done = command("doctor", "exceptions", process.pid)
     assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("1 exception with a traceback, which keeps 100 kB\n")
     assert "ValueError: kept, 100000" in done.stdout
     assert "tasklet waiter inside `except`" in done.stdout
     assert "raised in fail (<string>:" in done.stdout
@@ -57,7 +58,7 @@ def test_there_is_none(begin, command):
     process = begin(PROGRAM.format(body=NONE))
     done = command("doctor", "exceptions", process.pid)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("0 exceptions")
+    assert done.stdout == "0 exceptions with a traceback\n"
 
 
 @pytest.mark.parametrize("arguments", [(), ("me",), ("1", "2")])
