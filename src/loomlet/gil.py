@@ -71,7 +71,8 @@ def prioritise_io(share: float = SHARE) -> None:
     Any thread.
 
     `share`: for which part of the time all of them may do so, from 0 to 1.  With 0 nobody does,
-    loomlet's own threads neither.  Raises ValueError for other numbers, TypeError for what is none.
+    loomlet's own threads neither.  Raises ValueError for other numbers, TypeError for
+    anything that is not a number.
     """
     if isinstance(share, bool) or not isinstance(share, int | float):
         raise TypeError(f"expected share as a number from 0 to 1, found {share!r}")

@@ -53,7 +53,7 @@ def access_log(
 
 
 def check_format(pattern: str) -> None:
-    """ValueError if it is none, or has a name that is none of the above."""
+    """ValueError unless it is a format, with no other names than those above."""
     try:
         pattern % _atoms(("", "", "", "", 0, 0, 0.0, None, None, None), "", None)
     except (KeyError, ValueError, TypeError) as error:

@@ -16,13 +16,13 @@ from loomlet import _core
 __all__ = ["ASYNC_HANDLER", "check_limits", "check_routes", "check_tls", "check_what_answers"]
 
 ASYNC_HANDLER = (
-    "an async function is no handler: make it a plain function, which may block, or give the "
+    "an async function is not a handler: make it a plain function, which may block, or give the "
     "application of ASGI that it belongs to as application="
 )
 
 
 def check_what_answers(handler: Any, application: Any, interface: Any) -> None:
-    """TypeError or ValueError unless there is one handler or application."""
+    """TypeError or ValueError unless exactly one of handler and application is given."""
     if (handler is None) == (application is None):
         raise TypeError("expected either a handler or an application")
     if handler is not None:
@@ -100,8 +100,8 @@ def _check_folder(path: str, folder: Path) -> None:
     if not path.endswith("/"):
         raise ValueError(f"expected the route of a folder to end with a slash, found {path!r}")
     if not folder.exists():
-        raise FileNotFoundError(f"route {path!r}: there is no folder {str(folder)!r}")
+        raise FileNotFoundError(f"route {path!r}: there is not a folder {str(folder)!r}")
     if not folder.is_dir():
         raise NotADirectoryError(
-            f"route {path!r}: {str(folder)!r} is no folder; a handler may return a file"
+            f"route {path!r}: {str(folder)!r} is not a folder; a handler may return a file"
         )

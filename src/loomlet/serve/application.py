@@ -49,7 +49,7 @@ def _import(name: str, folder: str) -> Any:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise  # the application itself misses a module
         raise ApplicationError(
-            f"there is no folder and no module {name!r} in {folder}; expected a folder, "
+            f"there is not a folder and no module {name!r} in {folder}; expected a folder, "
             "or package.module:name"
         ) from None
 

@@ -205,7 +205,7 @@ def _mount(text: str) -> tuple[str, Path]:
     if not equals or not prefix.startswith("/"):
         raise argparse.ArgumentTypeError(f"expected /prefix=folder, found {text}")
     if not Path(folder).is_dir():
-        raise argparse.ArgumentTypeError(f"there is no folder {folder}")
+        raise argparse.ArgumentTypeError(f"there is not a folder {folder}")
     return prefix.rstrip("/") + "/", Path(folder)
 
 
@@ -295,7 +295,7 @@ def launch(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         parser.error("--reload cannot replace what --preload has imported")
     for folder in (settings.app_dir, *settings.reload_dirs):
         if not Path(folder).is_dir():
-            parser.error(f"there is no folder {folder}")
+            parser.error(f"there is not a folder {folder}")
     _configure_log(options)
     log = logging.getLogger("loomlet.serve")
     if options.env_file is not None:

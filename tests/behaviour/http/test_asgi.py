@@ -165,7 +165,7 @@ def test_the_client_goes_away(site):
 
 @pytest.mark.parametrize("begun", [False, True])
 def test_an_application_that_returns_when_the_client_has_gone(site, caplog, begun):
-    """As Django and Quart do: that is no mistake of theirs."""
+    """As Django and Quart do: it is not their mistake."""
     ended = []
 
     async def application(scope, receive, send):

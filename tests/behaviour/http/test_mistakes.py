@@ -27,8 +27,8 @@ class Awaited:
 MADE = [
     ({}, TypeError, "expected either a handler or an application"),
     ({"handler": 3}, TypeError, "expected a handler, a function of a request, found 3"),
-    ({"handler": awaited}, TypeError, "an async function is no handler.*application="),
-    ({"handler": Awaited()}, TypeError, "an async function is no handler.*application="),
+    ({"handler": awaited}, TypeError, "an async function is not a handler.*application="),
+    ({"handler": Awaited()}, TypeError, "an async function is not a handler.*application="),
     ({"application": 3}, TypeError, "expected an application of WSGI or ASGI, .*found 3"),
     ({"application": fine, "interface": "wsg"}, ValueError, "'wsgi', 'asgi' or None.*'wsg'"),
     ({"handler": fine, "tls": True}, TypeError, "expected an ssl.SSLContext as tls, found True"),
@@ -73,10 +73,10 @@ def test_limits_may_be_none_where_there_may_be_none():
 
 def test_a_route_names_a_folder_that_is_there(tmp_path):
     missing = tmp_path / "missing"
-    with pytest.raises(FileNotFoundError, match=r"'/a/'.*there is no folder .*missing"):
+    with pytest.raises(FileNotFoundError, match=r"'/a/'.*there is not a folder .*missing"):
         Server(fine, port=0, routes={"/a/": missing}).close()
     missing.write_text("a file")
-    with pytest.raises(NotADirectoryError, match=r"'/a/'.*missing.* is no folder"):
+    with pytest.raises(NotADirectoryError, match=r"'/a/'.*missing.* is not a folder"):
         Server(fine, port=0, routes={"/a/": missing}).close()
     with pytest.raises(ValueError, match="end with a slash"):
         Server(fine, port=0, routes={"/a": Path(tmp_path)}).close()
@@ -106,7 +106,7 @@ def test_a_coroutine_that_a_function_returns_is_no_answer(ask_once, caplog):
     """Seen only when it is called: it is closed, so nothing warns that it was not awaited."""
     answer = ask_once(lambda request: awaited(request), GET)
     assert answer.startswith(b"HTTP/1.1 500 ")
-    assert "an async function is no handler" in caplog.text
+    assert "an async function is not a handler" in caplog.text
 
 
 def test_a_part_that_is_none_is_named(ask_once, caplog):

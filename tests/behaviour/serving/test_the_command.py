@@ -49,7 +49,7 @@ def test_a_factory(serve, program, target):
 @pytest.mark.parametrize(
     ("target", "words"),
     [
-        ("nothing:app", "there is no folder and no module 'nothing'"),
+        ("nothing:app", "there is not a folder and no module 'nothing'"),
         ("site_app:nothing", "module 'site_app' has no 'nothing'"),
         ("site_app:number", "expected site_app:number to be callable, found 1"),
         ("broken:app", "ZeroDivisionError"),
