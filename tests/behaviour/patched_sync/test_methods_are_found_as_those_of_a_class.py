@@ -8,6 +8,7 @@ import inspect
 import pickle
 import queue
 import threading
+from types import SimpleNamespace
 from unittest import mock
 
 import pytest
@@ -16,18 +17,18 @@ import loomlet
 from loomlet import patch, sync
 
 
+@pytest.fixture(autouse=True, scope="module")
+def replaced():
+    """Once for all tests of this file: they are many, and installing looks at all modules."""
+    patch.install(sync=True)
+    yield
+    patch.uninstall()
+
+
 @pytest.fixture(params=["ours", "replaced"])
 def module(request):
     """Where the classes are: loomlet.sync, or the replaced names."""
-    if request.param == "ours":
-        yield sync
-        return
-    patch.install(sync=True)
-    names = ("Lock", "RLock", "Condition", "Event", "Semaphore", "BoundedSemaphore")
-    found = {name: getattr(threading, name) for name in names}
-    found |= {name: getattr(queue, name) for name in ("Queue", "LifoQueue", "SimpleQueue")}
-    yield mock.Mock(**found)
-    patch.uninstall()
+    return sync if request.param == "ours" else SimpleNamespace(**vars(queue) | vars(threading))
 
 
 METHODS = {
@@ -91,16 +92,12 @@ def test_what_it_says_of_itself(module, kind, name):
 
 @pytest.mark.parametrize("kind", ["Queue", "LifoQueue"])
 def test_one_that_is_replaced_in_an_object(kind):
-    patch.install(sync=True)
-    try:
-        made = getattr(queue, kind)()
-        with mock.patch.object(made, "get", return_value=5):
-            for _ in range(20):
-                assert made.get() == 5
-        made.put(1)
-        assert made.get() == 1
-    finally:
-        patch.uninstall()
+    made = getattr(queue, kind)()
+    with mock.patch.object(made, "get", return_value=5):
+        for _ in range(20):
+            assert made.get() == 5
+    made.put(1)
+    assert made.get() == 1
 
 
 def test_what_calls_the_method_of_its_base():
