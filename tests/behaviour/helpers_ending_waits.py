@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import _thread
+import os
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -42,6 +44,25 @@ def cancel(wait: Callable[[T], object], thing: T, after: Callable[[], object]) -
     loomlet.schedule()
     scope.cancel()
     assert task.result() is True
+
+
+def killed_before_it_runs(task: loomlet.Tasklet) -> None:
+    """Killed by a message of another thread, which is read before the tasklet runs.
+
+    os.read() lets no other tasklet run, and remove() reads the message.
+    """
+    reading, writing = os.pipe()
+
+    def kill() -> None:
+        task.kill()
+        os.write(writing, b"x")
+
+    _thread.start_new_thread(kill, ())
+    os.read(reading, 1)
+    os.close(reading)
+    os.close(writing)
+    task.remove()
+    task.insert()
 
 
 def end_each_way(

@@ -1,10 +1,10 @@
 /* sync/condition.c: tasklets of two threads wait for a condition, and are notified, in every order
  * of events; with deadlines and kills.  The world is in sync_world.c.
  *
- * However a wait ends its tasklet holds the lock, as often as before.  A notification calls those
- * that have waited longest.  One that was called returns True, or is killed, and then the next one
- * is called: so the number of those that were called and have not returned is known.  Nobody waits
- * for ever if all others wait to be notified, since nobody would be left who could do it.
+ * However a wait ends, its tasklet holds the lock, as often as before.  A notification calls the
+ * tasklets that have waited longest.  A called tasklet returns True, or it is killed, and then the
+ * next one is called: so the number of tasklets that were called and have not returned is known.
+ * No tasklet waits for ever while all others wait for a notification: none could send it.
  */
 #include "runner.h"
 #include "sync_world.h"
@@ -137,8 +137,6 @@ static void resume_wait(int t, const PyObject *value, const PyObject *error)
 {
     if (error == NULL && value != Py_False)
         sync_state.on.guarded.called--;
-    if (value == Py_False && !sync_state.may_be_late[t])
-        sync_state.fault = "a wait without a deadline is late";
     if (!is_mine(t) || the_lock()->depth != depth_of(t))
         sync_state.fault = "a wait ends without the lock";
     sync_state.is[t] = SYNC_HOLDS;
@@ -146,10 +144,7 @@ static void resume_wait(int t, const PyObject *value, const PyObject *error)
 
 static void resume(int t, PyObject *value, PyObject *error)
 {
-    if (error != NULL && !sync_state.killed[t])
-        sync_state.fault = "one is interrupted whom nobody has killed";
-    if (value == NULL && error == NULL)
-        sync_state.fault = "one goes on with nothing";
+    sync_note_end(t, value, error);
     if (sync_state.on.guarded.in_wait[t])
         resume_wait(t, value, error);
     else if (error == NULL)

@@ -53,10 +53,7 @@ static int operate(s_sched *s, int t, int what)
 static void resume(int t, PyObject *value, PyObject *error)
 {
     sync_state.is[t] = SYNC_AWAY;
-    if (value == Py_False && !sync_state.may_be_late[t])
-        sync_state.fault = "a wait without a deadline is late";
-    if (error != NULL && !sync_state.killed[t])
-        sync_state.fault = "one is interrupted whom nobody has killed";
+    sync_note_end(t, value, error);
     if (error == NULL && (value == Py_True) != sync_state.on.signal.saw[t])
         sync_state.fault = "one has seen what was not, or not seen what was";
     sync_state.on.signal.saw[t] = 0;

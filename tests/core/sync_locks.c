@@ -48,17 +48,6 @@ static int operate(s_sched *s, int t, int what)
     return 1;
 }
 
-static void resume(int t, PyObject *value, PyObject *error)
-{
-    sync_state.is[t] = value == Py_True ? SYNC_HOLDS : SYNC_AWAY;
-    if (value == Py_False && !sync_state.may_be_late[t])
-        sync_state.fault = "a wait without a deadline is late";
-    if (error != NULL && !sync_state.killed[t])
-        sync_state.fault = "one is interrupted whom nobody has killed";
-    if (value == NULL && error == NULL)
-        sync_state.fault = "one goes on with nothing";
-}
-
 /* The lock and the semaphore begin with their gate. */
 static b_link *queue(int i)
 {
@@ -90,7 +79,7 @@ static void begin(int count, int tasklets)
 {
     static sync_model model = {.operate = operate,
                                .operations = RELEASES + 1,
-                               .resume = resume,
+                               .resume = sync_resume_holder,
                                .queue = queue,
                                .fault = find_fault,
                                .forget = forget_holder};

@@ -51,17 +51,6 @@ static int operate(s_sched *s, int t, int what)
     return 1;
 }
 
-static void resume(int t, PyObject *value, PyObject *error)
-{
-    sync_state.is[t] = value == Py_True ? SYNC_HOLDS : SYNC_AWAY;
-    if (value == Py_False && !sync_state.may_be_late[t])
-        sync_state.fault = "a wait without a deadline is late";
-    if (error != NULL && !sync_state.killed[t])
-        sync_state.fault = "one is interrupted whom nobody has killed";
-    if (value == NULL && error == NULL)
-        sync_state.fault = "one goes on with nothing";
-}
-
 /* Whether the first that waits could be let in. */
 static int is_first_in_vain(void)
 {
@@ -99,7 +88,7 @@ static void begin(int tasklets, int fixed)
 {
     static sync_model model = {.operate = operate,
                                .operations = OPERATIONS,
-                               .resume = resume,
+                               .resume = sync_resume_holder,
                                .queue = queue,
                                .fault = find_fault,
                                .forget = forget_past};

@@ -342,6 +342,22 @@ sync_outcome sync_note_call(int t, const PyObject *value, int code)
     return value != NULL ? SYNC_RETURNED : SYNC_RAISED;
 }
 
+void sync_note_end(int t, const PyObject *value, const PyObject *error)
+{
+    if (value == Py_False && !sync_state.may_be_late[t])
+        sync_state.fault = "a wait without a deadline is late";
+    if (error != NULL && !sync_state.killed[t])
+        sync_state.fault = "one is interrupted whom nobody has killed";
+    if (value == NULL && error == NULL)
+        sync_state.fault = "one goes on with nothing";
+}
+
+void sync_resume_holder(int t, PyObject *value, PyObject *error)
+{
+    sync_state.is[t] = value == Py_True ? SYNC_HOLDS : SYNC_AWAY;
+    sync_note_end(t, value, error);
+}
+
 int sync_is_given(int t)
 {
     const s_tasklet *me = &sync_state.tasklets[t];
@@ -362,8 +378,8 @@ static int is_served(int t, int queue)
     return model->is_served != NULL ? model->is_served(t, queue) : sync_is_given(t);
 }
 
-/* `before`: who stood in a queue; `now`: who stands there.  One that leaves it without being served
- * may have stood anywhere. */
+/* `before` and `now`: the tasklets in a queue before an action and after it.  A tasklet that leaves
+ * without being served may have stood anywhere. */
 static void check_order(int queue, const uint8_t *before, const uint8_t *now)
 {
     int next = 0;

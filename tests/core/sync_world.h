@@ -85,6 +85,11 @@ void sync_begin(const sync_model *model);
 explore_result sync_explore(int quiet);
 /* Tasklet t has called something that gave `value` or an exception with that code. */
 sync_outcome sync_note_call(int t, const PyObject *value, int code);
+/* A call of t that has waited is over, by `value` or an exception: it may be late, and interrupted
+ * by a kill. */
+void sync_note_end(int t, const PyObject *value, const PyObject *error);
+/* `resume` of a model whose calls return True when t holds what it waited for. */
+void sync_resume_holder(int t, PyObject *value, PyObject *error);
 /* It was claimed by somebody who gave it something, and has not run since. */
 int sync_is_given(int t);
 s_sched *sync_thread_of(int t);

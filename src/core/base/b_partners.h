@@ -10,9 +10,9 @@
  * partner may compute all the same; then the thread that it has woken goes on at once, if that does
  * not happen all the time.  Later a woken thread waits like others until a partner waits.
  *
- * Who has woken another one, or was woken, stays a partner for B_PARTNER_TIME.  That is kept in a
- * table by address.  Two threads may have the same slot there; then the one that was there first
- * is forgotten, and is interrupted as if it computed.
+ * A thread that has woken another one, or was woken, stays a partner for B_PARTNER_TIME.  A table
+ * by address keeps the marks.  Two threads may have the same slot there; then the first of them is
+ * forgotten, and is interrupted as if it computed.
  *
  * Threads.  Any, without a lock.  All of it is a hint: a mixture of two threads' marks makes a
  * thread be interrupted too early or too late.

@@ -36,7 +36,7 @@ class _TakenSocket(socket.socket):
 
 
 class _Connection(Takeover):
-    """One that was taken over: ends with its handler, or with the server."""
+    """A connection that was taken over: it ends with its handler, or with the server."""
 
     __slots__ = ("_stream",)
 

@@ -4,11 +4,11 @@ release() gives the lock to the longest waiter; before that tasklet runs it may 
 exception may be thrown into it: it never learns that it had the lock, and would not release it.
 """
 
-import _thread
 import os
 import threading
 
 import pytest
+from helpers_ending_waits import killed_before_it_runs
 
 import loomlet
 from loomlet import Lock, TaskletExit, schedule, spawn, sync
@@ -48,23 +48,7 @@ def removed_and_killed(task):
     task.kill()
 
 
-def killed_later(task):
-    """By a message of another thread, read before the tasklet runs: os.read lets no other run."""
-    reading, writing = os.pipe()
-
-    def main():
-        task.kill()
-        os.write(writing, b"x")
-
-    _thread.start_new_thread(main, ())
-    os.read(reading, 1)
-    os.close(reading)
-    os.close(writing)
-    task.remove()
-    task.insert()
-
-
-@pytest.fixture(params=[killed, thrown_at, removed_and_killed, killed_later])
+@pytest.fixture(params=[killed, thrown_at, removed_and_killed, killed_before_it_runs])
 def ends(request):
     return request.param
 
@@ -178,7 +162,7 @@ def test_a_scope_that_is_cancelled(work):
 
 
 @pytest.mark.parametrize("kind", [Lock, sync.RLock, loomlet.Condition, loomlet.Semaphore])
-@pytest.mark.parametrize("before", [None, killed_later])
+@pytest.mark.parametrize("before", [None, killed_before_it_runs])
 def test_one_that_is_discarded_before_it_runs(switches, kind, before):
     made, log = kind(), []
     made.acquire()

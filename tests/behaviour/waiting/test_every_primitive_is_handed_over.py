@@ -82,7 +82,7 @@ def again(begin, rounds, disturb):
 
 
 def side_by_side(begin, rounds, disturb):
-    """Who reads never sees half of what is written, and nobody is left inside."""
+    """A reader never sees half of what is written, and the lock is free in the end."""
     lock, pair = RWLock(), [0, 0]
 
     def write():
@@ -268,7 +268,7 @@ def one_answer(begin, rounds, disturb):
 
 
 def each_item_once(make, begin, rounds, disturb):
-    """What is put is got once, by whoever it is."""
+    """Each item that is put is got exactly once."""
     queue, found, all_found = make(), [], Event()
 
     def put(first):

@@ -3,14 +3,13 @@
 Nothing of the call runs meanwhile: what ended the wait is kept until the lock is handed over.
 """
 
-import _thread
 import contextlib
 import gc
-import os
 import signal
 import threading
 
 import pytest
+from helpers_ending_waits import killed_before_it_runs
 
 import loomlet
 from loomlet import CancelScope, Condition, Lock, TaskletExit, freeze, schedule, spawn, thaw
@@ -123,6 +122,16 @@ def test_a_cancel_does_not_take_the_place_of_a_kill(mode):
     assert [type(log[0]), log[1]] == [TaskletExit, 1]
 
 
+def end_wait(ends, condition, task):
+    """The wait of that tasklet, for a second of virtual time, is over; it has not run since."""
+    if ends == "notify":
+        condition.notify()
+    elif ends == "throw":
+        task.throw(KeyError)
+    else:
+        loomlet.sleep(2)
+
+
 @pytest.mark.parametrize("ends", ["notify", "timeout", "throw"])
 def test_a_lock_that_was_taken_three_times(virtual, mode, ends):
     condition, log = Condition(RLock()), []
@@ -134,12 +143,7 @@ def test_a_lock_that_was_taken_three_times(virtual, mode, ends):
     task = spawn(work)
     schedule()
     with condition:
-        if ends == "notify":
-            condition.notify()
-        elif ends == "throw":
-            task.throw(KeyError)
-        else:
-            loomlet.sleep(2)
+        end_wait(ends, condition, task)
         assert log == []
     task.join()
     assert isinstance(log[0], bool if ends != "throw" else KeyError)
@@ -186,22 +190,6 @@ def test_one_that_is_discarded_keeps_no_lock(switches, late, given):
     assert log == []
 
 
-def killed_before_it_runs(task):
-    """By a message of another thread: os.read lets no other tasklet run, remove() reads it."""
-    reading, writing = os.pipe()
-
-    def kill():
-        task.kill()
-        os.write(writing, b"x")
-
-    _thread.start_new_thread(kill, ())
-    os.read(reading, 1)
-    os.close(reading)
-    os.close(writing)
-    task.remove()
-    task.insert()
-
-
 def removed(task):
     task.remove()
 
@@ -236,12 +224,7 @@ def test_one_that_meets_something_and_is_discarded_keeps_no_lock(
     task, next_one = spawn(work), spawn(waits, condition, log, 100)
     schedule()
     with condition:
-        if ends == "notify":
-            condition.notify()
-        elif ends == "throw":
-            task.throw(KeyError)
-        else:
-            loomlet.sleep(2)
+        end_wait(ends, condition, task)
     assert condition.locked()
     meets(task)
     assert condition.locked()
