@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import statistics
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -141,6 +142,8 @@ def execute(job: Job) -> dict[str, Any]:
         )
     except subprocess.TimeoutExpired:
         raise BenchError(f"took more than {LIMIT_SECONDS} seconds") from None
+    if done.returncode == -signal.SIGALRM:
+        raise BenchError("took longer than its own limit")
     if done.returncode:
         reason = (done.stderr or done.stdout).strip().splitlines()[-1:] or ["no message"]
         raise BenchError(f"ended with status {done.returncode}: {reason[0]}")
