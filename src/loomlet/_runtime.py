@@ -372,7 +372,7 @@ def _install() -> None:
     package = os.path.dirname(__file__) + os.sep
     _core._uninterruptible(package, package + "bench" + os.sep)
     os.register_at_fork(after_in_child=_core._after_fork)
-    atexit.register(_core._stop_monitor)
+    atexit.register(_core._stop_threads)
     atexit.register(_core._gil_ends)
     atexit.register(_warn_at_exit)
     threading._register_atexit(_core._interpreter_ends)  # type: ignore[attr-defined]

@@ -8,6 +8,7 @@
 #include "bind/pickling.h"
 #include "bind/snapshot/snapshot.h"
 #include "bind/stackless/stackless.h"
+#include "cpython/carried_thread.h"
 #include "cpython/gil.h"
 #include "debug/debug.h"
 #include "io/blocking.h"
@@ -91,6 +92,7 @@ static PyObject *forget_after_fork(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     c_gil_priority_after_fork();
+    c_new_threads_after_fork();
     if (!s_after_fork())
         Py_RETURN_NONE;
     y_builtin_lock_after_fork(s_self_here());

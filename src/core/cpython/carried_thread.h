@@ -6,8 +6,14 @@
 #include "cpython/cpython.h"
 
 /* A thread state for the calling OS thread, which has none and stays detached; NULL without
- * memory. */
+ * memory, and when the interpreter ends. */
 PyThreadState *c_thread_state_new(void);
+/* From now on none is made, because the interpreter ends: one that came into its list after it has
+ * cleared that would be taken for main's.  By an attached thread; waits until none is being made.
+ */
+void c_new_threads_end(void);
+int c_new_threads_ended(void);
+void c_new_threads_after_fork(void);
 /* Whether a scheduler can go on in another thread in this interpreter. */
 extern const int c_can_hand_over;
 /* Whether the thread is detached: in a call that has released the GIL, or waiting for it.  Any

@@ -118,9 +118,36 @@ int c_on_main_thread(void)
     return PyThread_get_thread_ident() == c_main_thread_id();
 }
 
+static int new_threads_coming; /* atomic */
+static int new_threads_ended;  /* atomic */
+
+int c_new_threads_ended(void)
+{
+    return __atomic_load_n(&new_threads_ended, __ATOMIC_SEQ_CST);
+}
+
 PyThreadState *c_thread_state_new(void)
 {
-    return c_out_of_memory() ? NULL : PyThreadState_New(PyInterpreterState_Main());
+    PyThreadState *ts = NULL;
+    __atomic_fetch_add(&new_threads_coming, 1, __ATOMIC_SEQ_CST);
+    if (!c_new_threads_ended() && !c_out_of_memory())
+        ts = PyThreadState_New(PyInterpreterState_Main());
+    __atomic_fetch_sub(&new_threads_coming, 1, __ATOMIC_SEQ_CST);
+    return ts;
+}
+
+void c_new_threads_end(void)
+{
+    PyThreadState *ts = PyEval_SaveThread(); /* making one may need the GIL */
+    __atomic_store_n(&new_threads_ended, 1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&new_threads_coming, __ATOMIC_SEQ_CST) > 0)
+        p_yield();
+    PyEval_RestoreThread(ts);
+}
+
+void c_new_threads_after_fork(void)
+{
+    __atomic_store_n(&new_threads_coming, 0, __ATOMIC_SEQ_CST);
 }
 
 void c_thread_state_end(PyThreadState *ts)

@@ -39,7 +39,9 @@ static int launch_detached(p_launch *launch)
 static int make_worker_state(void)
 {
     worker_state = c_thread_state_new();
-    return worker_state != NULL ? 0 : -ENOMEM;
+    if (worker_state != NULL)
+        return 0;
+    return c_new_threads_ended() ? -ESHUTDOWN : -ENOMEM;
 }
 
 static void end_worker_state(void)

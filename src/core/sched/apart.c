@@ -31,7 +31,9 @@
  * wait (`quick`): the system has merely run something else meanwhile.
  *
  * A pinned tasklet (guests/pinned.c) runs at home, as one does that keeps a stack there; so does
- * main when it runs handlers of signals (wake.c).
+ * main when it runs handlers of signals (wake.c).  None of these is apart then, whatever its
+ * function.  (Main was sent apart from home and back again until its function was forgotten: a
+ * second in which each journey began a thread.)
  *
  * Attached, the scheduler's own thread.
  */
@@ -193,7 +195,7 @@ s_carrier *s_route(s_carriers *all, const s_tasklet *t)
 
 int s_must_leave(const s_sched *s, const s_tasklet *t)
 {
-    return s->at->carrier.kept > 0 && t->saved_as != S_C_STACK && s_is_apart(s, t);
+    return s->at->carrier.kept > 0 && s_keeper_of(s->carriers, t) == NULL && s_is_apart(s, t);
 }
 
 int s_belongs_here(s_sched *s, const s_tasklet *t)

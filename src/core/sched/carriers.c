@@ -70,6 +70,8 @@ static int thread_refused; /* one of these; atomic */
 int s_carrier_launch(s_carrier_thread *c)
 {
     int expected = NOT_REFUSED;
+    if (c_new_threads_ended())
+        return -1;
     if (p_pool_submit(&pool, &c->work) == 0)
         return 0;
     __atomic_compare_exchange_n(&thread_refused, &expected, REFUSED, 0, __ATOMIC_RELAXED,

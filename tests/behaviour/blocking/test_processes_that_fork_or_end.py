@@ -270,3 +270,23 @@ def test_ctrl_c_reaches_main_while_it_waits():
         child.send_signal(signal.SIGINT)
         out, err = child.communicate(timeout=60)
     assert (out, err) == (b"interrupted\nended\n", b"")
+
+
+def test_no_thread_begins_at_the_end_of_the_interpreter(python):
+    """Its thread state would come into a list that is being cleared."""
+    done = python(
+        """
+        import os
+        import loomlet
+        from loomlet import _core
+        _core._stop_threads()
+        try:
+            loomlet.run_blocking(print, "called")
+        except RuntimeError as error:
+            print(error)
+        print(len(os.listdir("/proc/self/task")))
+        """
+    )
+    assert (done.stderr, done.returncode) == ("", 0)
+    message, threads = done.stdout.splitlines()
+    assert "shutting down" in message and int(threads) <= 2

@@ -174,3 +174,29 @@ def test_a_signal_from_a_thread_while_main_sits_at_home(python):
         """
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
+
+
+def test_threads_that_are_tasklets_at_the_end_of_the_interpreter(python):
+    """No thread begins for them any more, so they run where the scheduler is."""
+    done = python(
+        """
+        import ctypes, loomlet, sys, threading
+        from loomlet import _core, patch
+        sys.settrace(None)
+        patch.install(threads=True)
+        numbers, gettid = set(), ctypes.CDLL(None).gettid
+
+        def main():
+            note = lambda: numbers.add(gettid())
+            threads = [threading.Thread(target=note) for _ in range(5)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+
+        _core._stop_threads()
+        loomlet.run(main, handoff=True)
+        print(len(numbers))
+        """
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")

@@ -2,13 +2,15 @@
 
 import contextvars
 import gc
+import os
 import queue
+import signal
 import sys
 import threading
 import weakref
 
 import pytest
-from helpers_c_calls import Gate, run, sit, where
+from helpers_c_calls import Gate, run, sit, teach, where
 
 import loomlet
 from loomlet import Channel, TaskletExit, _core, patch, schedule, spawn
@@ -321,3 +323,32 @@ def test_greenlets_of_before_are_those_of_the_caller():
     assert run(main) == "inside"
     assert getcurrent() is outside
     assert child.switch("second") == "second"
+
+
+def test_a_handler_runs_at_home_although_main_is_apart():
+    """Main has sat apart lately, but its handlers run at home: it need not go anywhere first."""
+    handled = []
+
+    def compute(gate):
+        if gate is not None:
+            gate.wait()
+            return
+        os.kill(os.getpid(), signal.SIGUSR1)
+        while not handled:
+            pass
+
+    def main():
+        with Gate() as gate:
+            teach(compute, gate)
+            spawn(gate.open)
+            gate.wait()
+        threads = len(os.listdir("/proc/self/task"))
+        spawn(compute, None).join()
+        return len(os.listdir("/proc/self/task")) - threads
+
+    before = signal.signal(signal.SIGUSR1, lambda number, frame: handled.append(where()))
+    try:
+        assert run(main) <= 2
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert handled == [where()]

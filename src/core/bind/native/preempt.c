@@ -2,6 +2,7 @@
 #include <stddef.h>
 
 #include "bind/native/native.h"
+#include "cpython/carried_thread.h"
 #include "cpython/gil.h"
 #include "debug/debug.h"
 #include "plat/work_pool.h"
@@ -268,10 +269,12 @@ static PyObject *set_uninterruptible(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
-static PyObject *stop_monitor(PyObject *module, PyObject *unused)
+/* _stop_threads(): the monitor ends, and no thread of ours begins any more. */
+static PyObject *stop_threads(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     s_slices_stop();
+    c_new_threads_end();
     Py_RETURN_NONE;
 }
 
@@ -295,7 +298,7 @@ PyMethodDef bind_preempt_functions[] = {
     {"_slice_budget", set_counted_slices, METH_O, NULL},
     {"_delays", take_slice_delays, METH_NOARGS, NULL},
     {"_uninterruptible", set_uninterruptible, METH_VARARGS, NULL},
-    {"_stop_monitor", stop_monitor, METH_NOARGS, NULL},
+    {"_stop_threads", stop_threads, METH_NOARGS, NULL},
     {"_interpreter_ends", interpreter_ending, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
