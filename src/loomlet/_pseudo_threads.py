@@ -13,7 +13,7 @@ import threading
 import weakref
 from typing import Any
 
-from loomlet import _core
+from loomlet import _core, _program_end
 
 __all__ = ["Sentinel", "wait"]
 
@@ -71,8 +71,9 @@ def wait() -> None:
 
     Called at the end of run(), and by threading._shutdown(), with which multiprocessing ends each
     child that it has forked: a child of a program inside run() never reaches the end of run().
+    Does nothing if the program has ended by then, and waited (_program_end).
     """
-    while threads := _unfinished():
+    while not _program_end.begun() and (threads := _unfinished()):
         executors = {executor for thread in threads if (executor := _executor(thread))}
         for thread in threads:
             if _executor(thread) is None:

@@ -5,10 +5,10 @@ The program becomes the module `__main__`, with its own folder at the head of `s
 `python -m module`; or without a file, as under `python -c program`.  It runs as the main tasklet
 with time slices and with the blocking calls of the standard library cooperative (loomlet.patch).
 It stays `__main__` until the process ends, because exit functions run after it.  Its threads are
-tasklets, unless --os-threads is given; non-daemon threads of either kind are joined before exit.
-With --sync the names of `threading` and `queue` mean locks and queues of loomlet.  An exception
-that leaves the program is shown at once, without our frames; SystemExit, when the threads have
-ended, and KeyboardInterrupt propagate to the interpreter, which turns them into the exit status.
+tasklets, unless --os-threads is given.  Its end is that of a program, while all of them exist
+(_program_end).  With --sync the names of `threading` and `queue` mean locks and queues of loomlet.
+An exception that leaves the program is shown at once, without our frames; SystemExit and
+KeyboardInterrupt propagate to the interpreter after the end, which turns them into the exit status.
 
 SIGUSR1, unless it has a handler already, prints a dump of the process on stderr
 (_debug/at_signal.py).
@@ -30,7 +30,7 @@ from types import CodeType, FunctionType, ModuleType, TracebackType
 from typing import NamedTuple
 
 import loomlet
-from loomlet import _core, _greenlet_import, patch
+from loomlet import _core, _greenlet_import, _program_end, patch
 from loomlet._debug.at_signal import dump_at_signal
 from loomlet._runtime import SHORTEST_SLICE, UNJOINED
 from loomlet.errors import TaskletExit
@@ -106,6 +106,7 @@ def launch(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         sys.excepthook(type(error), error.with_traceback(None), None)
         return FAILED
     prepare(threads=not options.os_threads, sync=options.sync)
+    _program_end.mark_main()
     module = _become_main(program)
     ended: list[BaseException | None] = []
     try:
@@ -118,6 +119,10 @@ def launch(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
             strict=options.strict,
             handoff=options.handoff,
         )
+    except KeyboardInterrupt as error:
+        if ended == [error]:
+            sys.excepthook = lambda *_: None  # it is printed
+        raise
     except BaseExceptionGroup as group:
         if group.message != UNJOINED:
             raise
@@ -144,14 +149,17 @@ def _outcome(code: CodeType, module: ModuleType, ended: list[BaseException | Non
         ended.append(error)
         if isinstance(error, TaskletExit) and error.reason is not None:
             raise  # run() makes it an error
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
         error.__traceback__ = _theirs(error.__traceback__)
         sys.excepthook(type(error), error, error.__traceback__)
         ended.append(error)
     else:
         ended.append(None)
+    _program_end.finish(interrupted=isinstance(ended[0], KeyboardInterrupt))
     if ended[0] is not None and _core._is_run_lost():
         raise ended[0] if isinstance(ended[0], SystemExit) else SystemExit(FAILED)
+    if isinstance(ended[0], KeyboardInterrupt):
+        raise ended[0]
 
 
 def prepare(*, threads: bool, sync: bool = False) -> None:

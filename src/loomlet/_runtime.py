@@ -7,7 +7,6 @@ failure that no tasklet joins.  Importing this module passes the callbacks to th
 
 from __future__ import annotations
 
-import atexit
 import gc
 import os
 import sys
@@ -16,7 +15,7 @@ import warnings
 from collections.abc import Callable, Coroutine
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
-from loomlet import _core, _pseudo_threads, _selftest, _sequence, _waits, errors
+from loomlet import _core, _program_end, _pseudo_threads, _selftest, _sequence, _waits, errors
 from loomlet._debug import server
 
 __all__ = ["run", "set_error_handler"]
@@ -372,11 +371,11 @@ def _install() -> None:
     package = os.path.dirname(__file__) + os.sep
     _core._uninterruptible(package, package + "bench" + os.sep)
     os.register_at_fork(after_in_child=_core._after_fork)
-    atexit.register(_core._stop_threads)
-    atexit.register(_core._gil_ends)
-    atexit.register(_warn_at_exit)
-    threading._register_atexit(_core._interpreter_ends)  # type: ignore[attr-defined]
-    threading._register_atexit(_pseudo_threads.wait)  # type: ignore[attr-defined]
+    _program_end.at_exit(_core._stop_threads)
+    _program_end.at_exit(_core._gil_ends)
+    _program_end.at_exit(_warn_at_exit)
+    _program_end.at_shutdown(_core._interpreter_ends)
+    _program_end.at_shutdown(_pseudo_threads.wait)
 
 
 _install()

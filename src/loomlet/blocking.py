@@ -6,11 +6,10 @@ ends it with the interpreter.
 
 from __future__ import annotations
 
-import atexit
 import warnings
 from typing import NamedTuple
 
-from loomlet import _core
+from loomlet import _core, _program_end
 from loomlet._core import run_blocking
 
 __all__ = ["Limits", "Threads", "configure", "run_blocking", "threads"]
@@ -64,4 +63,4 @@ def _end() -> None:
         )
 
 
-atexit.register(_end)
+_program_end.at_exit(_end)

@@ -64,6 +64,7 @@ PYTHON_LEVELS = (
     ("loomlet._after_import", "loomlet._alias", "loomlet._core", "loomlet._public"),
     ("loomlet._own_methods", "loomlet._pinned", "loomlet._waits"),
     ("loomlet.errors",),
+    ("loomlet._program_end",),
     (
         "loomlet._conditions",
         "loomlet._debug.",

@@ -6,7 +6,8 @@ The first loomlet.run() opens it, or serve(); the import does not.  The file is 
 process number and lies in the folder `loomlet-UID` of $XDG_RUNTIME_DIR, else of $TMPDIR or /tmp;
 only the user can read that folder.  The file is removed when the interpreter ends.  A process that
 ends otherwise leaves it there, and the next process that opens a debug socket removes such stale
-files.  The child of a fork opens a socket of its own.  If no socket can be opened (the folder
+files.  The child of a fork opens a socket of its own, unless a thread other than main has forked:
+that child ends with its thread, which must be its only one.  If no socket can be opened (the folder
 belongs to another user, there is no descriptor or no thread left), the program runs without one;
 serve() raises the error.
 
@@ -16,13 +17,12 @@ LOOMLET_DUMP=0: run() opens no socket.
 from __future__ import annotations
 
 import _thread
-import atexit
 import contextlib
 import os
 import stat
 import threading
 
-from loomlet import _core
+from loomlet import _core, _program_end
 
 __all__ = ["at_run", "folders", "serve", "withdraw"]
 
@@ -130,8 +130,13 @@ def _clear(folder: str) -> None:
                 pass
 
 
+_forks_in_main = False
+
+
 def _before_fork() -> None:
+    global _forks_in_main
     _lock.acquire()
+    _forks_in_main = threading.get_native_id() == os.getpid()
 
 
 def _after_fork_in_parent() -> None:
@@ -144,7 +149,8 @@ def _after_fork_in_child() -> None:
     if _core._debug_socket_after_fork():
         _open = None
         _tried = False
-        at_run()
+        if _forks_in_main or _core._is_run_lost():
+            at_run()
 
 
 os.register_at_fork(
@@ -152,4 +158,4 @@ os.register_at_fork(
     after_in_parent=_after_fork_in_parent,
     after_in_child=_after_fork_in_child,
 )
-atexit.register(withdraw)
+_program_end.at_exit(withdraw)

@@ -17,13 +17,12 @@ from __future__ import annotations
 
 import _thread
 import asyncio
-import atexit
 import os
 import threading
 from contextvars import Context
 from typing import TYPE_CHECKING, Any
 
-from loomlet import _core
+from loomlet import _core, _program_end
 from loomlet.aio._event_loop import EventLoop, Forked
 from loomlet.errors import TaskletError, TaskletExit
 
@@ -228,7 +227,7 @@ def _after_fork_in_child() -> None:
         _of_parents.append(found)
 
 
-atexit.register(_at_exit)
+_program_end.at_exit(_at_exit)
 os.register_at_fork(
     before=_before_fork,
     after_in_parent=_after_fork_in_parent,
