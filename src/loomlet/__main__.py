@@ -3,12 +3,19 @@
 Each command adds its own parser (`add_parser`), which sets `run` to a function that takes the
 parsed options and returns the exit status.  Only the module of the command that is asked for is
 loaded, or all of them for the help: `serve` has to begin quickly, and `dump` must not load much.
+
+A command whose reader has gone (`bench list | head -1`) ends in silence, with the status of a
+process that SIGPIPE has ended.  A program (`run`) sees the error, as under plain Python; and nobody
+reads what `serve` prints.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import os
+import select
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -20,6 +27,8 @@ COMMANDS = {
     "serve": "loomlet.serve.cli",
 }
 """Where each is, in the order of the help."""
+
+PROGRAMS = ("run", "serve")
 
 
 class _Version(argparse.Action):
@@ -51,6 +60,37 @@ def parser(command: str | None = None) -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the given command line, or that of the process; returns the exit status."""
     given = sys.argv[1:] if arguments is None else [*arguments]
+    if given and given[0] in PROGRAMS:
+        return _run_command(given)
+    try:
+        status = _run_command(given)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        if not _is_reader_gone():
+            raise
+        status = 128 + signal.SIGPIPE
+    finally:
+        _is_reader_gone()  # argparse says nothing of what it could not write
+    return status
+
+
+def _is_reader_gone() -> bool:
+    """Whether nobody reads stdout any more; then what is left of it goes nowhere."""
+    asked = select.poll()
+    try:
+        asked.register(sys.stdout.fileno(), 0)
+    except (AttributeError, OSError, ValueError):  # there is no stdout, or it is no file
+        return False
+    if not asked.poll(0):
+        return False
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+    return True
+
+
+def _run_command(given: list[str]) -> int:
     whole = parser(given[0] if given and given[0] in COMMANDS else None)
     options, unknown = whole.parse_known_args(given)
     if unknown:
