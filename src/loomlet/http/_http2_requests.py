@@ -418,5 +418,8 @@ class Http2Request(Request):
         self._connection.forget(self)
 
 
+Http2Request.__name__ = Request.__name__  # as errors call it
+
+
 class Http2WsgiRequest(WsgiFace, Http2Request):
     """One that is its own wsgi.input."""

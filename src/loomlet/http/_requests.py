@@ -113,3 +113,6 @@ class EngineRequest(Request, _core.HttpRequest):
     """A request of HTTP/1."""
 
     __slots__ = ()
+
+
+EngineRequest.__name__ = Request.__name__  # as errors call it

@@ -121,6 +121,39 @@ def _old_name(old: str, new: str) -> None:
     warnings.warn(text, DeprecationWarning, stacklevel=3)
 
 
+class _Refused:
+    """A part of a standard object that ours does not use.
+
+    Methods are found in the class, for subclasses; objects refuse them, since nothing would use
+    what a program sets there.  `advice`: a text with {base} and {name}.
+    """
+
+    def __init__(self, name: str, advice: str) -> None:
+        self._name = name
+        self._text = advice
+
+    def __get__(self, owner: object, kind: type | None = None) -> Any:
+        raise AttributeError(self._advice(kind or type(owner)))
+
+    def __set__(self, owner: object, part: object) -> None:
+        raise AttributeError(self._advice(type(owner)))
+
+    def _advice(self, kind: type) -> str:
+        standard = next(_STANDARD[base] for base in kind.__mro__ if base in _STANDARD)
+        base = f"{standard.__module__}.{standard.__name__}"
+        return self._text.format(base=base, kind=standard.__name__, name=self._name)
+
+
+_HAS_NO_CONDITION = (
+    "{kind} waits without a condition and does not use {name}: replace that in a subclass of "
+    "{base}, whose objects use it"
+)
+_KEEPS_ITEMS = (
+    "{kind} keeps its items itself and does not call {name}(): replace that in a subclass of "
+    "{base}, whose objects call it"
+)
+
+
 # ---- threading ----------------------------------------------------------------------------------
 
 
@@ -194,6 +227,8 @@ class Condition(_conditions.Condition, metaclass=_DropIn, standard=threading.Con
 class Event(_core.Event, metaclass=_DropIn, standard=threading.Event):
     """threading.Event."""
 
+    _cond = _Refused("_cond", _HAS_NO_CONDITION)
+
     __reduce_ex__ = _refuse
 
     @property
@@ -215,6 +250,8 @@ class Event(_core.Event, metaclass=_DropIn, standard=threading.Event):
 @with_own_methods
 class Semaphore(_core.Semaphore, metaclass=_DropIn, standard=threading.Semaphore):
     """threading.Semaphore."""
+
+    _cond = _Refused("_cond", _HAS_NO_CONDITION)
 
     __reduce_ex__ = _refuse
 
@@ -247,6 +284,8 @@ class BoundedSemaphore(Semaphore, metaclass=_DropIn, standard=threading.BoundedS
 
 class Barrier(_conditions.Barrier, metaclass=_DropIn, standard=threading.Barrier):
     """threading.Barrier."""
+
+    _cond = _Refused("_cond", _HAS_NO_CONDITION)
 
     def __repr__(self) -> str:
         waits = "broken" if self.broken else f"waiters={self.n_waiting}/{self.parties}"
@@ -290,29 +329,6 @@ class _Items:
 
     def __repr__(self) -> str:
         return repr(list(self))
-
-
-class _KeepsItems:
-    """A method by which a standard queue keeps its items.
-
-    It is found in the class, for subclasses; objects refuse it, since nothing would call it.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __get__(self, jobs: _core.Queue[Any] | None, kind: type | None = None) -> Any:
-        raise AttributeError(self._advice(type(jobs)))
-
-    def __set__(self, jobs: _core.Queue[Any], method: object) -> None:
-        raise AttributeError(self._advice(type(jobs)))
-
-    def _advice(self, kind: type) -> str:
-        base = _STANDARD[kind].__name__ if kind in _STANDARD else "Queue"
-        return (
-            f"{base} keeps its items itself and does not call {self._name}(): "
-            f"replace that in a subclass of queue.{base}, whose objects call it"
-        )
 
 
 class _Notified(cached_property[Any]):
@@ -377,7 +393,7 @@ class Queue(_queues.Queue[Any], metaclass=_DropIn, standard=queue.Queue):
 
 
 for _name in _queues.HOOKS:
-    setattr(Queue, _name, _KeepsItems(_name))
+    setattr(Queue, _name, _Refused(_name, _KEEPS_ITEMS))
 
 
 @with_own_methods

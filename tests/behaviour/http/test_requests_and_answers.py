@@ -23,6 +23,15 @@ def split(answer):
     )
 
 
+def test_errors_name_a_request_as_programs_do(ask_once):
+    def handler(request):
+        with pytest.raises(AttributeError, match="'Request' object has no attribute 'args'"):
+            request.args  # noqa: B018
+        return "right"
+
+    assert split(ask_once(handler, get()))[2] == b"right"
+
+
 @pytest.mark.parametrize(
     ("result", "status", "kind", "body"),
     [

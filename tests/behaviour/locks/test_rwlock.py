@@ -147,3 +147,9 @@ def test_who_waits_for_itself_hears_of_it():
     lock = RWLock()
     with lock.writing, pytest.raises(Deadlock, match="read"):
         lock.reading.acquire()
+
+
+def test_errors_name_it_as_programs_do():
+    """It is taken by its sides; what it has not is said of loomlet.sync.RWLock."""
+    with pytest.raises(AttributeError, match=r"'loomlet\.sync\.RWLock' object has no .*'acquire'"):
+        RWLock().acquire()

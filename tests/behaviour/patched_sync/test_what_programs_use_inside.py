@@ -212,6 +212,19 @@ def test_what_keeps_items_is_replaced_in_a_subclass_only(name, word):
     assert callable(getattr(getattr(queue, name), word))
 
 
+@pytest.mark.parametrize("name", ["Event", "Semaphore", "BoundedSemaphore", "Barrier"])
+def test_a_condition_that_nothing_would_use_is_refused(name):
+    """It was kept, and nobody waited for it; a subclass is the standard class, which does."""
+    kind = getattr(threading, name)
+    size = [] if name == "Event" else [1]
+    with pytest.raises(AttributeError, match=rf"{name} .* subclass of threading\.{name}, whose"):
+        kind(*size)._cond = threading.Condition()
+    assert not hasattr(kind(*size), "_cond")
+    own = type("Own", (kind,), {})(*size)
+    own._cond = condition = threading.Condition()
+    assert own._cond is condition
+
+
 @pytest.mark.parametrize("word", ["not_empty", "not_full", "all_tasks_done"])
 def test_a_condition_that_a_program_gives_a_queue_is_notified(word):
     jobs = queue.Queue()

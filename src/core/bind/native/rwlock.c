@@ -143,7 +143,7 @@ static PyGetSetDef rwlock_sides[] = {
 };
 
 PyTypeObject bind_rwlock_type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "loomlet._core.RWLock",
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "loomlet.sync.RWLock",
     .tp_doc = PyDoc_STR("RWLock()\n--\n\n"
                         "Many readers or one writer: `with lock.reading:`, `with lock.writing:`.\n"
                         "First come, first served; not reentrant."),
