@@ -417,7 +417,8 @@ def outcome(tmp_path):
         path.write_text(BEGIN + textwrap.dedent(text))
         line = [sys.executable, "-W", "ignore::DeprecationWarning", *words, path]
         pipes = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
-        done = subprocess.run(line, **pipes, check=False, timeout=60, env=os.environ)
+        env = {**os.environ, "LOOMLET_STALL": "0"}  # a busy machine is no matter here
+        done = subprocess.run(line, **pipes, check=False, timeout=60, env=env)
         return done.returncode, done.stdout, done.stderr
 
     return run
@@ -425,19 +426,25 @@ def outcome(tmp_path):
 
 def without_frames(stderr):
     """The frames below an exception that is ignored are the interpreter's, or ours."""
-    if "Exception ignored" not in stderr:
-        return stderr
-    text = re.sub(
-        r"ignored in: <module 'threading' from .*>", "ignored on threading shutdown", stderr
-    )
-    text = re.sub(r" at 0x\w+>", ">", text)
+    text = re.sub(POOL_IS_DROPPED, "", re.sub(r" at 0x\w+>", ">", stderr))
+    if "Exception ignored" not in text:
+        return text.splitlines()
+    text = re.sub("in: <module 'threading' from .*>", "on threading shutdown", text)
     lines = [line.rstrip(": ") for line in text.splitlines() if not line.startswith(" ")]
     return [line for line in lines if line != "Traceback (most recent call last)"]
+
+
+POOL_IS_DROPPED = (
+    r"Exception ignored in: <function Pool.__del__>\n(Traceback.*\n|  .*\n)+\w+Error: .*\n"
+)
+"""Of 3.13t: `multiprocessing` is half gone when a global pool is dropped at last."""
 
 
 @pytest.mark.parametrize("text", PROGRAMS.values(), ids=PROGRAMS)
 def test_it_ends_as_under_python(outcome, text):
     """Status and output are the same, and so are tracebacks."""
+    if text is THREADS["a thread in an exit function"] and sys.version_info[:2] == (3, 12):
+        pytest.skip("3.12 refuses to start a thread there")
     status, stdout, stderr = outcome(text)
     for words in WAYS.values():
         found = outcome(text, "-m", "loomlet", *words)
