@@ -1,12 +1,11 @@
 /* Threads that are tasklets: threading.Thread and all that is built on it.
  *
  * Inside loomlet.run() the C functions that start a thread make a tasklet of the calling thread's
- * scheduler instead, which to all other code is a thread: it has an ident of its own (odd, so no
- * thread of the system has it, and that by which it owns RLocks), an empty contextvars context, a
- * handle (3.13 on) or a lock (before) that shows its end, values of threading.local, and exceptions
- * that go to sys.unraisablehook.  threading keeps its books of it in Python, with locks that know
- * tasklets already.  A tasklet that was spawned is no thread: it is a part of the one that it runs
- * in.
+ * scheduler instead, which to all other code is a thread: it has an ident of its own (which no
+ * thread of the system has), an empty contextvars context, a handle (3.13 on) or a lock (before)
+ * that shows its end, values of threading.local, and exceptions that go to sys.unraisablehook.
+ * threading keeps its books of it in Python, with locks that know tasklets already.  A tasklet that
+ * was spawned is no thread: it is a part of the one that it runs in.
  *
  * The end.  A joiner waits for a lock, which is released last.
  *
@@ -130,7 +129,8 @@ static void name_after_thread(s_tasklet *t, PyObject *function)
 static int make_end_lock(PyObject *module, s_tasklet *t)
 {
     PyObject *lock = PyObject_CallMethod(module, "allocate_lock", NULL);
-    s_identity *identity = lock != NULL && c_builtin_lock_try(lock) > 0 ? s_identity_make(t) : NULL;
+    s_identity *identity =
+        lock != NULL && c_builtin_lock_try(lock) > 0 ? s_identity_make_thread(t) : NULL;
     if (identity == NULL) {
         Py_XDECREF(lock);
         return -1;
@@ -297,12 +297,20 @@ void patch_identities_init(void)
 
 /* ---- joining ------------------------------------------------------------------------------- */
 
+/* Its ident may be another's by now. */
+static int is_handle_done(PyObject *handle)
+{
+    PyObject *done = patch_handle_originals.is_done(handle, NULL);
+    Py_XDECREF(done);
+    return done == Py_True;
+}
+
 /* The lock that is held until the thread of that handle has ended, if it is a tasklet: new; or
  * NULL without an exception. */
 static PyObject *end_lock_of(PyObject *handle)
 {
     static PyObject *name;
-    if (__atomic_load_n(&alive, __ATOMIC_RELAXED) == 0)
+    if (__atomic_load_n(&alive, __ATOMIC_RELAXED) == 0 || is_handle_done(handle))
         return NULL;
     PyObject *ident = c_get_attribute(handle, &name, "ident");
     PyObject *lock = ident ? Py_XNewRef(PyDict_GetItemWithError(end_locks, ident)) : NULL;

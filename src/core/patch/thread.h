@@ -45,6 +45,9 @@ void patch_threads_after_fork(void);
 
 /* ---- thread_list.c ------------------------------------------------------------------------- */
 
+/* The thread with that ident, if it is a tasklet and has not ended: new, or NULL without an
+ * exception. */
+s_tasklet *patch_thread_find(unsigned long ident);
 /* The idents of the calling thread's tasklets that are threads: a list. */
 PyObject *patch_thread_idents(void);
 /* Adds the frames of those tasklets to what sys._current_frames() has returned: 0 or -1. */

@@ -12,6 +12,7 @@
  * safepoint.
  */
 #include "patch/thread.h"
+#include "plat/plat.h"
 #include "sched/carrier.h"
 #include "sched/guests/preempt.h"
 #include "sched/guests/trace.h"
@@ -204,14 +205,13 @@ int patch_threads_set_trace(int which, PyObject *function)
 /* ---- raising -----------------------------------------------------------------------------------
  */
 
-/* Its idents are those of no thread of the system, so an ended one is found nowhere: new, or NULL
- * without an exception. */
-static s_tasklet *find_by_ident(s_sched *s, unsigned long ident)
+/* new, or NULL without an exception */
+static s_tasklet *find_by_id(s_sched *s, uint64_t id)
 {
     s_tasklet **found = NULL, *wanted = NULL;
     Py_ssize_t count = s_tasklets(s, &found);
     for (Py_ssize_t i = 0; i < count; i++) {
-        if (s_identity_number(found[i]) == ident)
+        if (found[i]->id == id)
             wanted = found[i];
         else
             Py_DECREF((PyObject *)found[i]);
@@ -221,19 +221,26 @@ static s_tasklet *find_by_ident(s_sched *s, unsigned long ident)
     return wanted;
 }
 
-/* The tasklet that is that thread: new.  NULL if that is no tasklet, or main while it runs, which
- * the interpreter finds by itself. */
-static s_tasklet *find_thread(unsigned long ident)
+s_tasklet *patch_thread_find(unsigned long ident)
 {
     s_tasklet *found = NULL;
+    uint64_t id = p_ident_owner(ident);
+    const s_sched *s = id != 0 ? s_first_scheduler() : NULL;
+    for (; s != NULL && found == NULL; s = s->next)
+        found = find_by_id((s_sched *)s, id);
+    return found;
+}
+
+/* The tasklet that is that thread: new.  NULL if that is no tasklet, or main while it runs, which
+ * the interpreter finds by itself. */
+static s_tasklet *find_thread_or_main(unsigned long ident)
+{
     s_sched *mine = s_self_if_any();
-    if (ident % 2 == 0)
+    if (!p_ident_is_ours(ident))
         return mine != NULL && mine->thread_id == ident && s_is_thread(mine->current)
                    ? (s_tasklet *)Py_NewRef((PyObject *)mine->main)
                    : NULL;
-    for (const s_sched *s = s_first_scheduler(); s != NULL && found == NULL; s = s->next)
-        found = find_by_ident((s_sched *)s, ident);
-    return found;
+    return patch_thread_find(ident);
 }
 
 /* The exception that is raised for a class or an instance, or for the failure to make one: new, or
@@ -266,7 +273,7 @@ static int throw_into_thread(s_tasklet *t, PyObject *error)
 
 int patch_thread_raise(unsigned long ident, PyObject *exception)
 {
-    s_tasklet *t = find_thread(ident);
+    s_tasklet *t = find_thread_or_main(ident);
     if (t == NULL)
         return PyThreadState_SetAsyncExc(ident, exception);
     PyObject *error = exception != NULL ? make_exception(exception) : NULL;

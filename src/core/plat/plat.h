@@ -55,6 +55,19 @@ long p_stacks_live(void);
 long p_stacks_made(void);
 void p_stacks_after_fork(void);
 
+/* ---- idents (ident_mmap.c) ------------------------------------------------ */
+
+/* An ident for what is no thread of the system: not 0, that of no thread, and an address that the C
+ * library may take for one.  `owner` is not 0, and below 2^63.  0 without memory.  Any thread. */
+uintptr_t p_ident_take(uint64_t owner);
+/* Another may have it from now on, but not soon. */
+void p_ident_give(uintptr_t ident);
+/* Whether it is, was or may be such an ident, and not a thread's. */
+int p_ident_is_ours(uintptr_t ident);
+/* Whose it is; 0: nobody's now, or not ours. */
+uint64_t p_ident_owner(uintptr_t ident);
+void p_idents_after_fork(void);
+
 /* ---- the switch (switch_*.S) --------------------------------------------- */
 
 /* Saves the callee-saved registers, stores the stack pointer in *save, and continues at `to` (a

@@ -293,6 +293,7 @@ int s_after_fork(void)
     h_blocks_after_fork();
     h_chunks_after_fork();
     p_stacks_after_fork();
+    p_idents_after_fork();
     p_stack_words_after_fork();
     s_carriers_after_fork();
     s_registry_after_fork(s_self_here());

@@ -34,6 +34,8 @@ int bind_patch_builtin_locks(void);
 
 /* Once: what handlers of signals raise in a thread that is a tasklet is main's from now on. */
 void bind_patch_signals(void);
+/* Once: functions that take the ident of a thread take those of tasklets too. */
+void bind_patch_thread_calls(void);
 /* A module was loaded: if it asks in C which thread runs, it asks us. */
 void bind_keep_ident_in(PyObject *module);
 /* From now on signal() works in whatever thread carries the scheduler of the first one. */

@@ -328,7 +328,7 @@ static int idents_kept; /* code that asks the interpreter in C for its thread sh
 static unsigned long ident_of_tasklet(void)
 {
     const s_tasklet *t = patch_thread();
-    return t != NULL ? (unsigned long)s_identity_number(t) : s_home_ident();
+    return t != NULL ? (unsigned long)t->identity->ident : s_home_ident();
 }
 
 void bind_keep_ident_in(PyObject *module)
@@ -406,6 +406,7 @@ static PyObject *patch_threads(PyObject *module, PyObject *wanted)
         return NULL;
     if (install) {
         replace_in_other_modules();
+        bind_patch_thread_calls();
         bind_patch_signals();
         keep_idents();
     }

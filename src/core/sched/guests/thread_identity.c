@@ -4,11 +4,17 @@
  * threading.local, or being a thread with an ident of its own.  So a switch knows nothing of it,
  * and a tasklet that needs nothing of the kind pays for one pointer.
  *
+ * Two numbers.  get_ident() of a thread returns an address, at which C code may look (plat), and
+ * which another has some time after its end, as that of any thread.  Locks are owned by a number
+ * made of the tasklet's id, which is never another's; so a lock that was left behind stays known as
+ * held by nobody, and finding out who holds one needs no table.
+ *
  * When the tasklet has ended, it gives up all of it while it still is the current one: the values
  * of its locals are destroyed as its own, and a tasklet that joins the thread runs afterwards.
  */
 #include "sched/guests/thread_identity.h"
 
+#include "plat/plat.h"
 #include "sched/internal.h"
 
 int s_threads_are_tasklets;
@@ -30,6 +36,22 @@ s_identity *s_identity_make(s_tasklet *t)
     return t->identity = identity;
 }
 
+s_identity *s_identity_make_thread(s_tasklet *t)
+{
+    uintptr_t ident = p_ident_take(t->id);
+    s_identity *identity = ident != 0 ? s_identity_make(t) : NULL;
+    PyObject *key = identity != NULL ? PyLong_FromUnsignedLongLong(ident) : NULL;
+    if (key == NULL) {
+        if (ident != 0)
+            p_ident_give(ident);
+        PyErr_NoMemory();
+        return NULL;
+    }
+    Py_SETREF(identity->key, key);
+    identity->ident = ident;
+    return identity;
+}
+
 static int visit_identity(s_tasklet *t, visitproc visit, void *arg)
 {
     const s_identity *identity = t->identity;
@@ -48,6 +70,8 @@ static void free_identity(s_tasklet *t)
     Py_XDECREF(identity->end);
     Py_XDECREF(identity->handle);
     Py_DECREF(identity->key);
+    if (identity->ident != 0)
+        p_ident_give(identity->ident);
     PyMem_Free(identity);
 }
 
