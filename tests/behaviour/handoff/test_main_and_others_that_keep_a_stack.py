@@ -285,6 +285,39 @@ def test_handlers_of_signals_are_set_in_every_thread():
     assert run(main) == (True, True, [True])
 
 
+def test_the_descriptor_for_signals_is_set_in_every_thread():
+    """By signal.set_wakeup_fd(), as trio does; a signal is written to it."""
+
+    def main():
+        home = where()
+
+        def listen(gate):
+            away = sit(gate) != home
+            before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+            return away, before
+
+        with Gate() as gate:
+            teach(listen, gate)
+            task = spawn(listen, gate)
+            schedule()
+            gate.open()
+            found = task.result()
+        signal.raise_signal(signal.SIGUSR1)
+        return (*found, os.read(reader, 9), signal.set_wakeup_fd(-1) == writer)
+
+    reader, writer = os.pipe()
+    for end in reader, writer:
+        os.set_blocking(end, False)
+    before = signal.signal(signal.SIGUSR1, lambda *_: None)
+    try:
+        assert run(main) == (True, writer, bytes([signal.SIGUSR1]), True)
+    finally:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGUSR1, before)
+        os.close(reader)
+        os.close(writer)
+
+
 def test_another_thread_than_the_first_sets_no_handlers():
     """Wherever its scheduler is: ValueError, as without loomlet."""
 
@@ -293,6 +326,8 @@ def test_another_thread_than_the_first_sets_no_handlers():
             sit(gate)
             with pytest.raises(ValueError, match="main thread"):
                 signal.signal(signal.SIGUSR1, signal.SIG_DFL)
+            with pytest.raises(ValueError, match="main thread"):
+                signal.set_wakeup_fd(-1)
             return "refused"
 
         with Gate() as gate:

@@ -194,3 +194,33 @@ def test_a_spawned_tasklet_gets_it(handle):
 
     handle(fail)
     loomlet.run(main)
+
+
+def test_threads_set_nothing_for_signals():
+    """They are refused as threads of the system; main and tasklets spawned there are not."""
+
+    def ask():
+        for call in set_handler, set_descriptor:
+            try:
+                call()
+                answers.append("done")
+            except ValueError as error:
+                answers.append(str(error))
+
+    def set_handler():
+        signal.signal(signal.SIGUSR2, signal.getsignal(signal.SIGUSR2))
+
+    def set_descriptor():
+        signal.set_wakeup_fd(signal.set_wakeup_fd(-1))
+
+    def main():
+        ask()
+        loomlet.spawn(ask).join()
+        thread = threading.Thread(target=ask)
+        thread.start()
+        thread.join()
+
+    answers = []
+    loomlet.run(main)
+    refused = "only works in main thread of the main interpreter"
+    assert answers == ["done"] * 4 + [f"{name} {refused}" for name in ("signal", "set_wakeup_fd")]

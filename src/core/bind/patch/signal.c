@@ -1,20 +1,23 @@
-/* The functions of _signal that set handlers, and the handler of Ctrl-C.
+/* The functions of _signal that set handlers and a descriptor to write to, and the handler of
+ * Ctrl-C.
  *
  * For threads that are tasklets:
  *
  * A handler that a program sets is put into a function of ours, which the interpreter calls; the
  * program never sees that one.  The handler that raises KeyboardInterrupt is replaced in its
  * definition.  What they do is in patch/signal.c.  Handlers that were set before stay as they are.
+ * signal() and set_wakeup_fd() fail in such a thread as in any but the first: by that libraries
+ * find out where they are, and leave signals to the first thread.
  *
- * For schedulers that are handed over: signal() works in the first thread only, so while its
- * scheduler is in another one, the interpreter takes that one for the first, for the one call.
+ * For schedulers that are handed over: both work in the first thread only, so while its scheduler
+ * is in another one, the interpreter takes that one for the first, for the one call.
  */
 #include "bind/patch/patch.h"
 #include "cpython/replace.h"
 #include "patch/thread.h"
 #include "sched/carrier.h"
 
-static PyCFunction interrupt_original, set_original, get_original, set_at_home;
+static PyCFunction interrupt_original, set_original, get_original, set_at_home, wakeup_original;
 
 /* default_int_handler(number, frame) */
 static PyObject *signal_interrupt(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
@@ -60,10 +63,22 @@ static PyObject *without_ours(PyObject *handler)
     return handler;
 }
 
+/* Whether the calling thread is a tasklet, and so not the first one: 0, or -1 with the exception
+ * that the interpreter has for other threads. */
+static int check_first_thread(const char *name)
+{
+    if (patch_thread() == NULL)
+        return 0;
+    PyErr_Format(PyExc_ValueError, "%s only works in main thread of the main interpreter", name);
+    return -1;
+}
+
 /* signal(number, handler) */
 static PyObject *signal_set(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     patch_fast_call original = (patch_fast_call)(void (*)(void))set_original;
+    if (nargs == 2 && check_first_thread("signal") < 0)
+        return NULL;
     if (nargs != 2 || !PyCallable_Check(args[1]) ||
         (PyCFunction_Check(args[1]) &&
          PyCFunction_GET_FUNCTION(args[1]) == BIND_FN(signal_interrupt)))
@@ -93,30 +108,89 @@ static void replace_function(PyObject *module, const char *name, int flags, PyCF
     Py_XDECREF(function);
 }
 
+/* The scheduler of the first thread, if it is in another one, which the interpreter takes for the
+ * first from now on; or NULL. */
+static s_sched *move_main_thread_here(void)
+{
+    s_sched *s = s_self_if_any();
+    if (s == NULL || !s->away || s->thread_id != c_main_thread_id())
+        return NULL;
+    c_main_thread_set(PyThread_get_thread_ident());
+    return s;
+}
+
+/* Not in a process that has been forked meanwhile, by a handler. */
+static void move_main_thread_home(const s_sched *s, int process)
+{
+    if (s == NULL || process != p_process_id())
+        return;
+    c_main_thread_set(s->thread_id);
+    c_signal_look(s->carriers->home->ts); /* it may have looked meanwhile, and not known itself */
+}
+
 /* signal(number, handler), wherever the scheduler of the first thread is. */
 static PyObject *signal_set_anywhere(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
-    s_sched *s = s_self_if_any();
-    patch_fast_call original = (patch_fast_call)(void (*)(void))set_at_home;
-    unsigned long first = c_main_thread_id(), here = PyThread_get_thread_ident();
-    if (s == NULL || !s->away || s->thread_id != first)
-        return original(module, args, nargs);
     int process = p_process_id();
-    c_main_thread_set(here);
-    PyObject *before = original(module, args, nargs);
-    if (process != p_process_id()) /* a handler has forked */
-        return before;
-    c_main_thread_set(first);
-    c_signal_look(s->carriers->home->ts); /* it may have looked meanwhile, and not known itself */
+    const s_sched *moved = move_main_thread_here();
+    PyObject *before = ((patch_fast_call)(void (*)(void))set_at_home)(module, args, nargs);
+    move_main_thread_home(moved, process);
     return before;
+}
+
+/* set_wakeup_fd(fd, *, warn_on_full_buffer=True), likewise (3.13 on). */
+static PyObject *wakeup_set_anywhere(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                                     PyObject *kwnames)
+{
+    patch_keyword_call original = (patch_keyword_call)(void (*)(void))wakeup_original;
+    if (check_first_thread("set_wakeup_fd") < 0)
+        return NULL;
+    int process = p_process_id();
+    const s_sched *moved = move_main_thread_here();
+    PyObject *before = original(module, args, nargs, kwnames);
+    move_main_thread_home(moved, process);
+    return before;
+}
+
+/* The same before 3.13. */
+static PyObject *wakeup_set_by_tuple(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    PyCFunctionWithKeywords original = (PyCFunctionWithKeywords)(void (*)(void))wakeup_original;
+    if (check_first_thread("set_wakeup_fd") < 0)
+        return NULL;
+    int process = p_process_id();
+    const s_sched *moved = move_main_thread_here();
+    PyObject *before = original(module, args, kwargs);
+    move_main_thread_home(moved, process);
+    return before;
+}
+
+/* Once, for threads that are tasklets and for schedulers that are handed over. */
+static void replace_wakeup(PyObject *module)
+{
+    PyObject *function =
+        wakeup_original == NULL ? PyObject_GetAttrString(module, "set_wakeup_fd") : NULL;
+    PyErr_Clear();
+    if (function == NULL)
+        return;
+    int flags = PyCFunction_Check(function) ? PyCFunction_GET_FLAGS(function) : 0;
+    if (flags & METH_FASTCALL)
+        replace_function(module, "set_wakeup_fd", METH_FASTCALL | METH_KEYWORDS,
+                         BIND_FN(wakeup_set_anywhere), &wakeup_original);
+    else
+        replace_function(module, "set_wakeup_fd", METH_VARARGS | METH_KEYWORDS,
+                         BIND_FN(wakeup_set_by_tuple), &wakeup_original);
+    Py_DECREF(function);
 }
 
 void bind_keep_signals(void)
 {
     PyObject *module = set_at_home == NULL ? PyImport_ImportModule("_signal") : NULL;
-    if (module != NULL)
+    if (module != NULL) {
         replace_function(module, "signal", METH_FASTCALL, BIND_FN(signal_set_anywhere),
                          &set_at_home);
+        replace_wakeup(module);
+    }
     PyErr_Clear();
     Py_XDECREF(module);
 }
@@ -133,5 +207,6 @@ void bind_patch_signals(void)
                      &interrupt_original);
     replace_function(module, "getsignal", METH_O, signal_get, &get_original);
     replace_function(module, "signal", METH_FASTCALL, BIND_FN(signal_set), &set_original);
+    replace_wakeup(module);
     Py_DECREF(module);
 }
