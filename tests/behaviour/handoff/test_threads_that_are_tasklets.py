@@ -298,3 +298,35 @@ def test_one_whose_start_wakes_nobody_leaves_with_its_first_wait(program):
         """
     )
     assert printed == "True\n"
+
+
+def test_a_signal_finds_a_thread_that_waits_for_it(program):
+    """Sent by pthread_kill() to its ident, before it waits in C and while it does."""
+    printed = program(
+        """
+        import signal
+
+        def wait():
+            begun.set()
+            print(signal.sigwait({signal.SIGUSR2}) == signal.SIGUSR2)
+
+        def main():
+            with Gate() as gate:
+                for early in True, False:
+                    begun.clear()
+                    threads = start(wait)
+                    begun.wait()
+                    if not early:
+                        for _ in range(20):  # it sits in C then, most times
+                            sitting = start(gate.wait)
+                            gate.open()
+                            join(sitting)
+                    signal.pthread_kill(threads[0].ident, signal.SIGUSR2)
+                    join(threads)
+
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR2})
+        begun = threading.Event()
+        run(main)
+        """
+    )
+    assert printed == "True\n" * 2

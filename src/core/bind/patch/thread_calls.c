@@ -1,10 +1,12 @@
 /* Calls of the system that take the ident of a thread: signal.pthread_kill() and
  * time.pthread_getcpuclockid().
  *
- * A thread that is a tasklet has no thread of the system to itself.  So a signal for it goes to the
- * thread of its scheduler, where the interpreter calls the handler for main, as for any thread; and
- * its clock is that of the thread that runs it, as time.thread_time() is.  An ident that is
- * nobody's any more is no thread for both, which is said by the error that the system has for it.
+ * A thread that is a tasklet has a thread of the system to itself only while it sits in C, and its
+ * scheduler goes on elsewhere (sched/sitter.c); then that one is meant.  Else a signal for it is
+ * sent to the process: the interpreter calls handlers for main in any case, and who waits for the
+ * signal, or begins to, takes it, in whichever thread of the system it does so.  Its clock is that
+ * of the scheduler's thread, as time.thread_time() is.  An ident that is nobody's any more is no
+ * thread for both, which is said by the error that the system has for it.
  *
  * Other calls of the system, by ctypes perhaps, find a thread there that has ended
  * (plat/ident_mmap.c).
@@ -15,6 +17,7 @@
 #include "cpython/replace.h"
 #include "patch/thread.h"
 #include "plat/plat.h"
+#include "sched/carrier.h"
 
 static PyCFunction kill_original, clock_original;
 
@@ -28,48 +31,83 @@ static int is_tasklet_ident(PyObject *object, unsigned long *ident)
     return p_ident_is_ours(*ident);
 }
 
-/* The thread of the system where that tasklet is: its ident, new; or NULL with an exception. */
-static PyObject *system_thread_of(unsigned long ident)
+/* Where a tasklet sits in C, which it has left to itself: that thread, or 0. */
+static unsigned long thread_of_sitter(s_tasklet *t)
+{
+    for (s_carrier_thread *c = s_first_carrier(); c != NULL; c = c->next) {
+        if (c->ts == NULL || c->all->s != t->owner)
+            continue;
+        s_tasklet *sitter = s_sitter_on(c);
+        Py_XDECREF((PyObject *)sitter);
+        if (sitter == t)
+            return c_thread_ident(c->ts);
+    }
+    return 0;
+}
+
+/* The thread of the system that is inside of a tasklet now; *home: else that of its scheduler, or 0
+ * when the thread has ended. */
+static unsigned long system_thread_of(unsigned long ident, unsigned long *home)
 {
     s_tasklet *t = patch_thread_find(ident);
     const s_sched *s = t != NULL ? t->owner : NULL;
     unsigned long thread = 0;
+    *home = s != NULL && !s->ending ? s->thread_id : 0;
     if (t != NULL && t == patch_thread())
         thread = PyThread_get_thread_ident();
-    else if (s != NULL && !s->ending)
-        thread = s->thread_id;
+    else if (*home != 0)
+        thread = thread_of_sitter(t);
     Py_XDECREF((PyObject *)t);
-    if (thread != 0)
-        return PyLong_FromUnsignedLong(thread);
+    return thread;
+}
+
+static PyObject *raise_no_thread(void)
+{
     errno = ESRCH;
     return PyErr_SetFromErrno(PyExc_OSError);
+}
+
+/* Whichever thread takes it: also one that begins to wait for it only now. */
+static PyObject *signal_process(PyObject *ident, PyObject *number)
+{
+    if (PySys_Audit("signal.pthread_kill", "OO", ident, number) < 0)
+        return NULL;
+    PyObject *os = PyImport_ImportModule("os");
+    PyObject *done = os ? PyObject_CallMethod(os, "kill", "iO", p_process_id(), number) : NULL;
+    Py_XDECREF(os);
+    return done;
 }
 
 /* pthread_kill(ident, signal) */
 static PyObject *thread_kill(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     patch_fast_call original = (patch_fast_call)(void (*)(void))kill_original;
-    unsigned long ident;
+    unsigned long ident, home;
     if (nargs != 2 || !is_tasklet_ident(args[0], &ident))
         return original(module, args, nargs);
-    PyObject *thread = system_thread_of(ident);
-    PyObject *both[] = {thread, args[1]};
-    PyObject *done = thread != NULL ? original(module, both, 2) : NULL;
-    Py_XDECREF(thread);
+    unsigned long thread = system_thread_of(ident, &home);
+    if (home == 0)
+        return raise_no_thread();
+    if (thread == 0)
+        return signal_process(args[0], args[1]);
+    PyObject *both[] = {PyLong_FromUnsignedLong(thread), args[1]};
+    PyObject *done = both[0] != NULL ? original(module, both, 2) : NULL;
+    Py_XDECREF(both[0]);
     return done;
 }
 
 /* pthread_getcpuclockid(ident) */
 static PyObject *thread_clock(PyObject *module, PyObject *args)
 {
-    unsigned long ident;
+    unsigned long ident, home;
     if (PyTuple_GET_SIZE(args) != 1 || !is_tasklet_ident(PyTuple_GET_ITEM(args, 0), &ident))
         return clock_original(module, args);
-    PyObject *thread = system_thread_of(ident);
-    PyObject *one = thread != NULL ? PyTuple_Pack(1, thread) : NULL;
+    unsigned long thread = system_thread_of(ident, &home);
+    if (home == 0)
+        return raise_no_thread();
+    PyObject *one = Py_BuildValue("(k)", thread != 0 ? thread : home);
     PyObject *clock = one != NULL ? clock_original(module, one) : NULL;
     Py_XDECREF(one);
-    Py_XDECREF(thread);
     return clock;
 }
 
