@@ -15,7 +15,16 @@ import warnings
 from collections.abc import Callable, Coroutine
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
-from loomlet import _core, _program_end, _pseudo_threads, _selftest, _sequence, _waits, errors
+from loomlet import (
+    _core,
+    _program_end,
+    _pseudo_threads,
+    _selftest,
+    _sequence,
+    _waits,
+    _yappi_contexts,
+    errors,
+)
 from loomlet._debug import server
 
 __all__ = ["run", "set_error_handler"]
@@ -41,7 +50,8 @@ def run(
     and their `finally` blocks run before run() returns.  If `main` has returned, run() first joins
     the threads that are tasklets (loomlet.patch) and not daemons.  A nested run() raises
     TaskletError.  A RuntimeWarning names the tasklets that had not begun when `main` returned, and
-    those that survive being killed; another one says that cProfile cannot tell tasklets apart.
+    those that survive being killed; others say that cProfile or VizTracer cannot tell tasklets
+    apart.
 
     `slice`: a tasklet that has run Python code for that many seconds while another one is ready
     goes to the tail of the run queue, wherever it is; None: tasklets switch only where they block
@@ -76,6 +86,7 @@ def run_whatever_is_late(
     _check_slice(slice)
     handoff = _check_handoff(handoff, slice)
     server.at_run()
+    _yappi_contexts.keep()
     _core._run_begin()
     _core._profiled()
     failures = _watch_failures() if strict else None
@@ -91,7 +102,7 @@ def run_whatever_is_late(
         if failures is not None:
             _watchers.remove(failures)
     _warn_of_survivors()
-    _warn_of_cprofile()
+    _warn_of_profilers()
     if failures is not None:
         _raise_unjoined(failures)
     return result, late
@@ -235,16 +246,21 @@ def _list_with_origin(tasklets: list[_core.Tasklet]) -> str:
     return ", ".join(named) + (f", and {more} more" if more else "")
 
 
-PROFILED = (
-    "cProfile was on while tasklets took turns. It takes what runs meanwhile for calls of the "
+PROFILED = {
+    1: "cProfile was on while tasklets took turns. It takes what runs meanwhile for calls of the "
     "tasklet that waits, so its times are not true; profile what does not wait, or use a sampling "
-    "profiler"
-)
+    "profiler",
+    2: "VizTracer was on while tasklets took turns. It keeps one stack of calls for all of them, "
+    "so it mixes them up, or stops; trace a program of threads with `python -m loomlet run "
+    "--os-threads`, or use a sampling profiler",
+}
 
 
-def _warn_of_cprofile() -> None:
-    if _core._profiled():
-        warnings.warn(PROFILED, RuntimeWarning, stacklevel=4)
+def _warn_of_profilers() -> None:
+    found = _core._profiled()
+    for bit, words in PROFILED.items():
+        if found & bit:
+            warnings.warn(words, RuntimeWarning, stacklevel=4)
 
 
 def _warn_of_survivors() -> None:

@@ -79,6 +79,7 @@ PYTHON_LEVELS = (
         "loomlet._senders",
         "loomlet._sequence",
         "loomlet._tickers",
+        "loomlet._yappi_contexts",
         "loomlet.blocking",
         "loomlet.heap",
         "loomlet.gil",

@@ -234,7 +234,7 @@ typedef struct {
 void c_trace_swap(PyThreadState *ts, c_trace *kept);
 /* Whether the thread state has one. */
 int c_trace_is_set(PyThreadState *ts);
-/* Whether cProfile is on, here or (3.12 on) in any thread. */
+/* Of cProfile (1) and VizTracer (2), which are on, here or (3.12 on) in any thread. */
 int c_trace_by_profiler(PyThreadState *ts);
 /* Whether one runs, or a callback of sys.monitoring. */
 int c_trace_running(PyThreadState *ts);

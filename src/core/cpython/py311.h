@@ -144,7 +144,7 @@ static inline int thread_is_profiled(PyThreadState *ts)
     PyTypeObject *type = Py_TYPE(ts->c_profileobj);
     while (type->tp_base != NULL && type->tp_base != &PyBaseObject_Type)
         type = type->tp_base;
-    return strcmp(type->tp_name, "_lsprof.Profiler") == 0;
+    return strcmp(type->tp_name, "_lsprof.Profiler") == 0 ? 1 : 0;
 }
 static inline void thread_mark_tracing(PyThreadState *ts)
 {

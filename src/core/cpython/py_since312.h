@@ -84,8 +84,10 @@ static inline int thread_py_budget(PyThreadState *ts)
 static inline int thread_is_profiled(PyThreadState *ts)
 {
     PyObject *name = ts->interp->monitoring_tool_names[PY_MONITORING_PROFILER_ID];
-    return B_UNLIKELY(name != NULL) && PyUnicode_Check(name) &&
-           PyUnicode_CompareWithASCIIString(name, "cProfile") == 0;
+    if (B_LIKELY(name == NULL) || !PyUnicode_Check(name))
+        return 0;
+    return (PyUnicode_CompareWithASCIIString(name, "cProfile") == 0 ? 1 : 0) |
+           (PyUnicode_CompareWithASCIIString(name, "viztracer") == 0 ? 2 : 0);
 }
 /* Where the program's own trace function is. */
 static inline Py_tracefunc c_trace_function(PyThreadState *ts)

@@ -296,12 +296,12 @@ struct s_sched {
     int running;                 /* inside run() */
     uint64_t run_id;             /* ... while its function has a stack of ours: guests/fiber.h */
     void *run_caller;            /* what of it main has left on the thread's stack: guests/run.c */
-    int profiled;                /* tasklets have taken turns while cProfile was on */
-    int killing;                 /* inside s_kill_all */
-    int signalled;               /* main was woken to run handlers of signals */
-    s_left_wait left;            /* ... and has left a soft wait for that */
-    int unfinished;              /* the current tasklet is left with an s_rest */
-    unsigned char round;         /* of s_kill_all */
+    int profiled;        /* tasklets have taken turns while these were on: c_trace_by_profiler() */
+    int killing;         /* inside s_kill_all */
+    int signalled;       /* main was woken to run handlers of signals */
+    s_left_wait left;    /* ... and has left a soft wait for that */
+    int unfinished;      /* the current tasklet is left with an s_rest */
+    unsigned char round; /* of s_kill_all */
     unsigned long thread_id;
 
     s_run_interval longest;

@@ -114,7 +114,7 @@ PARTS = {
         async def part():
             server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
             threading.Thread(target=server.serve_forever, daemon=True).start()
-            url = "http://127.0.0.1:%d" % server.server_port
+            url = f"http://localhost:{server.server_port}"
             async with httpx.AsyncClient(trust_env=False, verify=False) as client:
                 async def get():
                     found.append((await client.get(url)).text)

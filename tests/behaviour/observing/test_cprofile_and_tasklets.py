@@ -1,6 +1,7 @@
 """cProfile cannot tell tasklets apart; run() says so when that has made its numbers wrong."""
 
 import cProfile
+import sys
 import warnings
 
 import pytest
@@ -68,3 +69,17 @@ def test_it_was_off(mode):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         loomlet.run(take_turns)
+
+
+@pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="it is found there from 3.12 on")
+def test_viztracer_is_named():
+    """It stops at the first switch, and says no more than that it does."""
+    tool = sys.monitoring.PROFILER_ID
+    if sys.monitoring.get_tool(tool) is not None:
+        pytest.skip("another profiler is on")
+    sys.monitoring.use_tool_id(tool, "viztracer")
+    try:
+        with pytest.warns(RuntimeWarning, match="VizTracer was on .* --os-threads"):
+            loomlet.run(take_turns)
+    finally:
+        sys.monitoring.free_tool_id(tool)

@@ -175,7 +175,8 @@ static B_NOINLINE void switch_forth(long rounds, long words)
     below[0] = below[words];
 }
 
-/* _profiled(): whether tasklets have taken turns while cProfile was on, since the last call. */
+/* _profiled(): while which profilers tasklets have taken turns since the last call: 1 cProfile, 2
+ * VizTracer. */
 static PyObject *inspect_profiled(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
@@ -184,7 +185,7 @@ static PyObject *inspect_profiled(PyObject *module, PyObject *unused)
         return NULL;
     int profiled = s->profiled;
     s->profiled = 0;
-    return PyBool_FromLong(profiled);
+    return PyLong_FromLong(profiled);
 }
 
 /* cswitch_ns(rounds, words=0): ns for one switch between two C stacks. */

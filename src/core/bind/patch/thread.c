@@ -250,6 +250,14 @@ static PyObject *tasklet_name(PyObject *module, PyObject *unused)
     return t ? c_get_attribute((PyObject *)t, &name, "name") : PyUnicode_InternFromString("main");
 }
 
+/* _context_number(): one that tells tasklets, which have odd ones, and threads apart. */
+static PyObject *context_number(PyObject *module, PyObject *unused)
+{
+    const s_tasklet *t = patch_tasklet();
+    (void)module, (void)unused;
+    return PyLong_FromUnsignedLongLong(t != NULL ? s_identity_number(t) : s_home_ident());
+}
+
 /* _keep_local(type): values in locals of that type stay the thread's. */
 static PyObject *keep_local(PyObject *module, PyObject *type)
 {
@@ -420,5 +428,6 @@ PyMethodDef bind_thread_functions[] = {
     {"_threads", thread_idents, METH_NOARGS, NULL},
     {"_keep_identity", keep_identity, METH_NOARGS, NULL},
     {"_tasklet_name", tasklet_name, METH_NOARGS, NULL},
+    {"_context_number", context_number, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
