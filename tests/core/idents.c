@@ -78,13 +78,6 @@ TEST(a_small_address_space_has_idents_too)
         CHECK(p_ident_take(1) != 0);
 }
 
-TEST(without_address_space_there_is_no_ident)
-{
-    struct rlimit limit = {1, 1};
-    CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
-    CHECK(p_ident_take(1) == 0);
-}
-
 static void *take_and_return(void *seed)
 {
     uint64_t me = (uintptr_t)seed + 1;

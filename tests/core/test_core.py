@@ -28,7 +28,6 @@ EMULATOR = "qemu-aarch64"
 UNFIT_FOR_EMULATION = {
     "a_forked_child_can_take_stacks": "takes a quarter of a minute under emulation",
     "without_address_space_there_is_no_stack": "the emulator does not hold the guest to its limit",
-    "without_address_space_there_is_no_ident": "the same",
     "a_small_address_space_has_idents_too": "the same",
     "without_address_space_chunks_come_from_the_c_library": "the same",
 }
