@@ -402,6 +402,8 @@ OTHERS = {
 BEGIN = "import atexit, multiprocessing, os, signal, sys, threading, time\n"
 BEGIN += "fork = multiprocessing.get_context('fork')\n"
 PROGRAMS = {**EXECUTORS, **PROCESSES, **THREADS, **SIGNALS, **OTHERS}
+TRIES = 3
+"""On a busy machine a thread may print before main has come to its end, here or there."""
 WAYS = {
     "default": ["run"],
     "no handoff, --sync": ["run", "--no-handoff", "--sync"],
@@ -445,11 +447,14 @@ def test_it_ends_as_under_python(outcome, text):
     """Status and output are the same, and so are tracebacks."""
     if text is THREADS["a thread in an exit function"] and sys.version_info[:2] == (3, 12):
         pytest.skip("3.12 refuses to start a thread there")
-    status, stdout, stderr = outcome(text)
+    wanted = outcome(text)
     for words in WAYS.values():
         found = outcome(text, "-m", "loomlet", *words)
-        assert found[:2] == (status, stdout), (words, found[2])
-        assert without_frames(found[2]) == without_frames(stderr), words
+        for _ in range(TRIES):
+            if found[:2] != wanted[:2]:
+                wanted, found = outcome(text), outcome(text, "-m", "loomlet", *words)
+        assert found[:2] == wanted[:2], (words, found[2])
+        assert without_frames(found[2]) == without_frames(wanted[2]), words
 
 
 AT_WORK = """
@@ -468,35 +473,29 @@ def test_it_ends_as_under_python_with_threads_of_the_system(outcome):
         assert outcome(text, "-m", "loomlet", "run", "--os-threads") == outcome(text)
 
 
+KILLED = """
+    def body():
+        try:
+            threading.Event().wait()
+        finally:
+            print("killed")
+    atexit.register(print, "exit function")
+    threading.Thread(target=body, daemon={daemon}).start()
+    time.sleep(0.001)
+    {end}
+"""
+
+
 def test_what_ctrl_c_does_not_wait_for(outcome):
     """Threads are killed after the exit functions, where python would wait for another Ctrl-C."""
-    text = """
-        def body():
-            try:
-                threading.Event().wait()
-            finally:
-                print("killed")
-        atexit.register(print, "exit function")
-        threading.Thread(target=body).start()
-        time.sleep(0.001)
-        raise KeyboardInterrupt
-    """
+    text = KILLED.format(daemon=False, end="raise KeyboardInterrupt")
     status, stdout, _ = outcome(text, "-m", "loomlet", "run")
     assert (status, stdout) == (-2, "exit function\nkilled\n")
 
 
 def test_daemons_are_unwound(outcome):
     """Their `finally` blocks run after the exit functions, where python drops them."""
-    text = """
-        def body():
-            try:
-                threading.Event().wait()
-            finally:
-                print("killed")
-        atexit.register(print, "exit function")
-        threading.Thread(target=body, daemon=True).start()
-        time.sleep(0.001)
-    """
+    text = KILLED.format(daemon=True, end="")
     assert outcome(text, "-m", "loomlet", "run") == (0, "exit function\nkilled\n", "")
 
 
