@@ -41,6 +41,7 @@ s_carrier_thread *s_carrier_obtain(s_carriers *all)
 void s_carrier_release(s_carrier_thread *c)
 {
     p_lock_take(&every_lock);
+    s_handoff_drop(&c->carrier);
     c->ts = NULL;
     c->base_sp = NULL;
     c->processors = (p_processors){.thread = 0};

@@ -31,6 +31,37 @@ def test_main_runs_beside_a_call_that_was_handed_over_before():
     assert not run(main)
 
 
+def test_main_runs_beside_calls_when_other_threads_had_schedulers(python):
+    """What was known of those threads, which have ended, is known of no new one."""
+    done = python(
+        f"""
+        import sys, threading
+        sys.path.insert(0, {os.path.dirname(__file__)!r})
+        sys.settrace(None)
+        from helpers_c_calls import Gate, run, sit, teach, where
+        from loomlet import schedule, spawn
+
+        def main():
+            home, all_there = where(), threading.Barrier(3)
+            with Gate() as gate:
+                teach(sit, gate)
+                others = [threading.Thread(target=run, args=(all_there.wait,)) for _ in range(3)]
+                for thread in others:
+                    thread.start()
+                for thread in others:
+                    thread.join()
+                tasks = [spawn(sit, gate) for _ in range(10)]
+                schedule()
+                for _ in tasks:
+                    gate.open()
+                print(home in [task.result() for task in tasks])
+
+        run(main)
+        """
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "False\n", "")
+
+
 def test_one_that_sits_again_and_again_leaves_the_thread_of_main():
     """It sat there at first, and kept its stack; main, which keeps one too, ends later calls."""
 
