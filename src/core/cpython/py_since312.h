@@ -123,9 +123,10 @@ static inline int thread_in_critical_section(PyThreadState *ts)
 #endif
 }
 #ifndef Py_GIL_DISABLED
+/* Without a look at what ends with the interpreter: threads of ours may wake later. */
 static inline struct _gil_runtime_state *gil_of_interpreter(void)
 {
-    return PyInterpreterState_Main()->ceval.gil;
+    return &_PyRuntime._main_interpreter._gil;
 }
 #endif
 

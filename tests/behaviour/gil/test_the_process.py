@@ -128,6 +128,8 @@ with start_echo() as ours:
         if gil.status().asked > before:
             break
     print(gil.status().asked > before, gil.status().has_gil)
+stop.append(True)
+computing.join()
 '''
     )
     assert done.stdout in ("True True\n", "False False\n")

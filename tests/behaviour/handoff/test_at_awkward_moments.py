@@ -1,6 +1,7 @@
 """While one sits in C: what could be lost, doubled or waited for in vain at that moment."""
 
 import ctypes
+import os
 import threading
 
 import pytest
@@ -200,3 +201,30 @@ def test_threads_that_are_tasklets_at_the_end_of_the_interpreter(python):
         """
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
+
+
+def test_a_thread_wakes_when_the_interpreter_has_ended(python):
+    """It stands by for a second after a call that was handed over, and then ends."""
+    done = python(
+        f"""
+        import ctypes, sys
+        sys.path.insert(0, {os.path.dirname(__file__)!r})
+        sys.settrace(None)
+        from helpers_c_calls import Gate, run, sit, teach
+        from loomlet import spawn
+
+        def main():
+            with Gate() as gate:
+                teach(sit, gate)
+                tasks = [spawn(sit, gate) for _ in range(20)]
+                for task in tasks:
+                    gate.open()
+                    task.join()
+
+        run(main)
+        libc = ctypes.CDLL(None)
+        libc.on_exit(libc.sleep, None)  # for as many seconds as the status says: past that second
+        sys.exit(1)
+        """
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
