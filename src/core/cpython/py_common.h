@@ -17,6 +17,7 @@
 #include <internal/pycore_genobject.h>
 #include <internal/pycore_hamt.h>
 #include <internal/pycore_pystate.h>
+#include <internal/pycore_runtime.h>
 #include <opcode.h>
 
 /* The generator whose frame this is. */

@@ -34,6 +34,11 @@ int bind_patch_builtin_locks(void);
 
 /* Once: what handlers of signals raise in a thread that is a tasklet is main's from now on. */
 void bind_patch_signals(void);
+/* A function of a module in C is ours from now on, for good: threads that are tasklets may exist
+ * after uninstall().  `kept` gets the original.  Once, whichever of several threads comes first.
+ * Leaves no exception. */
+void bind_replace_call(PyObject *module, const char *name, int flags, PyCFunction replacement,
+                       PyCFunction *kept);
 /* Once: functions that take the ident of a thread take those of tasklets too. */
 void bind_patch_thread_calls(void);
 /* A module was loaded: if it asks in C which thread runs, it asks us. */

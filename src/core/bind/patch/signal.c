@@ -96,18 +96,6 @@ static PyObject *signal_get(PyObject *module, PyObject *number)
     return without_ours(get_original(module, number));
 }
 
-static void replace_function(PyObject *module, const char *name, int flags, PyCFunction ours,
-                             PyCFunction *kept)
-{
-    PyObject *function = PyObject_GetAttrString(module, name);
-    PyErr_Clear();
-    if (function != NULL && PyCFunction_Check(function)) {
-        *kept = PyCFunction_GET_FUNCTION(function);
-        c_function_swap(function, flags, ours);
-    }
-    Py_XDECREF(function);
-}
-
 /* The scheduler of the first thread, if it is in another one, which the interpreter takes for the
  * first from now on; or NULL. */
 static s_sched *move_main_thread_here(void)
@@ -175,11 +163,11 @@ static void replace_wakeup(PyObject *module)
         return;
     int flags = PyCFunction_Check(function) ? PyCFunction_GET_FLAGS(function) : 0;
     if (flags & METH_FASTCALL)
-        replace_function(module, "set_wakeup_fd", METH_FASTCALL | METH_KEYWORDS,
-                         BIND_FN(wakeup_set_anywhere), &wakeup_original);
+        bind_replace_call(module, "set_wakeup_fd", METH_FASTCALL | METH_KEYWORDS,
+                          BIND_FN(wakeup_set_anywhere), &wakeup_original);
     else
-        replace_function(module, "set_wakeup_fd", METH_VARARGS | METH_KEYWORDS,
-                         BIND_FN(wakeup_set_by_tuple), &wakeup_original);
+        bind_replace_call(module, "set_wakeup_fd", METH_VARARGS | METH_KEYWORDS,
+                          BIND_FN(wakeup_set_by_tuple), &wakeup_original);
     Py_DECREF(function);
 }
 
@@ -187,8 +175,8 @@ void bind_keep_signals(void)
 {
     PyObject *module = set_at_home == NULL ? PyImport_ImportModule("_signal") : NULL;
     if (module != NULL) {
-        replace_function(module, "signal", METH_FASTCALL, BIND_FN(signal_set_anywhere),
-                         &set_at_home);
+        bind_replace_call(module, "signal", METH_FASTCALL, BIND_FN(signal_set_anywhere),
+                          &set_at_home);
         replace_wakeup(module);
     }
     PyErr_Clear();
@@ -203,10 +191,10 @@ void bind_patch_signals(void)
         return;
     }
     patch_signals_init();
-    replace_function(module, "default_int_handler", METH_FASTCALL, BIND_FN(signal_interrupt),
-                     &interrupt_original);
-    replace_function(module, "getsignal", METH_O, signal_get, &get_original);
-    replace_function(module, "signal", METH_FASTCALL, BIND_FN(signal_set), &set_original);
+    bind_replace_call(module, "default_int_handler", METH_FASTCALL, BIND_FN(signal_interrupt),
+                      &interrupt_original);
+    bind_replace_call(module, "getsignal", METH_O, signal_get, &get_original);
+    bind_replace_call(module, "signal", METH_FASTCALL, BIND_FN(signal_set), &set_original);
     replace_wakeup(module);
     Py_DECREF(module);
 }

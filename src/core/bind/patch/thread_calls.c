@@ -111,24 +111,33 @@ static PyObject *thread_clock(PyObject *module, PyObject *args)
     return clock;
 }
 
-/* For good: threads that are tasklets may exist after uninstall(). */
-static void replace_call(const char *module_name, const char *name, int flags,
-                         PyCFunction replacement, PyCFunction *kept)
+void bind_replace_call(PyObject *module, const char *name, int flags, PyCFunction replacement,
+                       PyCFunction *kept)
+{
+    PyCFunction none = NULL;
+    PyObject *function = PyObject_GetAttrString(module, name);
+    PyErr_Clear();
+    PyCFunction original = function != NULL && PyCFunction_Check(function)
+                               ? PyCFunction_GET_FUNCTION(function)
+                               : replacement;
+    if (original != replacement &&
+        __atomic_compare_exchange_n(kept, &none, original, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+        c_function_swap(function, flags, replacement);
+    Py_XDECREF(function);
+}
+
+static void replace_in(const char *module_name, const char *name, int flags,
+                       PyCFunction replacement, PyCFunction *kept)
 {
     PyObject *module = *kept == NULL ? PyImport_ImportModule(module_name) : NULL;
-    PyObject *function = module ? PyObject_GetAttrString(module, name) : NULL;
+    if (module != NULL)
+        bind_replace_call(module, name, flags, replacement, kept);
     PyErr_Clear();
-    if (function != NULL && PyCFunction_Check(function)) {
-        *kept = PyCFunction_GET_FUNCTION(function);
-        if (c_function_swap(function, flags, replacement) == NULL)
-            *kept = NULL;
-    }
-    Py_XDECREF(function);
     Py_XDECREF(module);
 }
 
 void bind_patch_thread_calls(void)
 {
-    replace_call("_signal", "pthread_kill", METH_FASTCALL, BIND_FN(thread_kill), &kill_original);
-    replace_call("time", "pthread_getcpuclockid", METH_VARARGS, thread_clock, &clock_original);
+    replace_in("_signal", "pthread_kill", METH_FASTCALL, BIND_FN(thread_kill), &kill_original);
+    replace_in("time", "pthread_getcpuclockid", METH_VARARGS, thread_clock, &clock_original);
 }
