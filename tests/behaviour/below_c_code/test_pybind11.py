@@ -183,7 +183,7 @@ def test_the_report_of_a_stall_names_the_library(with_pybind11) -> None:
     """
     done = subprocess.run(
         [sys.executable, "-c", program],
-        env={**finding(with_pybind11), "LOOMLET_STALL": "0.2"},
+        env={**finding(with_pybind11), "LOOMLET_STALL": "0.5"},
         capture_output=True,
         text=True,
         check=False,
