@@ -22,7 +22,6 @@ from __future__ import annotations
 import atexit
 import sys
 import threading
-import traceback
 from collections.abc import Callable
 from types import SimpleNamespace, TracebackType
 from typing import Any
@@ -110,6 +109,8 @@ def _call_exit_functions() -> None:
 
 def _report(error: BaseException) -> None:
     """Prints it as an exception that nothing handles."""
+    import traceback  # takes two megabytes, which other programs need not
+
     trace = _without_ours(error.__traceback__)
     words = "Exception ignored on threading shutdown"
     if sys.unraisablehook is not sys.__unraisablehook__:

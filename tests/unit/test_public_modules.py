@@ -63,6 +63,15 @@ def test_every_other_module_carries_an_underscore() -> None:
     assert sorted(["loomlet", *plain]) == sorted(PUBLIC)
 
 
+def test_the_import_loads_nothing_large() -> None:
+    """Each of these takes a megabyte or more, in every worker of a server."""
+    program = "import sys; before = {*sys.modules}; import loomlet; print(*{*sys.modules} - before)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert not {"asyncio", "inspect", "logging", "re", "traceback"} & {*done.stdout.split()}
+
+
 def test_parts_are_found_without_an_import_of_their_own() -> None:
     parts = [name for name in PUBLIC if name.count(".") == 1]
     program = f"import loomlet\nfor part in {parts}: print(eval(part).__name__)"
