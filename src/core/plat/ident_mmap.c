@@ -1,4 +1,4 @@
-/* Idents of threads that are none of the system's, at which C code may look as at those of threads.
+/* Idents for threads that the system does not know, at addresses that C code may safely read.
  *
  * The ident of a thread is its pthread_t, and in the C libraries that is the address of the
  * thread's record.  Code that has an ident passes it to pthread_setname_np() and its like, which
@@ -32,7 +32,7 @@
 #define INDEX_BITS 20
 #define REST 8192
 
-/* An ident is found by its number, region << INDEX_BITS | index; 0 is none. */
+/* Each ident has a number, region << INDEX_BITS | index; the number 0 means that there is none. */
 typedef struct {
     uint64_t *table; /* owner * 2 + 1, or twice the number of the next free one */
     uintptr_t first, end;

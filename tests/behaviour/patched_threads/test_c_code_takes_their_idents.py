@@ -175,7 +175,7 @@ def test_its_clock_is_that_of_the_thread_that_runs_it():
 
 
 def test_another_thread_of_the_system_is_passed_on():
-    """Both calls take idents of threads that are none of ours, and what is no ident."""
+    """Both calls still take the idents of OS threads, and refuse anything else."""
 
     def main():
         me = threading.get_ident()
