@@ -30,10 +30,11 @@ demo: build  ## the founding experiments beside their peers, a table and a repor
 
 peers: build ## install the peers of the benchmarks that pip and npm have
 	@for peer in dill greenlet gevent uvloop '--pre tealet' \
-	    granian uvicorn httptools fastpysgi gunicorn socketify hypercorn websockets \
+	    granian uvicorn httptools fastpysgi gunicorn hypercorn websockets \
 	    flask 'psycopg[binary]' psycopg-pool fastapi asyncpg; do \
 	    $(RUN) pip install -q --only-binary :all: $$peer || echo "no $$peer for this Python"; done
 	@$(RUN) pip install -q bjoern >/dev/null 2>&1 || echo "no bjoern: it needs libev's headers"
+	@$(RUN) pip install -q socketify >/dev/null 2>&1 || echo "no socketify for this Python"
 	@npm install --silent --prefix $(NODE) http-server || echo "no http-server: it needs npm"
 
 test: build  ## every test

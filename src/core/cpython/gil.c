@@ -116,9 +116,8 @@ static int asking;            /* atomic */
 static int64_t contended;     /* atomic: until when; or 0 */
 static uintptr_t returned[2]; /* atomic: thread states, only compared; the last one first */
 static b_partners partners;
-static struct _gil_runtime_state *main_gil; /* atomic: as long as the process lives; or NULL */
-static c_gil_counts counts;                 /* atomic; `spent`: guarded */
-static __thread int was_woken_by_thread;    /* and waits for the GIL */
+static c_gil_counts counts;              /* atomic; `spent`: guarded */
+static __thread int was_woken_by_thread; /* and waits for the GIL */
 
 /* Another thread has had the GIL when it is another number. */
 static unsigned long gil_turn(void)
@@ -380,17 +379,15 @@ static void give_chance(struct _gil_runtime_state *gil)
 
 static B_INLINE int is_undisputed(void)
 {
-    const struct _gil_runtime_state *gil = __atomic_load_n(&main_gil, __ATOMIC_RELAXED);
-    return gil != NULL && !gil_is_taken(gil) && __atomic_load_n(&contended, __ATOMIC_RELAXED) == 0;
+    return !gil_is_taken(gil_of_interpreter()) &&
+           __atomic_load_n(&contended, __ATOMIC_RELAXED) == 0;
 }
 
-/* Looks at nothing that ends with the interpreter unless somebody may ask. */
 static B_NOINLINE void go_first(void)
 {
     if (!may_ask() || !is_only_interpreter())
         return;
     struct _gil_runtime_state *gil = gil_of_interpreter();
-    __atomic_store_n(&main_gil, gil, __ATOMIC_RELAXED);
     if (gil_is_taken(gil))
         await_gil(gil);
     else if (__atomic_load_n(&contended, __ATOMIC_RELAXED) != 0)

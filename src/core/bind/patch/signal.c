@@ -96,21 +96,29 @@ static PyObject *signal_get(PyObject *module, PyObject *number)
     return without_ours(get_original(module, number));
 }
 
-/* The scheduler of the first thread, if it is in another one, which the interpreter takes for the
- * first from now on; or NULL. */
-static s_sched *move_main_thread_here(void)
+/* While the scheduler of the first thread runs in another thread, the interpreter takes that thread
+ * for the first one. */
+typedef struct {
+    const s_sched *moved; /* that scheduler; or NULL: it was where it belongs */
+    int process;          /* that called */
+} main_thread_move;
+
+static main_thread_move move_main_thread_here(void)
 {
-    s_sched *s = s_self_if_any();
-    if (s == NULL || !s->away || s->thread_id != c_main_thread_id())
-        return NULL;
-    c_main_thread_set(PyThread_get_thread_ident());
-    return s;
+    main_thread_move move = {NULL, p_process_id()};
+    const s_sched *s = s_self_if_any();
+    if (s != NULL && s->away && s->thread_id == c_main_thread_id()) {
+        move.moved = s;
+        c_main_thread_set(PyThread_get_thread_ident());
+    }
+    return move;
 }
 
 /* Not in a process that has been forked meanwhile, by a handler. */
-static void move_main_thread_home(const s_sched *s, int process)
+static void move_main_thread_home(main_thread_move move)
 {
-    if (s == NULL || process != p_process_id())
+    const s_sched *s = move.moved;
+    if (s == NULL || move.process != p_process_id())
         return;
     c_main_thread_set(s->thread_id);
     c_signal_look(s->carriers->home->ts); /* it may have looked meanwhile, and not known itself */
@@ -119,10 +127,9 @@ static void move_main_thread_home(const s_sched *s, int process)
 /* signal(number, handler), wherever the scheduler of the first thread is. */
 static PyObject *signal_set_anywhere(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
-    int process = p_process_id();
-    const s_sched *moved = move_main_thread_here();
+    main_thread_move move = move_main_thread_here();
     PyObject *before = ((patch_fast_call)(void (*)(void))set_at_home)(module, args, nargs);
-    move_main_thread_home(moved, process);
+    move_main_thread_home(move);
     return before;
 }
 
@@ -133,10 +140,9 @@ static PyObject *wakeup_set_anywhere(PyObject *module, PyObject *const *args, Py
     patch_keyword_call original = (patch_keyword_call)(void (*)(void))wakeup_original;
     if (check_first_thread("set_wakeup_fd") < 0)
         return NULL;
-    int process = p_process_id();
-    const s_sched *moved = move_main_thread_here();
+    main_thread_move move = move_main_thread_here();
     PyObject *before = original(module, args, nargs, kwnames);
-    move_main_thread_home(moved, process);
+    move_main_thread_home(move);
     return before;
 }
 
@@ -146,10 +152,9 @@ static PyObject *wakeup_set_by_tuple(PyObject *module, PyObject *args, PyObject 
     PyCFunctionWithKeywords original = (PyCFunctionWithKeywords)(void (*)(void))wakeup_original;
     if (check_first_thread("set_wakeup_fd") < 0)
         return NULL;
-    int process = p_process_id();
-    const s_sched *moved = move_main_thread_here();
+    main_thread_move move = move_main_thread_here();
     PyObject *before = original(module, args, kwargs);
-    move_main_thread_home(moved, process);
+    move_main_thread_home(move);
     return before;
 }
 
