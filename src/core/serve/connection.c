@@ -68,12 +68,15 @@ void v_done(v_connection *c, int keep)
     c->request = NULL;
     c->told = 0;
     c->waits = 0;
-    if (keep && !server->stops) {
+    if (!keep || server->stops)
+        c->closes = 1;
+    if (c->out.size > 0) {
+        v_enter_gathered(c);
+    } else if (!c->closes) {
         v_enter_state(c, V_PARKED);
         v_read_on(c);
     } else {
         v_leave_state(c);
-        c->closes = 1;
         v_end_sending(c);
     }
     v_begin_queued(server);

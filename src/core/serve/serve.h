@@ -18,6 +18,7 @@
  *   reading    a part of a head has come
  *   queued     its request waits until the application has ended another one
  *   busy       the application answers; it may read and send by the descriptor (io.h)
+ *   gathered   the answer is there, and leaves together with those of others (gather.c)
  *   sending    the rest of an answer waits until the client reads
  *   draining   refused: what the client still sends is dropped, so that it can read why
  *
@@ -29,7 +30,7 @@
  *
  * Deadlines.  Each state has one, the same for all connections, so each has a list in the order in
  * which they entered it, and the deadline of its first one is that of the list: a tick of the
- * server looks at six connections however many there are, and at those that are busy.  A head has
+ * server looks at seven connections however many there are, and at those that are busy.  A head has
  * its time from its first byte: more bytes do not extend it.  Sending has it from the last byte
  * that went out.  What the application waits for from a client has a limit of its own (`waits`).
  *
@@ -54,7 +55,16 @@
 
 #define V_AT_ONCE 131072 /* bytes of answers that are put together */
 
-typedef enum { V_PARKED, V_READING, V_QUEUED, V_BUSY, V_SENDING, V_DRAINING, V_STATES } v_state;
+typedef enum {
+    V_PARKED,
+    V_READING,
+    V_QUEUED,
+    V_BUSY,
+    V_SENDING,
+    V_DRAINING,
+    V_GATHERED,
+    V_STATES
+} v_state;
 
 typedef struct v_server v_server;
 
@@ -128,9 +138,12 @@ struct v_server {
     unsigned char accepts;      /* the listening descriptor has more */
     unsigned char accepts_soon; /* `soon` is armed */
     unsigned char is_accepting; /* just now */
+    unsigned char gathers;      /* answers, for which others may wait */
     unsigned char stops; /* nothing new is accepted, and no answer keeps its connection open */
     s_timer each_second, soon;
-    int64_t clock; /* the second that `date` shows */
+    s_timer too_late;      /* armed until `gathers_until` for the answers that were gathered */
+    int64_t gathers_until; /* or 0 */
+    int64_t clock;         /* the second that `date` shows */
     char date[T_DATE];
     t_head head;      /* of the request that is read just now */
     t_buffer out;     /* what goes out behind one receive */
@@ -179,7 +192,8 @@ int v_drain(v_connection *c);
 
 /* A connection that was accepted; 0, or -1 without memory: then `fd` is closed. */
 int v_connect(v_server *server, int fd, const p_peer *peer);
-/* The application has answered (or not: then `keep` is 0), and reads and sends nothing more. */
+/* The application has answered (or not: then `keep` is 0), and reads and sends nothing more.  An
+ * answer that was kept (gather.c) leaves when others do. */
 void v_done(v_connection *c, int keep);
 /* Gives the connection up: its descriptor, and what has come but was not used, are the caller's,
  * for whom it counts as taken already (v_begin_taken). */
@@ -208,6 +222,16 @@ int v_send_answers(v_connection *c);
 int v_go_on_sending(v_connection *c);
 /* All has been sent.  0 when the connection is gone. */
 int v_end_sending(v_connection *c);
+
+/* ---- gather.c ------------------------------------------------------------------------------ */
+
+/* Whether more answers are at hand; when none are, those that were gathered leave. */
+void v_gather(v_server *server, int gathers);
+/* The answer in server->out is kept, to leave with others: 1; 0 when it shall leave at once. */
+int v_keep_answer(v_connection *c);
+/* The application has done with a connection whose answer was kept; it may be gone then. */
+void v_enter_gathered(v_connection *c);
+void v_send_gathered(v_server *server);
 
 /* ---- route.c ------------------------------------------------------------------------------- */
 

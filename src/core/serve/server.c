@@ -215,6 +215,7 @@ void v_close_all(v_server *server)
     if (server->listening != NULL)
         end_listening(server);
     server->stops = 1;
+    v_gather(server, 0);
     for (v_state state = V_PARKED; state < V_STATES; state++)
         close_list(server, state);
     s_timer_disarm(server->s, &server->each_second);

@@ -2,7 +2,8 @@
 
 The engine collects the requests that have come together, and one callback of the loop begins them
 all: a task runs eagerly up to its first wait, so an application that waits for nothing has answered
-then.  What has to wait for the client waits in a tasklet, not in the loop.
+then, and what several have answered leaves together.  What has to wait for the client waits in a
+tasklet, not in the loop.
 
 The loop is that of loomlet.aio.  Its coroutines take turns as in asyncio; what computes in one of
 them holds the others, and nothing else: accepting, routes and plain handlers go on.
@@ -234,7 +235,7 @@ def asgi(
             task.add_done_callback(tasks.discard)
             task.add_done_callback(partial(_end, request, cycle))
 
-    def begin(batch: list[Request]) -> None:
+    def begin_all(batch: list[Request]) -> None:
         for request in batch:
             try:
                 begin_one(request)
@@ -243,6 +244,17 @@ def asgi(
             except BaseException:
                 request._abort()
                 raise
+
+    def begin(batch: list[Request]) -> None:
+        if len(batch) == 1:
+            begin_all(batch)
+            return
+        server = core()
+        server._gather(True)
+        try:
+            begin_all(batch)
+        finally:
+            server._gather(False)
 
     def answer(batch: list[Request]) -> None:
         core()._take_batch()

@@ -197,10 +197,11 @@ static PyObject *send_large(bind_http_request *r, PyObject *body)
     return left;
 }
 
-/* None when all has gone, and the request has ended; else what has not. */
-static PyObject *answer_with(bind_http_request *r, PyObject *status, PyObject *fields,
-                             PyObject *data)
+/* None when all has gone, and the request has ended; else what has not.  `together`: it may leave
+ * with other answers, and counts as gone. */
+static PyObject *answer_with(bind_http_request *r, PyObject *const *parts, int together)
 {
+    PyObject *status = parts[0], *fields = parts[1], *data = parts[2];
     t_text body;
     if (bind_http_read_text(data, &body) < 0)
         return NULL;
@@ -223,14 +224,20 @@ static PyObject *answer_with(bind_http_request *r, PyObject *status, PyObject *f
     }
     if (sends)
         t_put(to, body.at, body.size);
+    if (together && v_keep_answer(r->connection))
+        return end_if_gone(r, Py_NewRef(Py_None));
     return end_if_gone(r, send_now(r, 0));
 }
 
 /* _answer(status, fields, body): a whole answer. */
 PyObject *bind_http_answer(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
-    return bind_check_count("_answer", nargs, 3) == 0 ? answer_with(SELF, args[0], args[1], args[2])
-                                                      : NULL;
+    return bind_check_count("_answer", nargs, 3) == 0 ? answer_with(SELF, args, 0) : NULL;
+}
+
+PyObject *bind_http_answer_together(PyObject *self, PyObject *const *parts)
+{
+    return answer_with(SELF, parts, 1);
 }
 
 /* start_response(status, headers, exc_info=None) of WSGI: what _respond() answers with.  It returns
@@ -265,7 +272,8 @@ PyObject *bind_http_respond(PyObject *self, PyObject *body)
         PyErr_SetString(PyExc_AssertionError, "start_response() was not called");
         return NULL;
     }
-    return answer_with(SELF, SELF->status, SELF->fields, body);
+    PyObject *const parts[] = {SELF->status, SELF->fields, body};
+    return answer_with(SELF, parts, 0);
 }
 
 /* ---- in parts -------------------------------------------------------------------------------- */

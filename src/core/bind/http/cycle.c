@@ -152,7 +152,7 @@ static PyObject *end_cycle(PyObject *self)
 static PyObject *answer_at_once(PyObject *self, PyObject *body)
 {
     PyObject *const parts[] = {SELF->status, SELF->fields, body};
-    PyObject *rest = bind_http_answer(SELF->request, parts, 3);
+    PyObject *rest = bind_http_answer_together(SELF->request, parts);
     if (rest == NULL)
         return NULL;
     PyObject *done =

@@ -102,6 +102,8 @@ PyObject *bind_http_next(PyObject *self, PyObject *unused);
 PyObject *bind_http_receive(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
 PyObject *bind_http_feed(PyObject *self, PyObject *data);
 PyObject *bind_http_answer(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
+/* As bind_http_answer() with status, fields and body; it may leave together with others. */
+PyObject *bind_http_answer_together(PyObject *self, PyObject *const *parts);
 PyObject *bind_http_begin(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
 PyObject *bind_http_write(PyObject *self, PyObject *data);
 PyObject *bind_http_finish(PyObject *self, PyObject *unused);

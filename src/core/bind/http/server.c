@@ -216,12 +216,12 @@ static PyObject *server_counts(PyObject *self, PyObject *unused)
     (void)unused;
     const v_server *server = &SELF->server;
     const uint32_t *counts = server->counts, taken = v_count_taken(server);
-    return Py_BuildValue("{sIsIsIsIsIsIsIsKsKsK}", "connections", server->connections + taken,
-                         "taken", taken, "idle", counts[V_PARKED], "reading", counts[V_READING],
-                         "queued", counts[V_QUEUED], "busy", counts[V_BUSY], "sending",
-                         counts[V_SENDING], "requests", (unsigned long long)server->requests,
-                         "answered", (unsigned long long)server->answered, "refused",
-                         (unsigned long long)server->refused);
+    return Py_BuildValue(
+        "{sIsIsIsIsIsIsIsKsKsK}", "connections", server->connections + taken, "taken", taken,
+        "idle", counts[V_PARKED], "reading", counts[V_READING], "queued", counts[V_QUEUED], "busy",
+        counts[V_BUSY], "sending", counts[V_SENDING] + counts[V_GATHERED], "requests",
+        (unsigned long long)server->requests, "answered", (unsigned long long)server->answered,
+        "refused", (unsigned long long)server->refused);
 }
 
 static int server_traverse(PyObject *self, visitproc visit, void *arg)
@@ -326,6 +326,15 @@ static PyObject *server_take_batch(PyObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+/* _gather(more): whether more answers of ASGI are at hand, with which others leave; when there are
+ * none, all that were gathered leave. */
+static PyObject *server_gather(PyObject *self, PyObject *more)
+{
+    if (SELF->runs)
+        v_gather(&SELF->server, more == Py_True);
+    Py_RETURN_NONE;
+}
+
 /* What the request asked to be called.  Who only sends nothing more still reads, and may have sent
  * further requests behind this one. */
 static void client_is_gone(v_connection *c, int broken)
@@ -390,6 +399,7 @@ static PyMethodDef methods[] = {
     {"_add_note", bind_http_add_note, METH_O, NULL},
     {"_take_notes", server_take_notes, METH_NOARGS, NULL},
     {"_take_batch", server_take_batch, METH_NOARGS, NULL},
+    {"_gather", server_gather, METH_O, NULL},
     {"_counts", server_counts, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
