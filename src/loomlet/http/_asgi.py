@@ -254,7 +254,10 @@ def asgi(
         try:
             begin_all(batch)
         finally:
-            server._gather(False)
+            if EAGER:
+                server._gather(False)
+            else:  # the tasks run behind this callback
+                loop.call_soon(server._gather, False)
 
     def answer(batch: list[Request]) -> None:
         core()._take_batch()
