@@ -9,8 +9,9 @@
  * the client has sent behind its request is answered later, whoever answers it.
  *
  * None waits for long: all leave when the room above says that no more are at hand, when LONGEST
- * has passed since the first one, or with the MOSTth.  A timer looks at the time too, because the
- * next answer may be far away: one that computes is interrupted, and the timers get their turn.
+ * has passed since the first one, or when MOST of them wait.  A timer looks at the time too,
+ * because the next answer may be far away: one that computes is interrupted, and the timers get
+ * their turn.
  *
  * Not gathered: what is large, since copying it costs more; what goes by TLS, which has a buffer of
  * its own; what there is no memory for.
@@ -38,6 +39,9 @@ int v_keep_answer(v_connection *c)
 static void send_gathered(v_server *server)
 {
     b_link *at;
+    if (server->gathers_until != 0)
+        s_timer_disarm(server->s, &server->too_late);
+    server->gathers_until = 0;
     while ((at = b_first(&server->lists[V_GATHERED])) != NULL) {
         v_connection *c = B_CONTAINER(at, v_connection, link);
         v_enter_state(c, V_SENDING);
@@ -65,20 +69,12 @@ void v_enter_gathered(v_connection *c)
             server->gathers_until = now + LONGEST;
     }
     if (now >= server->gathers_until || server->counts[V_GATHERED] >= MOST)
-        v_send_gathered(server);
-}
-
-void v_send_gathered(v_server *server)
-{
-    if (server->gathers_until != 0)
-        s_timer_disarm(server->s, &server->too_late);
-    server->gathers_until = 0;
-    send_gathered(server);
+        send_gathered(server);
 }
 
 void v_gather(v_server *server, int gathers)
 {
     server->gathers = (unsigned char)gathers;
     if (!gathers)
-        v_send_gathered(server);
+        send_gathered(server);
 }

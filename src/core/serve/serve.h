@@ -28,11 +28,12 @@
  * the processor from those that are answered.  What routes answer, and the handlers of routes,
  * never queue.
  *
- * Deadlines.  Each state has one, the same for all connections, so each has a list in the order in
- * which they entered it, and the deadline of its first one is that of the list: a tick of the
- * server looks at seven connections however many there are, and at those that are busy.  A head has
- * its time from its first byte: more bytes do not extend it.  Sending has it from the last byte
- * that went out.  What the application waits for from a client has a limit of its own (`waits`).
+ * Deadlines.  Each state but gathered has one, the same for all connections, so each has a list in
+ * the order in which they entered it, and the deadline of its first one is that of the list: a tick
+ * of the server looks at six connections however many there are, and at those that are busy.  A
+ * head has its time from its first byte: more bytes do not extend it.  Sending has it from the last
+ * byte that went out.  What the application waits for from a client has a limit of its own
+ * (`waits`).
  *
  * Limits.  Beyond `most_connections` the connection that has been parked for the longest is closed
  * for a new one, but none that has just come or has sent something: else a burst of clients would
@@ -138,7 +139,7 @@ struct v_server {
     unsigned char accepts;      /* the listening descriptor has more */
     unsigned char accepts_soon; /* `soon` is armed */
     unsigned char is_accepting; /* just now */
-    unsigned char gathers;      /* answers, for which others may wait */
+    unsigned char gathers;      /* small answers may wait for others */
     unsigned char stops; /* nothing new is accepted, and no answer keeps its connection open */
     s_timer each_second, soon;
     s_timer too_late;      /* armed until `gathers_until` for the answers that were gathered */
@@ -231,7 +232,6 @@ void v_gather(v_server *server, int gathers);
 int v_keep_answer(v_connection *c);
 /* The application has done with a connection whose answer was kept; it may be gone then. */
 void v_enter_gathered(v_connection *c);
-void v_send_gathered(v_server *server);
 
 /* ---- route.c ------------------------------------------------------------------------------- */
 

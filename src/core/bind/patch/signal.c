@@ -100,7 +100,7 @@ static PyObject *signal_get(PyObject *module, PyObject *number)
  * for the first one. */
 typedef struct {
     const s_sched *moved; /* that scheduler; or NULL: it was where it belongs */
-    int process;          /* that called */
+    int process;          /* in which it was moved */
 } main_thread_move;
 
 static main_thread_move move_main_thread_here(void)
