@@ -47,11 +47,12 @@ static PyObject *server_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     return self;
 }
 
-/* _start(fd, (seconds for each state), slow, most connections, most busy, most queued) */
+/* _start(fd, (seconds for each state but gathered), slow, most connections, most busy, most queued)
+ */
 static PyObject *server_start(PyObject *self, PyObject *args)
 {
     int fd;
-    v_limits limits;
+    v_limits limits = {0}; /* a state that is not among them has none */
     int64_t *seconds = limits.seconds;
     s_sched *s = s_self();
     if (s == NULL ||
