@@ -103,12 +103,12 @@ TEST(without_memory_a_heap_stays_as_it_was)
     b_heap heap = {0};
     for (int i = 0; i < TIMERS; i++) {
         size_t used = heap.used;
-        runner_reallocs = 0;
+        runner_allocations = 0;
         if (b_heap_push(&heap, &entries[i].timer, TIMERS - i) < 0) {
             CHECK(heap.used == used && entries[i].timer.index == 0);
             arm(&heap, &entries[i], TIMERS - i);
         }
-        runner_reallocs = -1;
+        runner_allocations = -1;
     }
     check_shape(&heap);
     CHECK(b_heap_first(&heap) == &entries[TIMERS - 1].timer);
@@ -122,13 +122,13 @@ TEST(a_heap_that_cannot_shrink_still_works)
         arm(&heap, &entries[i], i);
     size_t room = heap.room;
     for (int i = 0; i < TIMERS; i++) {
-        runner_reallocs = 0;
+        runner_allocations = 0;
         b_heap_remove(&heap, &entries[i].timer);
         CHECK(heap.room == room);
         if (i % 100 == 0)
             check_shape(&heap);
     }
-    runner_reallocs = -1;
+    runner_allocations = -1;
     for (int i = 0; i < 3; i++)
         arm(&heap, &entries[i], i);
     b_heap_remove(&heap, &entries[0].timer);

@@ -434,9 +434,9 @@ TEST(an_answer_without_memory)
 {
     for (int calls = 0;; calls++) {
         t_buffer to = {NULL, 0, 0};
-        runner_reallocs = calls;
+        runner_allocations = calls;
         int code = t_put_refusal(&to, 400, 0, 1, DATE);
-        runner_reallocs = -1;
+        runner_allocations = -1;
         if (code == 0)
             CHECK(is_written(&to, "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n" OURS
                                   "Content-Length: 12\r\nConnection: close\r\n\r\nBad Request\n"));

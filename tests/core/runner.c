@@ -12,7 +12,7 @@
 
 static runner_test *first;
 static uint64_t bits;
-int runner_reallocs = -1;
+int runner_allocations = -1;
 
 void runner_register(runner_test *test)
 {
@@ -28,18 +28,31 @@ uint64_t runner_random(void)
     return bits;
 }
 
+/* Whether the next allocation fails. */
+static int is_failed_allocation(void)
+{
+    if (runner_allocations > 0)
+        runner_allocations--;
+    else if (runner_allocations == 0) {
+        runner_allocations = -1;
+        return 1;
+    }
+    return 0;
+}
+
 void *__real_realloc(void *block, size_t size);
 void *__wrap_realloc(void *block, size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
 
 void *__wrap_realloc(void *block, size_t size)
 {
-    if (runner_reallocs > 0)
-        runner_reallocs--;
-    else if (runner_reallocs == 0) {
-        runner_reallocs = -1;
-        return NULL;
-    }
-    return __real_realloc(block, size);
+    return is_failed_allocation() ? NULL : __real_realloc(block, size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return is_failed_allocation() ? NULL : __real_calloc(count, size);
 }
 
 /* ---- signals ------------------------------------------------------------------------ */
@@ -81,7 +94,7 @@ void runner_interrupt(void (*body)(void))
 static void run_here(const runner_test *test)
 {
     bits = 0x9E3779B97F4A7C15u;
-    runner_reallocs = -1;
+    runner_allocations = -1;
     alarm(LONGEST);
     test->run();
     printf("ok %s\n", test->name);

@@ -45,7 +45,7 @@ void runner_interrupt(void (*body)(void));
 void runner_run_four(void *(*work)(void *number));
 /* How many pages of [at, at + size) are in memory. */
 size_t runner_resident(void *at, size_t size);
-/* How many of the following calls of realloc succeed before one fails; -1: all. */
-extern int runner_reallocs;
+/* How many of the following calls of realloc and calloc succeed before one fails; -1: all. */
+extern int runner_allocations;
 
 #endif

@@ -107,7 +107,9 @@ def build(model: list[str], protocol: str, folder: Path) -> Path:
     """The model with a protocol."""
     changed, program = folder / "protocol.c", folder / "model"
     changed.write_text(protocol)
-    compile_c(*model, str(changed), "-Wl,--wrap=realloc", "-pthread", "-o", str(program))
+    compile_c(
+        *model, str(changed), "-Wl,--wrap=realloc,--wrap=calloc", "-pthread", "-o", str(program)
+    )
     return program
 
 

@@ -393,7 +393,7 @@ def build(models: list[str], folder: Path) -> Path:
     compile_c(
         *(f"-I{path}" for path in (HERE / "pretend", folder)),
         *(*models, *map(str, code), str(CORE / "plat" / "wait_linux.c")),
-        *("-Wl,--wrap=realloc", "-Wl,--wrap=s_post_woken", "-pthread", "-o", str(program)),
+        *("-Wl,--wrap=realloc,--wrap=calloc,--wrap=s_post_woken", "-pthread", "-o", str(program)),
     )
     return program
 

@@ -4,7 +4,8 @@
  * breadth-first search of the objects, as tp_traverse shows them:
  *   1. From the roots (modules, frames that run, tasklets, data of threads), stopping at
  *      exceptions, and at tracebacks, which some keep beside the exception.  Whatever is reached is
- *      alive without any of them.  The way to an exception is a shortest one.
+ *      alive without any of them.  The way to an exception is a shortest one.  These objects are
+ *      many: whether one is known says a bit, so that a second way to it reads nothing else.
  *   2. From each exception that was reached, in that order.  What is reached only now is what that
  *      exception keeps alive; an exception among it hangs on the first one.
  *   3. From those that were not reached.  One that comes back to itself is in a cycle, which the
@@ -23,27 +24,40 @@
  */
 #include "debug/holders.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
+#include "base/b_marks.h"
 #include "base/b_numbers.h"
 #include "cpython/running_frame.h"
 #include "cpython/traceback.h"
 
 enum { NONE = -1, UNREACHED = -2, AHEAD = 32 };
 
+/* Step 1 has reached it. */
 typedef struct {
-    int parent; /* the object that led to it; NONE: it is `root` that did */
-    int root;
+    PyObject *object;
+    int parent;        /* the object that led to it; NONE: it is `root` that did */
+    int root : 31;     /* a number of the caller's, or D_... */
+    unsigned held : 1; /* we have a reference */
+} alive_object;
+
+/* One of the exceptions, or what a later step has reached. */
+typedef struct {
+    int parent, root;
     int owner; /* the exception that alone keeps it alive, or NONE */
     int uses;  /* references that were found; of an exception in a cycle: the last object before */
-    int held;  /* we have a reference */
-} found_object;
+    int held;
+} kept_object;
 
 typedef struct {
     PyObject *roots, *exceptions;
-    b_numbers objects; /* the exceptions are the first ones */
-    found_object *found;
-    int room;
+    b_marks marks; /* what step 1 has reached, also what has nothing in it */
+    alive_object *alive;
+    int alive_count, alive_room;
+    b_numbers objects; /* those of `kept`; the exceptions are the first ones */
+    kept_object *kept;
+    int kept_room;
     int next;                    /* the first object that has not been looked through */
     int *reached, reached_count; /* exceptions, in the order in which they were reached */
     struct {
@@ -57,41 +71,50 @@ typedef struct {
     Py_ssize_t expected; /* about so many objects */
 } search;
 
+/* Objects are numbered in the order in which they were found: those that are alive, the exceptions,
+ * the others.  The first ones are all there before one of the others leads anywhere. */
 static inline int exception_count(const search *s)
 {
     return (int)PyList_GET_SIZE(s->exceptions);
 }
 
-static inline PyObject *object_at(const search *s, int number)
+static inline int object_count(const search *s)
 {
-    return (PyObject *)s->objects.addresses[number];
+    return s->alive_count + s->objects.count;
 }
 
-static int make_room(search *s)
+static inline PyObject *object_at(const search *s, int number)
 {
-    int room = s->objects.room;
-    if (room > s->room) {
-        found_object *found = realloc(s->found, (size_t)room * sizeof(*found));
-        if (found == NULL)
-            return -1;
-        s->found = found;
-        s->room = room;
-    }
-    return 0;
+    if (number < s->alive_count)
+        return s->alive[number].object;
+    return (PyObject *)s->objects.addresses[number - s->alive_count];
 }
+
+static inline int parent_of(const search *s, int number)
+{
+    return number < s->alive_count ? s->alive[number].parent
+                                   : s->kept[number - s->alive_count].parent;
+}
+
+static inline int root_of(const search *s, int number)
+{
+    return number < s->alive_count ? s->alive[number].root : s->kept[number - s->alive_count].root;
+}
+
+/* ---- what is found ------------------------------------------------------------------- */
 
 /* An exception is looked through after all that is alive without it.  Where one hangs on the top
  * from which it was reached, and leads back there, that is in a cycle. */
-static void reach_exception(search *s, int number, int parent)
+static void reach_exception(search *s, int exception, int parent)
 {
-    found_object *found = &s->found[number];
-    if (number == s->top && found->root == D_UNKNOWN) {
+    kept_object *found = &s->kept[exception];
+    if (exception == s->top && found->root == D_UNKNOWN) {
         found->root = D_IN_CYCLE;
         found->uses = parent;
-    } else if (number != s->top && number != s->owner && found->parent < 0 &&
+    } else if (exception != s->top && exception != s->owner && found->parent < 0 &&
                (found->parent == UNREACHED || found->root == D_UNKNOWN)) {
         if (found->parent == UNREACHED)
-            s->reached[s->reached_count++] = number;
+            s->reached[s->reached_count++] = exception;
         found->parent = parent;
         found->root = s->root;
     }
@@ -105,29 +128,67 @@ static inline int is_empty(PyObject *object)
     return PyDict_CheckExact(object) && ((PyDictObject *)object)->ma_used == 0;
 }
 
-static void find_object(search *s, PyObject *object, int parent)
+static int add_alive(search *s, PyObject *object, int parent)
 {
-    int collected = PyObject_IS_GC(object);
-    if (s->owner < 0 && (!collected || is_empty(object) || PyTraceBack_Check(object)))
-        return;
-    int before = s->objects.count, number = b_number_add(&s->objects, object);
-    if (number < 0 || make_room(s) < 0) {
-        s->no_memory = 1;
-        return;
+    if (s->alive_count == s->alive_room) {
+        int room = s->alive_room;
+        alive_object *alive = NULL;
+        if (room <= INT_MAX / 2)
+            alive = realloc(s->alive, (size_t)(room *= 2) * sizeof(*alive));
+        if (alive == NULL)
+            return -1;
+        s->alive = alive;
+        s->alive_room = room;
     }
-    if (number < exception_count(s)) {
-        reach_exception(s, number, parent);
-        return;
+    s->alive[s->alive_count++] = (alive_object){object, parent, s->root, 0};
+    return 0;
+}
+
+static void find_alive(search *s, PyObject *object, int parent)
+{
+    int exception = PyExceptionInstance_Check(object) ? b_number_of(&s->objects, object) : -1;
+    if (exception >= 0) {
+        reach_exception(s, exception, parent);
+    } else if (!PyTraceBack_Check(object)) {
+        int is_new = b_mark(&s->marks, object);
+        if (is_new > 0 && PyObject_IS_GC(object) && !is_empty(object))
+            is_new = add_alive(s, object, parent);
+        s->no_memory |= is_new < 0;
+    }
+}
+
+static int add_kept(search *s, PyObject *object, kept_object found)
+{
+    int before = s->objects.count, number = b_number_add(&s->objects, object);
+    if (s->objects.room > s->kept_room) {
+        kept_object *kept = realloc(s->kept, (size_t)s->objects.room * sizeof(*kept));
+        if (kept == NULL)
+            return -1;
+        s->kept = kept;
+        s->kept_room = s->objects.room;
     }
     if (number == before)
-        s->found[number] = (found_object){parent, s->root, s->owner, 0, 0};
-    s->found[number].uses++;
+        s->kept[number] = found;
+    return number;
 }
+
+static void find_kept(search *s, PyObject *object, int parent)
+{
+    int number = add_kept(s, object, (kept_object){parent, s->root, s->owner, 0, 0});
+    if (number < 0)
+        s->no_memory = 1;
+    else if (number < exception_count(s))
+        reach_exception(s, number, parent);
+    else
+        s->kept[number].uses++;
+}
+
+/* ---- ways from one to the next ------------------------------------------------------- */
 
 static inline void take_edge(search *s)
 {
     unsigned at = s->edge_first++ % AHEAD;
-    find_object(s, s->edges[at].object, s->edges[at].parent);
+    (s->owner < 0 ? find_alive : find_kept)(s, s->edges[at].object, s->edges[at].parent);
 }
 
 static void take_all_edges(search *s)
@@ -140,13 +201,16 @@ static void take_all_edges(search *s)
 static int visit_edge(PyObject *object, void *arg)
 {
     search *s = arg;
+    if (b_is_marked(&s->marks, object))
+        return 0;
     if (s->edge_last - s->edge_first == AHEAD)
         take_edge(s);
     unsigned at = s->edge_last++ % AHEAD;
     s->edges[at].object = object;
     s->edges[at].parent = s->parent;
     __builtin_prefetch(object);
-    b_numbers_prefetch(&s->objects, object);
+    if (s->owner >= 0)
+        b_numbers_prefetch(&s->objects, object);
     return s->no_memory;
 }
 
@@ -158,13 +222,25 @@ static void look_through_object(search *s, int number)
         Py_TYPE(object)->tp_traverse(object, visit_edge, s);
 }
 
-/* The objects are numbered in the order in which they were found: that is the queue. */
+/* Some have what is in them elsewhere. */
+static inline void prefetch_contents(PyObject *object)
+{
+    if (PyList_CheckExact(object))
+        __builtin_prefetch(((PyListObject *)object)->ob_item);
+    else if (PyDict_CheckExact(object))
+        __builtin_prefetch(((PyDictObject *)object)->ma_keys);
+}
+
+/* The numbers of the objects are the order of the queue. */
 static void look_through_found(search *s)
 {
     while (!s->no_memory) {
-        if (s->next < s->objects.count) {
-            if (s->next + AHEAD < s->objects.count)
-                __builtin_prefetch(object_at(s, s->next + AHEAD));
+        int ahead = (s->owner < 0 ? s->alive_count : object_count(s)) - s->next;
+        if (ahead > 0) {
+            if (ahead > 2 * AHEAD)
+                __builtin_prefetch(object_at(s, s->next + 2 * AHEAD));
+            if (ahead > AHEAD)
+                prefetch_contents(object_at(s, s->next + AHEAD));
             look_through_object(s, s->next++);
         } else if (s->edge_first != s->edge_last) {
             take_edge(s);
@@ -179,25 +255,19 @@ static void look_through_found(search *s)
 static int begin_search(search *s)
 {
     int count = exception_count(s);
-    if (b_numbers_reserve(&s->objects, s->expected) < 0)
-        return -1;
+    s->alive_room = s->expected < INT_MAX / 4 ? (int)s->expected + 64 : INT_MAX / 4;
+    s->alive = malloc((size_t)s->alive_room * sizeof(*s->alive));
     s->reached = malloc((size_t)count * sizeof(*s->reached));
-    for (int i = 0; i < count; i++) {
-        if (b_number_add(&s->objects, PyList_GET_ITEM(s->exceptions, i)) < 0 || make_room(s) < 0)
-            return -1;
-        s->found[i] = (found_object){.parent = UNREACHED, .owner = NONE};
-    }
+    if (s->alive == NULL || s->reached == NULL)
+        return -1;
     s->owner = s->top = NONE;
-    /* What belongs to the search itself is reached, and leads nowhere. */
-    PyObject *own[] = {s->exceptions, s->roots};
-    for (int i = 0; i < 2; i++) {
-        int number = b_number_add(&s->objects, own[i]);
-        if (number < 0 || make_room(s) < 0)
+    for (int i = 0; i < count; i++) {
+        PyObject *exception = PyList_GET_ITEM(s->exceptions, i);
+        if (add_kept(s, exception, (kept_object){.parent = UNREACHED, .owner = NONE}) < 0)
             return -1;
-        s->found[number] = (found_object){.parent = UNREACHED, .owner = NONE};
     }
-    s->next = s->objects.count;
-    return s->reached != NULL ? 0 : -1;
+    /* What belongs to the search itself is reached, and leads nowhere. */
+    return b_mark(&s->marks, s->exceptions) < 0 || b_mark(&s->marks, s->roots) < 0 ? -1 : 0;
 }
 
 static void search_from_roots(search *s)
@@ -217,64 +287,82 @@ static void search_from_roots(search *s)
     c_threads_visit(visit_edge, s);
     take_all_edges(s);
     look_through_found(s);
+    s->next = s->alive_count + exception_count(s);
+}
+
+static void look_through_exception(search *s, int exception)
+{
+    s->owner = exception;
+    look_through_object(s, s->alive_count + exception);
+    look_through_found(s);
 }
 
 static void search_from_reached(search *s, int begin)
 {
-    for (int i = begin; i < s->reached_count && !s->no_memory; i++) {
-        s->owner = s->reached[i];
-        look_through_object(s, s->owner);
-        look_through_found(s);
-    }
+    for (int i = begin; i < s->reached_count && !s->no_memory; i++)
+        look_through_exception(s, s->reached[i]);
 }
 
 static void search_from_others(search *s)
 {
     for (int i = 0; i < exception_count(s) && !s->no_memory; i++) {
-        if (s->found[i].parent != UNREACHED)
+        if (s->kept[i].parent != UNREACHED)
             continue;
         int begin = s->reached_count;
-        s->owner = s->top = i;
-        s->found[i].parent = NONE;
-        s->found[i].root = D_UNKNOWN;
-        look_through_object(s, i);
-        look_through_found(s);
+        s->top = i;
+        s->kept[i].parent = NONE;
+        s->kept[i].root = D_UNKNOWN;
+        look_through_exception(s, i);
         search_from_reached(s, begin);
     }
 }
 
 /* ---- what is returned ---------------------------------------------------------------- */
 
-static void hold_object(search *s, int number)
+/* Whether it was not held before. */
+static int hold_object(search *s, int number)
 {
-    if (!s->found[number].held)
+    int held;
+    if (number < s->alive_count) {
+        held = (int)s->alive[number].held;
+        s->alive[number].held = 1;
+    } else {
+        held = s->kept[number - s->alive_count].held;
+        s->kept[number - s->alive_count].held = 1;
+    }
+    if (!held)
         Py_INCREF(object_at(s, number));
-    s->found[number].held = 1;
+    return !held;
 }
 
 /* Whether only its owner keeps it alive. */
-static int is_owned(const search *s, int number)
+static int is_owned(const search *s, int kept)
 {
-    PyObject *object = object_at(s, number);
-    return s->found[number].owner >= 0 &&
-           (PyObject_IS_GC(object) || Py_REFCNT(object) <= s->found[number].uses);
+    PyObject *object = (PyObject *)s->objects.addresses[kept];
+    return s->kept[kept].owner >= 0 &&
+           (PyObject_IS_GC(object) || Py_REFCNT(object) <= s->kept[kept].uses);
+}
+
+/* Where the path to an exception ends: at itself, or before it if it goes around a cycle. */
+static inline int end_of_path(const search *s, int exception)
+{
+    const kept_object *found = &s->kept[exception];
+    return found->root == D_IN_CYCLE ? found->uses : s->alive_count + exception;
 }
 
 /* From here on the objects may change. */
 static void hold_all(search *s)
 {
     for (int i = 0; i < s->objects.count; i++) {
-        if (!is_owned(s, i))
-            s->found[i].owner = NONE;
-    }
-    for (int i = 0; i < s->objects.count; i++) {
-        if (s->found[i].owner >= 0)
-            hold_object(s, i);
+        if (is_owned(s, i))
+            hold_object(s, s->alive_count + i);
+        else
+            s->kept[i].owner = NONE;
     }
     for (int i = 0; i < exception_count(s); i++) {
-        int at = s->found[i].root == D_IN_CYCLE ? s->found[i].uses : i;
-        for (; at >= 0 && !s->found[at].held; at = s->found[at].parent)
-            hold_object(s, at);
+        int at = end_of_path(s, i);
+        while (at >= 0 && hold_object(s, at))
+            at = parent_of(s, at);
     }
 }
 
@@ -296,23 +384,19 @@ static void find_all_holders(void *arg)
 static PyObject *path_to(const search *s, int exception, int *root)
 {
     PyObject *path = PyList_New(0);
-    const found_object *found = &s->found[exception];
-    int at = exception, cycle = found->parent == NONE && found->root == D_IN_CYCLE;
+    const kept_object *found = &s->kept[exception];
     *root = found->root;
-    if (cycle)
-        at = found->uses;
-    for (; path != NULL && at >= 0; at = s->found[at].parent) {
+    for (int at = end_of_path(s, exception); path != NULL && at >= 0; at = parent_of(s, at)) {
         if (PyList_Append(path, object_at(s, at)) < 0)
             Py_CLEAR(path);
-        *root = s->found[at].root;
-        if (cycle && at == exception)
+        *root = root_of(s, at);
+        if (found->root == D_IN_CYCLE && at == s->alive_count + exception)
             break;
     }
     if (path != NULL && PyList_Reverse(path) < 0)
         Py_CLEAR(path);
     return path;
 }
-
 /* What sys.getsizeof() says; 0 if it fails. */
 static Py_ssize_t size_of(PyObject *getsizeof, PyObject *object)
 {
@@ -331,11 +415,11 @@ typedef struct {
 static void add_sizes(const search *s, PyObject *getsizeof, kept_size *sizes)
 {
     for (int i = 0; i < s->objects.count; i++) {
-        int owner = i < exception_count(s) ? i : s->found[i].owner;
+        int owner = i < exception_count(s) ? i : s->kept[i].owner;
         if (owner < 0)
             continue;
         sizes[owner].objects++;
-        sizes[owner].bytes += size_of(getsizeof, object_at(s, i));
+        sizes[owner].bytes += size_of(getsizeof, object_at(s, s->alive_count + i));
     }
 }
 
@@ -365,12 +449,18 @@ static PyObject *describe_all(const search *s)
 
 static void free_search(search *s)
 {
-    for (int i = 0; i < s->objects.count; i++) {
-        if (i < s->room && s->found[i].held)
-            Py_DECREF(object_at(s, i));
+    for (int i = 0; i < s->alive_count; i++) {
+        if (s->alive[i].held)
+            Py_DECREF(s->alive[i].object);
     }
+    for (int i = 0; i < s->objects.count; i++) {
+        if (i < s->kept_room && s->kept[i].held)
+            Py_DECREF((PyObject *)s->objects.addresses[i]);
+    }
+    b_marks_free(&s->marks);
     b_numbers_free(&s->objects);
-    free(s->found);
+    free(s->alive);
+    free(s->kept);
     free(s->reached);
 }
 

@@ -61,7 +61,7 @@ def doctor() -> list[KeptException]:
     whoever holds it: a variable, a suspended generator or tasklet inside `except`, a log record,
     the `__context__` of another exception, a cycle.  Also those that are handled right now.
 
-    Any thread, inside run() or not.  The other threads stand still meanwhile: 50 to 200 ms for a
+    Any thread, inside run() or not.  The other threads stand still meanwhile: 50 to 150 ms for a
     million objects.  No code of the program runs.
     """
     roots = list(_roots())

@@ -416,6 +416,25 @@ def test_what_is_shared_is_counted_for_none():
     assert found.bytes < SIZE
 
 
+def test_what_is_shared_and_empty_is_counted_for_none():
+    """Containers without anything in them lead nowhere; they are known all the same."""
+    counts = []
+    HOLDER.shared = [], {}, (), []
+
+    def inner(variable):
+        raise ValueError("seeded", HOLDER.number)
+
+    for variable in (None, *HOLDER.shared, []):
+        try:
+            inner(variable)
+        except ValueError as error:
+            HOLDER.last = error
+        del variable
+        (found,) = seeded()
+        counts.append(found.objects)
+    assert counts == [counts[0]] * 5 + [counts[0] + 1]
+
+
 def test_nothing_is_left_behind():
     """The doctor itself keeps nothing."""
     HOLDER.last = caught()
