@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import traceback
 from collections.abc import Callable
 
 
@@ -13,6 +14,8 @@ def works_in_a_child(work: Callable[[], object]) -> bool:
         status = 1
         try:
             status = 0 if work() else 2
+        except BaseException:
+            traceback.print_exc()
         finally:
             os._exit(status)  # also after an exception: the child never returns to the tests
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
