@@ -11,6 +11,7 @@
  *   stack_limits_..., stack_base_...
  *                              what in a thread state belongs to a C stack
  *   type_dict                  the attributes of a type
+ *   visit_objects              all that the collector knows
  *   pending_...                the queue of pending calls (from 3.12 on)
  *   C_STEP_OVER(op)            code units from an instruction to the one after it
  *   C_OP_..., C_CALL_..., ...  what instructions have on the value stack, and how they end

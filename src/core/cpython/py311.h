@@ -36,6 +36,24 @@ static inline PyObject *exception_as_listed(PyObject *exception)
                          traceback != NULL ? traceback : Py_NewRef(Py_None));
 }
 
+/* Calls `visit` with each object of the collector, until it returns 0. */
+static inline int visit_objects_of(PyGC_Head *generation, int (*visit)(PyObject *, void *),
+                                   void *arg)
+{
+    for (PyGC_Head *gc = _PyGCHead_NEXT(generation); gc != generation; gc = _PyGCHead_NEXT(gc)) {
+        if (!visit((PyObject *)(gc + 1), arg))
+            return 0;
+    }
+    return 1;
+}
+static inline void visit_objects(int (*visit)(PyObject *, void *), void *arg)
+{
+    struct _gc_runtime_state *collector = &PyInterpreterState_Get()->gc;
+    int more = visit_objects_of(&collector->permanent_generation.head, visit, arg);
+    for (int i = 0; more && i < NUM_GENERATIONS; i++)
+        more = visit_objects_of(&collector->generations[i].head, visit, arg);
+}
+
 /* ---- frames and code ---- */
 
 /* Words of the data stack that a call of `code` takes. */
@@ -49,8 +67,6 @@ static inline int frame_is_entry(const c_frame *f)
     (void)f;
     return 0;
 }
-/* The collector's objects cannot be visited, only listed. */
-#define C_NO_OBJECT_VISIT 1
 
 #define C_NO_ENTRY_FRAMES 1
 static inline int frame_begins_activation(const c_frame *f)

@@ -26,6 +26,12 @@ static inline PyObject *type_dict(PyTypeObject *type)
     return PyType_GetDict(type);
 }
 
+/* Calls `visit` with each object of the collector, until it returns 0. */
+static inline void visit_objects(int (*visit)(PyObject *, void *), void *arg)
+{
+    PyUnstable_GC_VisitObjects(visit, arg);
+}
+
 /* ---- frames and code ---- */
 
 /* Words of the data stack that a call of `code` takes. */

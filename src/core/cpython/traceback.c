@@ -235,7 +235,6 @@ static inline int has_traceback(PyObject *object)
            ((PyBaseExceptionObject *)object)->traceback != NULL;
 }
 
-#ifndef C_NO_OBJECT_VISIT
 typedef struct {
     PyObject *list;
     Py_ssize_t objects;
@@ -255,28 +254,9 @@ PyObject *c_exceptions_with_traceback(Py_ssize_t *objects)
 {
     exception_list found = {PyList_New(0), 0, 0};
     if (found.list != NULL)
-        PyUnstable_GC_VisitObjects(add_exception, &found);
+        visit_objects(add_exception, &found);
     if (found.no_memory)
         Py_CLEAR(found.list);
     *objects = found.objects;
     return found.list;
 }
-#else
-PyObject *c_exceptions_with_traceback(Py_ssize_t *objects)
-{
-    PyObject *gc = PyImport_ImportModule("gc"), *found = PyList_New(0);
-    PyObject *all = gc != NULL ? PyObject_CallMethod(gc, "get_objects", NULL) : NULL;
-    Py_ssize_t count = all != NULL ? PyList_GET_SIZE(all) : 0;
-    for (Py_ssize_t i = 0; found != NULL && i < count; i++) {
-        PyObject *object = PyList_GET_ITEM(all, i);
-        if (has_traceback(object) && PyList_Append(found, object) < 0)
-            Py_CLEAR(found);
-    }
-    *objects = count;
-    if (all == NULL)
-        Py_CLEAR(found);
-    Py_XDECREF(all);
-    Py_XDECREF(gc);
-    return found;
-}
-#endif
