@@ -13,7 +13,7 @@ import loomlet
 from loomlet import Cancelled, CancelScope, Channel, TaskGroup, TaskletKilled, timeout
 from loomlet.testing import explore
 
-SEEDS = range(5000)
+SEEDS = range(2000)
 
 
 class Failure(Exception):
