@@ -6,6 +6,9 @@
  * addresses does not.  It is exact for objects of 16 bytes and more that do not overlap: no two of
  * them begin in the same 16 bytes.  Nothing is ever taken out.  A failed allocation changes
  * nothing.  No locking.
+ *
+ * Rejected: b_numbers for the regions.  One load more that waits for another, for each reference of
+ * a heap: the doctor's search of a million objects took 102 ms instead of 66.
  */
 #ifndef LOOMLET_B_MARKS_H
 #define LOOMLET_B_MARKS_H

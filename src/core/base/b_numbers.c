@@ -12,8 +12,11 @@ void b_numbers_free(b_numbers *table)
     *table = (b_numbers){0};
 }
 
-static int set_room(b_numbers *table, int room)
+int b_numbers_grow(b_numbers *table)
 {
+    if (table->room >= MOST_ROOM)
+        return -1;
+    int room = table->room ? 2 * table->room : FIRST_ROOM;
     const void **addresses = realloc(table->addresses, (size_t)room * sizeof(*addresses));
     if (addresses == NULL)
         return -1;
@@ -27,19 +30,4 @@ static int set_room(b_numbers *table, int room)
     for (int i = 0; i < table->count; i++)
         *b_numbers_bucket(table, addresses[i]) = i + 1;
     return 0;
-}
-
-int b_numbers_grow(b_numbers *table)
-{
-    if (table->room >= MOST_ROOM)
-        return -1;
-    return set_room(table, table->room ? 2 * table->room : FIRST_ROOM);
-}
-
-int b_numbers_reserve(b_numbers *table, ptrdiff_t count)
-{
-    int room = FIRST_ROOM;
-    while (room < count && room < MOST_ROOM)
-        room *= 2;
-    return set_room(table, room);
 }

@@ -19,8 +19,6 @@ typedef struct {
 void b_numbers_free(b_numbers *table);
 /* Makes room for one address more: 0, or -1 without memory. */
 int b_numbers_grow(b_numbers *table);
-/* The same for an empty table and about `count` of them. */
-int b_numbers_reserve(b_numbers *table, ptrdiff_t count);
 
 /* Neighbours in memory share a cache line of the table. */
 static inline size_t b_numbers_first(const b_numbers *table, const void *address)

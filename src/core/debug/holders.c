@@ -131,14 +131,13 @@ static inline int is_empty(PyObject *object)
 static int add_alive(search *s, PyObject *object, int parent)
 {
     if (s->alive_count == s->alive_room) {
-        int room = s->alive_room;
-        alive_object *alive = NULL;
-        if (room <= INT_MAX / 2)
-            alive = realloc(s->alive, (size_t)(room *= 2) * sizeof(*alive));
+        if (s->alive_room > INT_MAX / 2)
+            return -1;
+        alive_object *alive = realloc(s->alive, 2 * (size_t)s->alive_room * sizeof(*alive));
         if (alive == NULL)
             return -1;
         s->alive = alive;
-        s->alive_room = room;
+        s->alive_room *= 2;
     }
     s->alive[s->alive_count++] = (alive_object){object, parent, s->root, 0};
     return 0;
