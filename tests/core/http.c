@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "http/answer.h"
+#include "http/chars.h"
 #include "runner.h"
 
 #define HOST "Host: a\r\n"
@@ -400,11 +401,9 @@ TEST(an_answer_in_one_buffer)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         t_buffer to = {NULL, 0, 0};
         t_answer answer;
-        t_head head = {.minor = (unsigned char)cases[i].minor,
-                       .keeps_alive = (unsigned char)cases[i].keeps_alive};
         CHECK(t_begin_answer(&answer, &to, cases[i].status, text_of("")) == 0);
         CHECK(t_put_field(&answer, &to, text_of(cases[i].name), text_of(cases[i].value)) == 0);
-        CHECK(t_end_fields(&answer, &to, &head, DATE) == 0);
+        CHECK(t_end_fields(&answer, &to, cases[i].minor, cases[i].keeps_alive, DATE) == 0);
         if (!is_written(&to, cases[i].text))
             fprintf(stderr, "%.*s\ninstead of\n%s\n", (int)to.size, to.bytes, cases[i].text);
         CHECK(is_written(&to, cases[i].text));
@@ -428,6 +427,42 @@ TEST(fields_of_an_application_that_are_none)
         CHECK(t_put_field(&answer, &to, text_of(bad[i][0]), text_of(bad[i][1])) == T_BAD_FIELD);
     CHECK(to.size == size);
     t_release(&to);
+}
+
+TEST(any_byte_at_any_place_of_a_value)
+{
+    t_buffer to = {NULL, 0, 0};
+    t_answer answer;
+    char value[20];
+    for (size_t size = 1; size <= sizeof(value); size++)
+        for (size_t place = 0; place < size; place++)
+            for (int byte = 0; byte < 256; byte++) {
+                int may_stand = byte == '\t' || (byte >= ' ' && byte != 0x7f);
+                memset(value, 'a', size);
+                value[place] = (char)byte;
+                to.size = 0;
+                CHECK(t_begin_answer(&answer, &to, 200, text_of("")) == 0);
+                CHECK(t_put_field(&answer, &to, text_of("X"), (t_text){value, size}) ==
+                      (may_stand ? 0 : T_BAD_FIELD));
+            }
+    t_release(&to);
+}
+
+TEST(a_name_is_known_in_any_case_and_by_all_its_bytes)
+{
+    static const char *const names[] = {"close", "date", "content-length", "transfer-encoding"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        size_t size = strlen(names[i]);
+        for (size_t place = 0; place < size; place++)
+            for (int byte = 0; byte < 256; byte++) {
+                char text[32];
+                memcpy(text, names[i], size);
+                text[place] = (char)byte;
+                CHECK(t_equals(text, size, names[i]) == (t_lower((char)byte) == names[i][place]));
+            }
+        CHECK(!t_equals(names[i], size - 1, names[i]));
+        CHECK(!t_equals(names[i], size, names[(i + 1) % 4]));
+    }
 }
 
 TEST(an_answer_without_memory)

@@ -144,18 +144,18 @@ int t_put_field(t_answer *answer, t_buffer *to, t_text name, t_text value)
 
 /* ---- the end of the head ------------------------------------------------------------------- */
 
-static void frame_answer(t_answer *answer, const t_head *head)
+static void frame_answer(t_answer *answer, int minor, int keeps_alive)
 {
     int unknown = answer->length == T_UNKNOWN && !answer->has_no_body;
     if (answer->status == 205) /* nothing else says that it has none */
         answer->length = 0;
-    answer->is_chunked = unknown && head->minor > 0;
-    answer->closes_at_end = answer->closes || !head->keeps_alive || (unknown && head->minor == 0);
+    answer->is_chunked = unknown && minor > 0;
+    answer->closes_at_end = answer->closes || !keeps_alive || (unknown && minor == 0);
 }
 
-int t_end_fields(t_answer *answer, t_buffer *to, const t_head *head, const char *date)
+int t_end_fields(t_answer *answer, t_buffer *to, int minor, int keeps_alive, const char *date)
 {
-    frame_answer(answer, head);
+    frame_answer(answer, minor, keeps_alive);
     if (t_reserve(to, 160) < 0)
         return -1;
     if (!answer->has_date) {
@@ -174,7 +174,7 @@ int t_end_fields(t_answer *answer, t_buffer *to, const t_head *head, const char 
     }
     if (answer->closes_at_end)
         T_PUT(to, "Connection: close\r\n");
-    else if (head->minor == 0)
+    else if (minor == 0)
         T_PUT(to, "Connection: keep-alive\r\n");
     T_PUT(to, "\r\n");
     return 0;
@@ -219,7 +219,6 @@ int t_end_chunks(t_buffer *to)
 int t_put_refusal(t_buffer *to, int status, int method, int closes, const char *date)
 {
     t_answer answer;
-    const t_head head = {.minor = 1, .keeps_alive = !closes};
     t_text reason = text_of_string(t_reason_of(status));
     int code = t_begin_answer(&answer, to, status, reason);
     if (code == 0)
@@ -229,7 +228,7 @@ int t_put_refusal(t_buffer *to, int status, int method, int closes, const char *
         code = t_put_field(&answer, to, text_of_string("Retry-After"), text_of_string("1"));
     answer.length = (int64_t)reason.size + 1;
     if (code == 0)
-        code = t_end_fields(&answer, to, &head, date);
+        code = t_end_fields(&answer, to, 1, !closes, date);
     if (code == 0)
         code = t_reserve(to, reason.size + 1);
     if (code < 0 || method == T_HEAD_ONLY)

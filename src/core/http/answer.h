@@ -31,9 +31,9 @@ typedef struct {
  * answer, too: behind one of 1xx a client would wait for ever. */
 int t_begin_answer(t_answer *answer, t_buffer *to, int status, t_text reason);
 int t_put_field(t_answer *answer, t_buffer *to, t_text name, t_text value);
-/* The end of the head, for a request: sets what is said about the body and the connection. `date`
- * are T_DATE bytes. */
-int t_end_fields(t_answer *answer, t_buffer *to, const t_head *head, const char *date);
+/* The end of the head, for a client of HTTP/1.`minor`: sets what is said about the body and the
+ * connection, which goes on after the answer if `keeps_alive`.  `date` are T_DATE bytes. */
+int t_end_fields(t_answer *answer, t_buffer *to, int minor, int keeps_alive, const char *date);
 
 int t_begin_chunk(t_buffer *to, size_t size);
 int t_end_chunk(t_buffer *to);

@@ -64,6 +64,11 @@ static int put_literal(t_answer *answer, t_buffer *out, const char *name, t_text
     return t_put_field(answer, out, (t_text){name, strlen(name)}, value);
 }
 
+static int end_fields(v_connection *c, t_answer *answer, t_buffer *out, const t_head *head)
+{
+    return t_end_fields(answer, out, head->minor, head->keeps_alive, v_date(c->server));
+}
+
 #define MOST_RANGE (3 * T_MOST_DECIMAL + 16)
 
 /* What Content-Range says: with room for MOST_RANGE. */
@@ -141,7 +146,7 @@ static int put_one(v_connection *c, const t_head *head, t_buffer *out, const v_f
         code = put_content_range(&answer, out, status == 206 ? &part : NULL, file->facts.size);
     answer.length = status == 304 ? T_UNKNOWN : part.size;
     if (code == 0)
-        code = t_end_fields(&answer, out, head, v_date(c->server));
+        code = end_fields(c, &answer, out, head);
     return code < 0 || head->method_known == T_HEAD_ONLY ? code
                                                          : put_bytes_of_file(c, out, file, part);
 }
@@ -225,7 +230,7 @@ static int put_multipart(v_connection *c, const t_head *head, t_buffer *out, con
                                c->server->compresses);
     answer.length = length;
     if (code == 0)
-        code = t_end_fields(&answer, out, head, v_date(c->server));
+        code = end_fields(c, &answer, out, head);
     if (code == 0)
         c->pieces = pieces;
     else if (pieces != NULL)
@@ -247,7 +252,7 @@ static int put_status_only(v_connection *c, const t_head *head, t_buffer *out, i
     if (code == 0 && status == 405)
         code = put_literal(&answer, out, "Allow", (t_text){"GET, HEAD", 9});
     answer.length = 0;
-    return code == 0 ? t_end_fields(&answer, out, head, v_date(c->server)) : code;
+    return code == 0 ? end_fields(c, &answer, out, head) : code;
 }
 
 /* ---- requests ------------------------------------------------------------------------------ */

@@ -32,7 +32,10 @@ AsgiApplication = Callable[..., Awaitable[None]]
 
 VERSIONS = {"version": "3.0", "spec_version": "2.5"}
 SMALL = 65536
-OF_A_REQUEST = ("http_version", "method", "path", "raw_path", "client", "query_string", "headers")
+USUAL = {"http_version": "1.1", "method": "GET", "query_string": b""}
+"""What the engine puts into a scope only if it is otherwise."""
+
+OF_A_REQUEST = ("path", "raw_path", "client", "headers")
 """What each scope gets another value for; with room for them a copy need not grow."""
 
 EAGER: dict[str, Any] = {"eager_start": True} if hasattr(asyncio, "eager_task_factory") else {}
@@ -276,6 +279,7 @@ def common_scope(address: Any, state: Message) -> Message:
         "server": tuple(address[:2]) if isinstance(address, tuple) else (str(address), None),
         "state": state,
         "extensions": {"http.response.pathsend": {}},
+        **USUAL,
         **dict.fromkeys(OF_A_REQUEST),
     }
 

@@ -348,10 +348,10 @@ class Http2Request(Request):
             raise AssertionError("start_response() was not called")
         return self._start
 
-    def _respond(self, body: bytes, /) -> Any:
-        if self._begun:
+    def _respond(self, parts: Any, /) -> Any:
+        if type(parts) is not list or len(parts) != 1 or self._begun:
             return NotImplemented
-        return self._answer(*self._started(), body)
+        return self._answer(*self._started(), parts[0])
 
     def _begin(self, *args: Any) -> None:
         status, fields = args or self._started()

@@ -14,7 +14,7 @@ from loomlet.http._arguments import check_limits, check_routes, check_tls, check
 from loomlet.http._handlers import Handler, answering, end_late, interface_of, report_slow
 from loomlet.http._requests import EngineRequest, Request
 from loomlet.http._takeovers import take_stream
-from loomlet.http._wsgi import Application, WsgiRequest, common_environ, wsgi
+from loomlet.http._wsgi import Application, WsgiRequest, common_environ, wsgi, wsgi_upgrade
 
 if TYPE_CHECKING:
     import ssl
@@ -144,7 +144,7 @@ class Server:
             batched = True
             answer = self._asgi(application)
         self._answer, self._is_wsgi, self._batched = answer, kind is WsgiRequest, batched
-        return _core.HttpServer(
+        core = _core.HttpServer(
             *(
                 answer,
                 self._as_forwarded(kind),
@@ -155,6 +155,9 @@ class Server:
             ),
             self._tls,
         )
+        if self._is_wsgi:
+            core._set_upgrades(wsgi_upgrade(application, self._environ()))
+        return core
 
     def _as_forwarded(self, kind: type[Any]) -> type[Any]:
         """That type of requests, whose client may be another one than the peer."""

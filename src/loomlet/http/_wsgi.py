@@ -12,14 +12,22 @@ from loomlet.http._handlers import Answer, fail
 from loomlet.http._requests import EngineRequest, Request
 from loomlet.http._websocket_handshake import asks_for_websocket
 
-__all__ = ["Application", "FileWrapper", "WsgiFace", "WsgiRequest", "common_environ", "wsgi"]
+__all__ = [
+    "Application",
+    "FileWrapper",
+    "WsgiFace",
+    "WsgiRequest",
+    "common_environ",
+    "wsgi",
+    "wsgi_upgrade",
+]
 
 Application = Callable[..., Iterable[bytes]]
 
-OF_A_REQUEST = (
-    *("SERVER_PROTOCOL", "REQUEST_METHOD", "PATH_INFO", "QUERY_STRING", "REMOTE_ADDR"),
-    "wsgi.input",
-)
+USUAL = {"REQUEST_METHOD": "GET", "SERVER_PROTOCOL": "HTTP/1.1", "QUERY_STRING": ""}
+"""What the engine puts into an environ only if it is otherwise."""
+
+OF_A_REQUEST = ("PATH_INFO", "REMOTE_ADDR", "wsgi.input")
 """What each environ gets another value for; with room for them a copy need not grow."""
 
 
@@ -104,15 +112,9 @@ def wsgi(application: Application, common: dict[str, Any]) -> Answer:
     """
 
     def answer(request: WsgiRequest) -> None:
-        if request._upgrades and not request._has_tls and asks_for_websocket(request):
-            _answer_or_give_socket(application, common, request)
-            return
         try:
             parts = application(request._environ(common), request._start_response)
-            if type(parts) is not list or len(parts) != 1:
-                _send(request, parts)
-                return
-            rest = request._respond(parts[0])
+            rest = request._respond(parts)
             if rest is NotImplemented:
                 _send(request, parts)
             elif rest is not None:
@@ -123,6 +125,19 @@ def wsgi(application: Application, common: dict[str, Any]) -> Answer:
         except BaseException:
             request._abort()
             raise
+
+    return answer
+
+
+def wsgi_upgrade(application: Application, common: dict[str, Any]) -> Answer:
+    """The same for a request that asks for another protocol."""
+    answer_request = wsgi(application, common)
+
+    def answer(request: WsgiRequest) -> None:
+        if request._has_tls or not asks_for_websocket(request):
+            answer_request(request)
+        else:
+            _answer_or_give_socket(application, common, request)
 
     return answer
 
@@ -157,7 +172,7 @@ def _send(request: WsgiRequest, parts: Iterable[bytes]) -> None:
         if isinstance(parts, FileWrapper) and _send_file(request, parts.file):
             return
         if isinstance(parts, Sequence) and not request._begun:
-            rest = request._respond(b"".join(parts))
+            rest = request._respond([b"".join(parts)])
             if rest is not None:
                 send_rest(request, rest)
                 request._done()
@@ -195,6 +210,7 @@ def common_environ(address: Any, **more: Any) -> dict[str, Any]:
     """What all requests of a server have in common."""
     host, port = address[:2] if isinstance(address, tuple) else (str(address), "")
     return {
+        **USUAL,
         **dict.fromkeys(OF_A_REQUEST),
         "SCRIPT_NAME": "",
         "SERVER_NAME": host,

@@ -91,12 +91,10 @@ static int put_head(bind_http_request *r, t_buffer *to, PyObject *status, PyObje
     if (code == 0)
         code = put_fields(r, to, pairs);
     if (code == 0) {
-        const t_head asked = {.minor = r->minor,
-                              .keeps_alive =
-                                  r->keeps_alive && !server->stops && bind_http_skip_body(r)};
+        int goes_on = r->keeps_alive && !server->stops && bind_http_skip_body(r);
         if (r->answer.length == T_UNKNOWN && !r->answer.has_no_body)
             r->answer.length = size;
-        code = t_end_fields(&r->answer, to, &asked, v_date(server));
+        code = t_end_fields(&r->answer, to, r->minor, goes_on, v_date(server));
         if (code < 0)
             PyErr_NoMemory();
     }
@@ -262,17 +260,17 @@ PyObject *bind_http_start_response(PyObject *self, PyObject *const *args, Py_ssi
     return Py_NewRef(self);
 }
 
-/* _respond(body): the whole answer of a WSGI application; NotImplemented: it has begun by write().
- */
+/* _respond(parts): the whole answer of a WSGI application, as _answer(); NotImplemented: `parts` is
+ * not a list of one, or the answer has begun by write(). */
 PyObject *bind_http_respond(PyObject *self, PyObject *body)
 {
-    if (SELF->begun)
+    if (!PyList_CheckExact(body) || PyList_GET_SIZE(body) != 1 || SELF->begun)
         return Py_NewRef(Py_NotImplemented);
     if (SELF->status == NULL) {
         PyErr_SetString(PyExc_AssertionError, "start_response() was not called");
         return NULL;
     }
-    PyObject *const parts[] = {SELF->status, SELF->fields, body};
+    PyObject *const parts[] = {SELF->status, SELF->fields, PyList_GET_ITEM(body, 0)};
     return answer_with(SELF, parts, 0);
 }
 

@@ -22,6 +22,7 @@ typedef struct {
     bind_http_waiting notes; /* the next ones */
     uint64_t lost;           /* notes for which it had no room */
     PyObject *held;          /* a set of who serves connections that were taken over */
+    PyObject *upgrades;      /* called instead if the client asks for another protocol; or NULL */
     PyObject *http2;         /* called with requests of connections that begin as HTTP/2 does */
     bind_http_waiting batch; /* requests, if the handler gets them in lists */
     char batched;

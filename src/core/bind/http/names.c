@@ -113,7 +113,7 @@ const bind_http_name *bind_http_find_name(const char *at, size_t size)
 {
     unsigned bucket = bucket_of_name(at, size);
     for (; table[bucket].text != NULL; bucket = (bucket + 1) % BUCKETS)
-        if (table[bucket].size == size && t_equals(at, size, table[bucket].text))
+        if (table[bucket].size == size && t_same(at, table[bucket].text, size))
             return &table[bucket];
     return NULL;
 }

@@ -194,6 +194,14 @@ static PyObject *server_set_http2(PyObject *self, PyObject *handler)
     Py_RETURN_NONE;
 }
 
+/* _set_upgrades(handler): requests that ask for another protocol are for it, if they are for the
+ * handler. */
+static PyObject *server_set_upgrades(PyObject *self, PyObject *handler)
+{
+    Py_XSETREF(SELF->upgrades, Py_NewRef(handler));
+    Py_RETURN_NONE;
+}
+
 /* _stop(seconds): nothing new is accepted; what is idle ends after so long at the latest. */
 static PyObject *server_stop(PyObject *self, PyObject *seconds)
 {
@@ -233,6 +241,7 @@ static int server_traverse(PyObject *self, visitproc visit, void *arg)
     Py_VISIT(SELF->routes);
     Py_VISIT(SELF->held);
     Py_VISIT(SELF->http2);
+    Py_VISIT(SELF->upgrades);
     Py_VISIT(SELF->batch.list);
     Py_VISIT(SELF->batch.task);
     Py_VISIT(SELF->tls);
@@ -251,6 +260,7 @@ static int server_clear(PyObject *self)
     SELF->server.http2 = NULL;
     Py_CLEAR(SELF->held);
     Py_CLEAR(SELF->http2);
+    Py_CLEAR(SELF->upgrades);
     Py_CLEAR(SELF->handler);
     Py_CLEAR(SELF->slow);
     Py_CLEAR(SELF->late);
@@ -273,12 +283,15 @@ static void server_dealloc(PyObject *self)
 /* ---- requests for the handler --------------------------------------------------------------- */
 
 /* Hands it to a tasklet of its own, or to that of the batch: 0, or -1. */
-static int hand_over(bind_http_server *server, PyObject *request, void *handler)
+static int hand_over(bind_http_server *server, PyObject *request, PyObject *handler)
 {
+    bind_http_request *r = (bind_http_request *)request;
     if (server->batched && handler == NULL)
         return bind_http_add_waiting(&server->batch, server->handler, request);
-    PyObject *t = bind_http_spawn(handler != NULL ? handler : server->handler, request);
-    ((bind_http_request *)request)->task = t;
+    if (handler == NULL)
+        handler = r->upgrades && server->upgrades != NULL ? server->upgrades : server->handler;
+    PyObject *t = bind_http_spawn(handler, request);
+    r->task = t;
     return t != NULL ? 0 : -1;
 }
 
@@ -390,6 +403,7 @@ static PyMethodDef methods[] = {
     {"_keep_made", server_keep_made, METH_VARARGS, NULL},
     {"_add_type", server_add_type, METH_VARARGS, NULL},
     {"_set_http2", server_set_http2, METH_O, NULL},
+    {"_set_upgrades", server_set_upgrades, METH_O, NULL},
     {"_begin_taken", bind_http_begin_taken, METH_NOARGS, NULL},
     {"_hold", bind_http_add_held, METH_O, NULL},
     {"_release", bind_http_drop_held, METH_O, NULL},
