@@ -102,6 +102,12 @@ s_tasklet *s_next_slow(s_sched *s)
     return next;
 }
 
+int s_next_begins(const s_sched *s, const PyObject *func)
+{
+    b_link *first = b_first(&s->ready);
+    return first != NULL && !s_of_link(first)->started && s_of_link(first)->func == func;
+}
+
 void s_unqueue(s_tasklet *t)
 {
     b_unlink(&t->wait.link);

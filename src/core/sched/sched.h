@@ -129,6 +129,10 @@ PyObject *s_schedule(s_sched *s, const c_call_site *site);
 /* The same; the caller's own call returns `mine` (stolen). */
 PyObject *s_schedule_with(s_sched *s, PyObject *mine, const c_call_site *site);
 
+/* Whether the tasklet that runs next, if nothing comes between, has not begun and is a call of
+ * `func` (queue.c). */
+int s_next_begins(const s_sched *s, const PyObject *func);
+
 /* ---- operations on tasklets (control.c) -------------------------------------------------- */
 
 /* The kind of a tasklet that has paused itself by the native API. */

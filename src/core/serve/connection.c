@@ -65,12 +65,13 @@ static void be_ready(s_sched *s, i_desc *d, unsigned what)
 void v_done(v_connection *c, int keep)
 {
     v_server *server = c->server;
+    int keeps = c->out.size > 0; /* the answer was kept */
     c->request = NULL;
     c->told = 0;
     c->waits = 0;
     if (!keep || server->stops)
         c->closes = 1;
-    if (c->out.size > 0) {
+    if (keeps) {
         v_enter_gathered(c);
     } else if (!c->closes) {
         v_enter_state(c, V_PARKED);
@@ -79,6 +80,8 @@ void v_done(v_connection *c, int keep)
         v_leave_state(c);
         v_end_sending(c);
     }
+    if (!keeps && !server->gathers && server->counts[V_GATHERED] > 0)
+        v_send_gathered(server);
     v_begin_queued(server);
 }
 

@@ -139,7 +139,7 @@ struct v_server {
     unsigned char accepts;      /* the listening descriptor has more */
     unsigned char accepts_soon; /* `soon` is armed */
     unsigned char is_accepting; /* just now */
-    unsigned char gathers;      /* small answers may wait for others */
+    unsigned char gathers;      /* a batch is being answered */
     unsigned char stops; /* nothing new is accepted, and no answer keeps its connection open */
     s_timer each_second, soon;
     s_timer too_late;      /* armed until `gathers_until` for the answers that were gathered */
@@ -226,9 +226,11 @@ int v_end_sending(v_connection *c);
 
 /* ---- gather.c ------------------------------------------------------------------------------ */
 
-/* Whether more answers are at hand; when none are, those that were gathered leave. */
+/* A batch of answers begins or is over; then those that were gathered leave. */
 void v_gather(v_server *server, int gathers);
-/* The answer in server->out is kept, to leave with others: 1; 0 when it shall leave at once. */
+void v_send_gathered(v_server *server);
+/* More answers are at hand, and the one in server->out is kept, to leave with them: 1; 0 when it
+ * shall leave at once. */
 int v_keep_answer(v_connection *c);
 /* The application has done with a connection whose answer was kept; it may be gone then. */
 void v_enter_gathered(v_connection *c);

@@ -195,9 +195,16 @@ static PyObject *send_large(bind_http_request *r, PyObject *body)
     return left;
 }
 
-/* None when all has gone, and the request has ended; else what has not.  `together`: it may leave
- * with other answers, and counts as gone. */
-static PyObject *answer_with(bind_http_request *r, PyObject *const *parts, int together)
+/* Whether the application gets another request next. */
+static int another_is_next(const bind_http_request *r)
+{
+    const bind_http_server *server = (const bind_http_server *)r->server;
+    return r->connection != NULL && s_next_begins(server->server.s, server->handler);
+}
+
+/* None when all has gone, and the request has ended; else what has not.  `more`: other answers are
+ * at hand, with which it may leave, and counts as gone. */
+static PyObject *answer_with(bind_http_request *r, PyObject *const *parts, int more)
 {
     PyObject *status = parts[0], *fields = parts[1], *data = parts[2];
     t_text body;
@@ -222,7 +229,7 @@ static PyObject *answer_with(bind_http_request *r, PyObject *const *parts, int t
     }
     if (sends)
         t_put(to, body.at, body.size);
-    if (together && v_keep_answer(r->connection))
+    if (more && v_keep_answer(r->connection))
         return end_if_gone(r, Py_NewRef(Py_None));
     return end_if_gone(r, send_now(r, 0));
 }
@@ -230,12 +237,14 @@ static PyObject *answer_with(bind_http_request *r, PyObject *const *parts, int t
 /* _answer(status, fields, body): a whole answer. */
 PyObject *bind_http_answer(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
-    return bind_check_count("_answer", nargs, 3) == 0 ? answer_with(SELF, args, 0) : NULL;
+    return bind_check_count("_answer", nargs, 3) == 0
+               ? answer_with(SELF, args, another_is_next(SELF))
+               : NULL;
 }
 
 PyObject *bind_http_answer_together(PyObject *self, PyObject *const *parts)
 {
-    return answer_with(SELF, parts, 1);
+    return answer_with(SELF, parts, ((bind_http_server *)SELF->server)->server.gathers);
 }
 
 /* start_response(status, headers, exc_info=None) of WSGI: what _respond() answers with.  It returns
@@ -271,7 +280,7 @@ PyObject *bind_http_respond(PyObject *self, PyObject *body)
         return NULL;
     }
     PyObject *const parts[] = {SELF->status, SELF->fields, PyList_GET_ITEM(body, 0)};
-    return answer_with(SELF, parts, 0);
+    return answer_with(SELF, parts, another_is_next(SELF));
 }
 
 /* ---- in parts -------------------------------------------------------------------------------- */
