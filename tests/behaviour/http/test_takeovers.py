@@ -74,6 +74,8 @@ def test_a_connection_that_nobody_came_to_serve_counts_no_longer(site):
         with here.connect() as stream, loomlet.timeout(20):
             stream.send_all(GET)
             assert stream.receive_some() == b""
+            while not counts:
+                loomlet.sleep(0)
 
     loomlet.run(main)
     assert counts == [0]

@@ -383,7 +383,7 @@ def test_the_reader_waits_while_too_much_was_not_taken(size, most):
         filling.join()
         assert len([*iter(box.take, None)]) == most - 1  # the next one comes too late
 
-    loomlet.run(main)
+    loomlet.run(main, slice=None)
 
 
 def test_who_waits_for_messages_gets_all_of_them():
