@@ -457,7 +457,10 @@ def test_a_tasklet_that_cannot_begin_holds_up_nobody(site, monkeypatch, what):
             first.send_all(CLOSE)
             while not refused:
                 loomlet.sleep(0.001)
-            return here.ask(CLOSE)[9:12], b"".join(first)[9:12]
+            statuses = here.ask(CLOSE)[9:12], b"".join(first)[9:12]
+            while len(taken) < 2:
+                loomlet.sleep(0)
+            return statuses
 
     assert loomlet.run(main) == (b"200", b"200")
     assert len(taken) == 2
