@@ -8,17 +8,16 @@
  * right after the other.
  *
  * It says so of a batch, whose answers one callback gives (v_gather), or with an answer: another
- * request is the next that runs.  The former looks at the clock each time.  Between the latter the
- * scheduler does: it looks at its timers when nothing is ready, and the more often the longer the
- * tasklets run (poll.c), so the timer is due at once.
+ * request is the next that runs.  Those of the latter leave when nothing is ready: the scheduler
+ * looks at its timers then, so theirs is due at once.
  *
  * A kept answer lies in c->out, and its connection is "gathered".  Nothing is read from it, so what
  * the client has sent behind its request is answered later, whoever answers it.
  *
  * None waits for long: all leave when the batch is over or another answer leaves alone, when
- * LONGEST has passed since the first of a batch, or when MOST of them wait.  A timer looks at the
- * time too, because the next answer may be far away: one that computes is interrupted, and the
- * timers get their turn.
+ * LONGEST has passed since the first one, or when MOST of them wait.  A timer looks at the time
+ * too, because the next answer may be far away: one that computes is interrupted, and the timers
+ * get their turn.
  *
  * Not gathered: what is large, since copying it costs more; what goes by TLS, which has a buffer of
  * its own; what there is no memory for.
@@ -66,16 +65,16 @@ static void be_too_late(s_sched *s, s_timer *timer)
 
 static void begin_gathering(v_server *server)
 {
-    int64_t until = server->gathers ? s_now(server->s) + LONGEST : s_now_coarse(server->s);
+    int64_t now = s_now(server->s), until = now + LONGEST;
     server->too_late = (s_timer){.fire = be_too_late, .owner = server};
-    if (s_timer_arm(server->s, &server->too_late, until) == 0)
+    if (s_timer_arm(server->s, &server->too_late, server->gathers ? until : now) == 0)
         server->gathers_until = until;
 }
 
 static int may_gather_on(const v_server *server)
 {
     return server->gathers_until != 0 && server->counts[V_GATHERED] < MOST &&
-           (!server->gathers || s_now(server->s) < server->gathers_until);
+           s_now(server->s) < server->gathers_until;
 }
 
 void v_enter_gathered(v_connection *c)

@@ -142,8 +142,8 @@ struct v_server {
     unsigned char gathers;      /* a batch is being answered */
     unsigned char stops; /* nothing new is accepted, and no answer keeps its connection open */
     s_timer each_second, soon;
-    s_timer too_late;      /* armed until `gathers_until` for the answers that were gathered */
-    int64_t gathers_until; /* or 0 */
+    s_timer too_late;      /* armed while answers are gathered */
+    int64_t gathers_until; /* when those leave at the latest; 0: there are none */
     int64_t clock;         /* the second that `date` shows */
     char date[T_DATE];
     t_head head;      /* of the request that is read just now */

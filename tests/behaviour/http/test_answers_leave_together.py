@@ -129,6 +129,32 @@ def test_they_wait_for_each_other_and_no_longer(play):
     play(respond, act)
 
 
+def test_those_that_take_long_do_not_wait_for_each_other(play):
+    """After short ones too, when the scheduler seldom looks at the clock."""
+    waiting = []
+
+    def respond(server, path):
+        end = loomlet.now() + (0.001 if path == b"long" else 0)
+        while loomlet.now() < end:
+            pass
+        if path == b"long":
+            waiting.append(sending(server))
+        return path
+
+    def ask_all(clients, path):
+        for client in clients:
+            client.sendall(ask_for(path))
+        return [bodies_of(loomlet.run_blocking(client.recv, 65536)) for client in clients]
+
+    def act(server, clients):
+        for _ in range(20):
+            assert ask_all(clients, b"/short") == [[b"short"]] * TOGETHER
+        assert ask_all(clients, b"/long") == [[b"long"]] * TOGETHER
+
+    play(respond, act)
+    assert max(waiting) <= 1
+
+
 def test_each_client_gets_its_answers_in_the_order_of_its_requests(play):
     def act(server, clients):
         for i, client in enumerate(clients):
