@@ -38,7 +38,10 @@ BODIES = {
     "main joins a sleeper": "from_outside(); loomlet.spawn(loomlet.sleep, 1000).join()",
     "main selects": "from_outside(); loomlet.select([loomlet.Channel()], timeout=1000)",
     "main iterates": "from_outside(); [x for x in loomlet.Channel()]",
-    "main is paused": "from_outside(); loomlet.spawn(loomlet.sleep, 1000).switch()",
+    "main is paused": (
+        "from_outside(); loomlet.spawn(loomlet.sleep, 1000); "
+        "loomlet.spawn(loomlet.current().remove); loomlet.schedule()"
+    ),
     "a tasklet runs, main waits": "loomlet.spawn(interrupt); loomlet.Channel().receive()",
     "a tasklet runs, main is runnable": "loomlet.spawn(interrupt); loomlet.schedule()",
     "a tasklet loops": (
