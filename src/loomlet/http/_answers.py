@@ -126,10 +126,13 @@ def _push_all(request: Request, view: memoryview) -> None:
 
 def write(request: Request, data: bytes) -> None:
     """A part of a body that has begun."""
-    for at in range(0, len(data), SLICE) or (0,):
-        rest = request._write(data if len(data) <= SLICE else data[at : at + SLICE])
-        if rest is not None:
-            send_rest(request, rest)
+    if len(data) > SLICE:
+        for at in range(0, len(data), SLICE):
+            write(request, data[at : at + SLICE])
+        return
+    rest = request._write(data)
+    if rest is not None:
+        send_rest(request, rest)
 
 
 def finish(request: Request) -> None:

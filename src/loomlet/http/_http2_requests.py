@@ -353,6 +353,10 @@ class Http2Request(Request):
             return NotImplemented
         return self._answer(*self._started(), parts[0])
 
+    def _respond_part(self, data: bytes, /) -> Any:
+        self._begin()
+        return NotImplemented
+
     def _begin(self, *args: Any) -> None:
         status, fields = args or self._started()
         number, head = self._head(status, fields, UNKNOWN)

@@ -117,9 +117,8 @@ def wsgi(application: Application, common: dict[str, Any]) -> Answer:
             rest = request._respond(parts)
             if rest is NotImplemented:
                 _send(request, parts)
-            elif rest is not None:
-                send_rest(request, rest)
-                request._done()
+            else:
+                _end_with(request, rest)
         except Exception as error:
             fail(request, error)
         except BaseException:
@@ -171,20 +170,40 @@ def _send(request: WsgiRequest, parts: Iterable[bytes]) -> None:
     try:
         if isinstance(parts, FileWrapper) and _send_file(request, parts.file):
             return
-        if isinstance(parts, Sequence) and not request._begun:
-            rest = request._respond([b"".join(parts)])
-            if rest is not None:
-                send_rest(request, rest)
-                request._done()
-            return
-        for part in parts:
-            if part:
-                request(part)
-        if not request._begun:
-            request._begin()
-        finish(request)
+        is_iterator = hasattr(parts, "__next__")  # asked first: it is the usual one, and quick
+        if not is_iterator and isinstance(parts, Sequence) and not request._begun:
+            _end_with(request, request._respond([b"".join(parts)]))
+        else:
+            _send_parts(request, parts)
     finally:
         _close(parts)
+
+
+def _send_parts(request: WsgiRequest, parts: Iterable[bytes]) -> None:
+    """As they come.  The answer ends with the first one if that is all that Content-Length says."""
+    is_over = False
+    for part in parts:
+        if not part:
+            continue
+        if is_over:
+            raise ValueError("the body is longer than its Content-Length")
+        rest = NotImplemented if request._begun else request._respond_part(part)
+        if rest is NotImplemented:
+            write(request, part)
+        else:
+            _end_with(request, rest)
+            is_over = True
+    if not request._begun:
+        request._begin()
+    if not is_over:
+        finish(request)
+
+
+def _end_with(request: WsgiRequest, rest: Any) -> None:
+    """`rest`: what the client has not taken yet of a whole answer."""
+    if rest is not None:
+        send_rest(request, rest)
+        request._done()
 
 
 def _close(parts: Any) -> None:

@@ -42,6 +42,20 @@ def by_views(respond):
     return {"application": application}
 
 
+def by_views_in_parts(respond):
+    """As those of Flask: an iterator, whose only part is as long as the head says."""
+
+    def application(environ, start_response):
+        path = environ["PATH_INFO"].encode()[1:]
+        if path.endswith(b"later"):
+            loomlet.schedule()
+        body = respond(path) or b""
+        start_response("200 OK", [("Content-Length", str(len(body)))])
+        return iter([body])
+
+    return {"application": application}
+
+
 def by_handlers(respond):
     def handler(request):
         path = request.path.encode()[1:]
@@ -73,7 +87,7 @@ def read_all(client):
     return loomlet.run_blocking(read)
 
 
-@pytest.fixture(params=[by_coroutines, by_views, by_handlers])
+@pytest.fixture(params=[by_coroutines, by_views, by_views_in_parts, by_handlers])
 def play(request):
     """Calls `act(server, clients)`; what clients send before their first wait comes together.
 
@@ -191,7 +205,7 @@ def test_one_that_computes_holds_up_no_answer_that_is_there(play):
     assert computed == [b"compute"]
 
 
-@pytest.mark.parametrize("play", [by_views, by_handlers], indirect=True)
+@pytest.mark.parametrize("play", [by_views, by_views_in_parts, by_handlers], indirect=True)
 def test_one_that_waits_holds_up_no_answer(play):
     """Two of them do, behind answers that are kept and before others."""
     done = threading.Event()

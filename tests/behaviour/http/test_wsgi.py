@@ -115,10 +115,11 @@ def test_an_error_page_instead(ask_once):
         lambda respond: [respond("200 OK", []), respond("200 OK", [])],
     ],
 )
-def test_wrong_heads_are_500(ask_once, caplog, start):
+@pytest.mark.parametrize("kind", [list, iter])
+def test_wrong_heads_are_500(ask_once, caplog, start, kind):
     def application(environ, start_response):
         start(start_response)
-        return [b"body"]
+        return kind([b"body"])
 
     head, body = ask(ask_once, application, GET)
     assert (head[0], body) == ("HTTP/1.1 500 Internal Server Error", b"Internal Server Error\n")
@@ -166,6 +167,52 @@ class Slow:
 
 def get(path):
     return f"GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode()
+
+
+@pytest.mark.parametrize("parts", [[b"abc"], [b"a", b"bc"], [b"", b"abc", b""]])
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_parts_as_long_as_the_head_says(site, parts, method):
+    """The body is whole with the part that ends it; the application goes on, and is closed."""
+    done = []
+
+    class Body:
+        def __iter__(self):
+            yield from parts
+            loomlet.sleep(0)
+            done.append("end")
+
+        def close(self):
+            loomlet.sleep(0)
+            done.append("closed")
+
+    def application(environ, start_response):
+        start_response("200 OK", [("Content-Length", "3")])
+        return Body()
+
+    def main():
+        here = site(application=application)
+        again = f"{method} / HTTP/1.1\r\nHost: a\r\n\r\n".encode()
+        answers = here.ask(again * 2 + get("/"))
+        while len(done) < 6:
+            loomlet.sleep(0.001)  # until the application has ended
+        return answers
+
+    bodies = [part.partition(b"\r\n\r\n")[2] for part in loomlet.run(main).split(b"HTTP/1.1 ")[1:]]
+    assert bodies == [b"abc" if method == "GET" else b""] * 2 + [b"abc"]
+    assert sorted(done) == ["closed"] * 3 + ["end"] * 3
+
+
+@pytest.mark.parametrize("parts", [[b"abc", b"d"], [b"ab", b"cd"], [b"abcd"]])
+def test_parts_longer_than_the_head_says(ask_once, caplog, parts):
+    """No more is sent than was said, and the mistake is logged."""
+
+    def application(environ, start_response):
+        start_response("200 OK", [("Content-Length", "3")])
+        return iter(parts)
+
+    _, body = ask(ask_once, application, GET)
+    assert body in (b"abc", b"ab", b"")
+    assert "the body is longer than its Content-Length" in caplog.text
 
 
 def test_a_body_that_is_closed(ask_once):

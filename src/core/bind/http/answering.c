@@ -202,8 +202,14 @@ static int another_is_next(const bind_http_request *r)
     return r->connection != NULL && s_next_begins(server->server.s, server->handler);
 }
 
-/* None when all has gone, and the request has ended; else what has not.  `more`: other answers are
- * at hand, with which it may leave, and counts as gone. */
+/* The whole answer, in the server's buffer: None when all has gone, and the request has ended; else
+ * what has not.  `more`: other answers are at hand, with which it may leave, and counts as gone. */
+static PyObject *keep_or_send(bind_http_request *r, int more)
+{
+    int is_kept = more && v_keep_answer(r->connection);
+    return end_if_gone(r, is_kept ? Py_NewRef(Py_None) : send_now(r, 0));
+}
+
 static PyObject *answer_with(bind_http_request *r, PyObject *const *parts, int more)
 {
     PyObject *status = parts[0], *fields = parts[1], *data = parts[2];
@@ -229,9 +235,7 @@ static PyObject *answer_with(bind_http_request *r, PyObject *const *parts, int m
     }
     if (sends)
         t_put(to, body.at, body.size);
-    if (more && v_keep_answer(r->connection))
-        return end_if_gone(r, Py_NewRef(Py_None));
-    return end_if_gone(r, send_now(r, 0));
+    return keep_or_send(r, more);
 }
 
 /* _answer(status, fields, body): a whole answer. */
@@ -269,16 +273,22 @@ PyObject *bind_http_start_response(PyObject *self, PyObject *const *args, Py_ssi
     return Py_NewRef(self);
 }
 
+static int check_started(const bind_http_request *r)
+{
+    if (r->status != NULL)
+        return 0;
+    PyErr_SetString(PyExc_AssertionError, "start_response() was not called");
+    return -1;
+}
+
 /* _respond(parts): the whole answer of a WSGI application, as _answer(); NotImplemented: `parts` is
  * not a list of one, or the answer has begun by write(). */
 PyObject *bind_http_respond(PyObject *self, PyObject *body)
 {
     if (!PyList_CheckExact(body) || PyList_GET_SIZE(body) != 1 || SELF->begun)
         return Py_NewRef(Py_NotImplemented);
-    if (SELF->status == NULL) {
-        PyErr_SetString(PyExc_AssertionError, "start_response() was not called");
+    if (check_started(SELF) < 0)
         return NULL;
-    }
     PyObject *const parts[] = {SELF->status, SELF->fields, PyList_GET_ITEM(body, 0)};
     return answer_with(SELF, parts, another_is_next(SELF));
 }
@@ -289,8 +299,8 @@ PyObject *bind_http_respond(PyObject *self, PyObject *body)
  * of start_response(). */
 PyObject *bind_http_begin(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
-    PyObject *const *with = nargs > 0 || SELF->status == NULL ? args : &SELF->status;
-    if ((with == args && bind_check_count("_begin", nargs, 2) < 0) ||
+    PyObject *const *with = nargs > 0 ? args : &SELF->status;
+    if ((nargs > 0 ? bind_check_count("_begin", nargs, 2) : check_started(SELF)) < 0 ||
         begin_with_head(SELF, &SELF->head, with[0], with[1], T_UNKNOWN) == NULL)
         return NULL;
     SELF->begun = 1;
@@ -330,6 +340,21 @@ static int put_part(bind_http_request *r, t_buffer *to, t_text part)
     if (r->left != T_UNKNOWN)
         r->left -= (int64_t)part.size;
     return 0;
+}
+
+/* _respond_part(data): the answer of a WSGI application begins, of which this is the first part. If
+ * it is the only one, as its Content-Length says, the answer is whole, as _answer(); if not,
+ * NotImplemented, and _write() sends it. */
+PyObject *bind_http_respond_part(PyObject *self, PyObject *data)
+{
+    t_text part;
+    if (bind_http_read_text(data, &part) < 0 || bind_http_begin(self, NULL, 0) == NULL)
+        return NULL;
+    if ((int64_t)part.size != SELF->left || part.size > V_AT_ONCE || !has_body(SELF))
+        return Py_NewRef(Py_NotImplemented);
+    if (put_part(SELF, &SELF->connection->server->out, part) < 0)
+        return PyErr_NoMemory();
+    return keep_or_send(SELF, another_is_next(SELF));
 }
 
 /* _write(data): a part of the body, with the head if that has not gone.  None, or what is left. */

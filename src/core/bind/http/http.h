@@ -118,6 +118,7 @@ PyObject *bind_http_abort(PyObject *self, PyObject *unused);
 PyObject *bind_http_start_response(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                                    PyObject *kwnames);
 PyObject *bind_http_respond(PyObject *self, PyObject *body);
+PyObject *bind_http_respond_part(PyObject *self, PyObject *data);
 PyObject *bind_http_take_over(PyObject *self, PyObject *unused);
 
 /* handler.c: handler(argument) in a new tasklet: a new reference, or NULL; what went wrong is

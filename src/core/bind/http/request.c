@@ -219,6 +219,7 @@ static PyMethodDef methods[] = {
     {"_abort", bind_http_abort, METH_NOARGS, NULL},
     {"_start_response", BIND_FN(bind_http_start_response), METH_FASTCALL | METH_KEYWORDS, NULL},
     {"_respond", bind_http_respond, METH_O, NULL},
+    {"_respond_part", bind_http_respond_part, METH_O, NULL},
     {"_take_over", bind_http_take_over, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
