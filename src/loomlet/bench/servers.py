@@ -269,9 +269,15 @@ def _program(name: str, *words: str) -> Words:
     return _fixed(sys.executable, "-P", str(PROGRAMS / name), *words, "{port}", WWW)
 
 
+def _is_stored(job: Job) -> bool:
+    """Whether the path asks the database."""
+    found: bool = job.parameters["path"].startswith(STORED)
+    return found
+
+
 def _application(job: Job, kind: str) -> str:
     """The application for the path, in one of the two interfaces."""
-    if not job.parameters["path"].startswith(STORED):
+    if not _is_stored(job):
         return f"http_applications:{kind}"
     return "http_flask:app" if kind == "wsgi" else "http_fastapi:app"
 
@@ -287,12 +293,13 @@ def _loomlet(kind: str) -> Words:
 
 
 def _loomlet_serve(kind: str) -> Words:
-    """The command, with a status page and files."""
+    """The command, with a status page and files; with our locks where many wait for a pool."""
 
     def words(job: Job) -> list[str]:
         place = ("--app-dir", str(PROGRAMS), "--port", "{port}", "--log-level", "error")
         more = ("--status-path", "/-/status", "--static-path-mount", f"/static={WWW}/static")
-        return _module("loomlet", "serve", _application(job, kind), *place, *more)(job)
+        sync = ("--sync",) if _is_stored(job) and kind == "wsgi" else ()
+        return _module("loomlet", "serve", _application(job, kind), *place, *more, *sync)(job)
 
     return words
 

@@ -92,6 +92,10 @@ def _add_application(group: Any) -> None:
     )
     words = "do not let blocking calls of the standard library run other tasklets"
     add("--no-patch", action="store_true", help=words)
+    words = (
+        "names of threading and queue mean loomlet's locks and queues (patch.install(sync=True))"
+    )
+    add("--sync", action="store_true", help=words)
     words = "seconds after which a computing request is interrupted (default: %(default)s)"
     add("--slice", type=_slice, default=0.005, metavar="SECONDS", help=words)
     words = "answer what begins with /static from the files in DIR; may be repeated"
@@ -258,6 +262,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
         app_dir=options.app_dir,
         root_path=options.root_path,
         patch=not options.no_patch,
+        sync=options.sync,
         slice=options.slice,
         mounts=options.static_path_mount,
         status_path=options.status_path,
@@ -293,6 +298,8 @@ def launch(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     settings = settings_of(options)
     if settings.preload and settings.reload:
         parser.error("--reload cannot replace what --preload has imported")
+    if settings.sync and not settings.patch:
+        parser.error("--sync is a part of what --no-patch turns off")
     for folder in (settings.app_dir, *settings.reload_dirs):
         if not Path(folder).is_dir():
             parser.error(f"there is not a folder {folder}")

@@ -34,6 +34,7 @@ class Settings(NamedTuple):
     app_dir: str = "."
     root_path: str = ""
     patch: bool = True
+    sync: bool = False
     slice: float = 0.005
     mounts: Sequence[tuple[str, Path]] = ()
     status_path: str | None = None

@@ -43,7 +43,7 @@ def _prepare(settings: Settings) -> None:
     if settings.patch and folder_of(settings.target) is None:
         from loomlet import _run_cli
 
-        _run_cli.prepare(threads=True)
+        _run_cli.prepare(threads=True, sync=settings.sync)
 
 
 def _load(settings: Settings) -> Any:

@@ -84,6 +84,7 @@ def test_a_place_that_is_taken(tmp_path):
         ["--static-path-mount", "static"],
         ["--static-path-mount", "/static=nothing"],
         ["--preload", "--reload"],
+        ["--sync", "--no-patch"],
         ["--forwarded-allow-ips", "proxy.example"],
         ["--port", "65536"],
         ["--umask", "9"],
@@ -229,6 +230,21 @@ def test_each_request_is_a_thread_of_its_own(serve, program):
     )
     server = serve("site_app")
     assert [server.get()[1] for _ in range(3)] == [b"none"] * 3
+
+
+@pytest.mark.parametrize(
+    ("flags", "owner"),
+    [((), b"threading"), (("--sync",), b"loomlet"), (("--sync", "--preload"), b"loomlet")],
+)
+def test_whose_locks_and_queues(serve, program, flags, owner):
+    """Those of loomlet with --sync, in what the application imports from `threading`, too."""
+    program(
+        "from threading import Condition\n"
+        "def app(environ, start_response):\n"
+        "    start_response('200 OK', [])\n"
+        "    return [type(Condition()).__module__.partition('.')[0].encode()]\n"
+    )
+    assert serve("site_app", *flags).get() == (200, owner)
 
 
 def test_variables_of_a_file(serve, program, tmp_path):

@@ -20,7 +20,7 @@ PROMISED = """
 --proxy-headers --forwarded-allow-ips --root-path --app-dir --factory --interface --env-file
 --log-config --log-level --access-log --backlog --reload --preload --pid --umask --access-logformat
 --workers-max-rss --workers-lifetime --static-path-mount --no-patch --compress --slow
---limit-request-body --timeout-request
+--limit-request-body --timeout-request --sync
 """
 
 
