@@ -75,6 +75,8 @@ class _DropIn(ABCMeta):
 
         The methods are in vars() of the class too, where unittest.mock looks for them.
         """
+        if name == "__new__":  # whenever an object is made
+            return type.__getattribute__(cls, name)
         standard = _STANDARD.get(cls)
         if standard is not None and name == "__dict__":
             words = [word for word, value in vars(standard).items() if _is_function(value)]
