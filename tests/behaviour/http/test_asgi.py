@@ -101,6 +101,22 @@ def test_without_a_body(ask):
     assert eval(ask(application)[2]) == expected
 
 
+def test_headers_that_take_the_body_out_of_its_message(ask):
+    """The answer is what the message had when it was sent."""
+
+    async def application(scope, receive, send):
+        def headers():
+            message.clear()
+            yield b"A", b"b"
+
+        message = {"type": "http.response.body", "body": b"".join([b"bo", b"dy"])}
+        await send({"type": "http.response.start", "status": 200, "headers": headers()})
+        await send(message)
+
+    status, fields, body = ask(application)
+    assert (status, fields["a"], body) == (200, "b", b"body")
+
+
 def test_an_answer_in_parts(ask):
     async def application(scope, receive, send):
         await send({"type": "http.response.start", "status": 201, "headers": [(b"x-y", b"z")]})

@@ -157,6 +157,26 @@ def test_heads_that_are_made_while_others_answer(site):
         assert body == path
 
 
+@pytest.mark.parametrize("kind", [list, iter])
+def test_a_head_that_replaces_itself_while_it_is_made(ask_once, kind):
+    """The answer is the one that has begun; so it is if its parts are taken away, too."""
+
+    def application(environ, start_response):
+        parts = [b"".join([b"bo", b"dy"])]
+
+        def fields():
+            start_response(" ".join(["503", "Later"]), [], (OSError, OSError(), None))
+            parts.clear()
+            yield "A", "b"
+
+        start_response(" ".join(["200", "Now"]), fields())
+        return parts if kind is list else iter(parts)
+
+    head, body = ask(ask_once, application, GET)
+    assert (head[0], body) == ("HTTP/1.1 200 Now", b"body")
+    assert "A: b" in head
+
+
 class Slow:
     """Its text takes a while."""
 

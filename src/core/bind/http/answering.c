@@ -105,14 +105,14 @@ static int put_head(bind_http_request *r, t_buffer *to, PyObject *status, PyObje
 
 /* An answer begins: with its head in `to`, which may be NULL for that of the server.  The buffer,
  * or NULL with an exception.  Fields that are no list run Python code, so they are read before the
- * client is asked for and anything is put anywhere. */
+ * client is asked for and anything is put anywhere; it may call start_response(), which replaces
+ * the status. */
 static t_buffer *begin_with_head(bind_http_request *r, t_buffer *to, PyObject *status,
                                  PyObject *fields, int64_t size)
 {
+    Py_INCREF(status);
     PyObject *pairs = PySequence_Fast(fields, "expected a list of (name, value)");
-    if (pairs == NULL)
-        return NULL;
-    int begins = bind_http_check_client(r) == 0;
+    int begins = pairs != NULL && bind_http_check_client(r) == 0;
     if (begins && r->begun) {
         PyErr_SetString(PyExc_RuntimeError, "the request is answered already");
         begins = 0;
@@ -121,7 +121,8 @@ static t_buffer *begin_with_head(bind_http_request *r, t_buffer *to, PyObject *s
         to = &r->connection->server->out;
     if (begins && put_head(r, to, status, pairs, size) < 0)
         begins = 0;
-    Py_DECREF(pairs);
+    Py_XDECREF(pairs);
+    Py_DECREF(status);
     return begins ? to : NULL;
 }
 
@@ -210,7 +211,7 @@ static PyObject *keep_or_send(bind_http_request *r, int more)
     return end_if_gone(r, is_kept ? Py_NewRef(Py_None) : send_now(r, 0));
 }
 
-static PyObject *answer_with(bind_http_request *r, PyObject *const *parts, int more)
+static PyObject *answer_held(bind_http_request *r, PyObject *const *parts, int more)
 {
     PyObject *status = parts[0], *fields = parts[1], *data = parts[2];
     t_text body;
@@ -236,6 +237,14 @@ static PyObject *answer_with(bind_http_request *r, PyObject *const *parts, int m
     if (sends)
         t_put(to, body.at, body.size);
     return keep_or_send(r, more);
+}
+
+/* The code of the fields may take the body out of what the caller has it from. */
+static PyObject *answer_with(bind_http_request *r, PyObject *const *parts, int more)
+{
+    PyObject *data = Py_NewRef(parts[2]), *rest = answer_held(r, parts, more);
+    Py_DECREF(data);
+    return rest;
 }
 
 /* _answer(status, fields, body): a whole answer. */
@@ -295,16 +304,23 @@ PyObject *bind_http_respond(PyObject *self, PyObject *body)
 
 /* ---- in parts -------------------------------------------------------------------------------- */
 
+static int begin_in_parts(bind_http_request *r, PyObject *status, PyObject *fields)
+{
+    if (begin_with_head(r, &r->head, status, fields, T_UNKNOWN) == NULL)
+        return -1;
+    r->begun = 1;
+    r->left = r->answer.length;
+    return 0;
+}
+
 /* _begin(status, fields): what _write() and _finish() send is the body.  Without arguments: those
  * of start_response(). */
 PyObject *bind_http_begin(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     PyObject *const *with = nargs > 0 ? args : &SELF->status;
     if ((nargs > 0 ? bind_check_count("_begin", nargs, 2) : check_started(SELF)) < 0 ||
-        begin_with_head(SELF, &SELF->head, with[0], with[1], T_UNKNOWN) == NULL)
+        begin_in_parts(SELF, with[0], with[1]) < 0)
         return NULL;
-    SELF->begun = 1;
-    SELF->left = SELF->answer.length;
     Py_RETURN_NONE;
 }
 
@@ -348,7 +364,8 @@ static int put_part(bind_http_request *r, t_buffer *to, t_text part)
 PyObject *bind_http_respond_part(PyObject *self, PyObject *data)
 {
     t_text part;
-    if (bind_http_read_text(data, &part) < 0 || bind_http_begin(self, NULL, 0) == NULL)
+    if (bind_http_read_text(data, &part) < 0 || check_started(SELF) < 0 ||
+        begin_in_parts(SELF, SELF->status, SELF->fields) < 0)
         return NULL;
     if ((int64_t)part.size != SELF->left || part.size > V_AT_ONCE || !has_body(SELF))
         return Py_NewRef(Py_NotImplemented);
