@@ -143,7 +143,7 @@ struct v_server {
     unsigned char stops; /* nothing new is accepted, and no answer keeps its connection open */
     s_timer each_second, soon;
     s_timer too_late;      /* armed while answers are gathered */
-    int64_t gathers_until; /* when those leave at the latest; 0: there are none */
+    int64_t gathers_until; /* deadline for sending them; 0: none are kept */
     int64_t clock;         /* the second that `date` shows */
     char date[T_DATE];
     t_head head;      /* of the request that is read just now */
